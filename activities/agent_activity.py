@@ -7,47 +7,47 @@ from contextlib import nullcontext, suppress
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.agents.agent_base import (
+from coterie.activities.agents.agent_base import (
     AgentServices,
     BaseAgent,
     CheckedPersona,
     ProviderAccess,
     SkillCaller,
 )
-from activities.agents.compacting import compacting
-from activities.agents.inner_calls import InnerCaller, InnerCalls
-from activities.agents.provider_queue import refuse_elsewhere
-from activities.agents.refusals import AgentRefused
-from activities.attempts import own_seconds
-from activities.batching import BatchedProviders, BatchInProgress, cancel_batch
-from activities.call_prices import Pricing
-from activities.context_windows import ContextWindows
-from activities.contracts import (
+from coterie.activities.agents.compacting import compacting
+from coterie.activities.agents.inner_calls import InnerCaller, InnerCalls
+from coterie.activities.agents.provider_queue import refuse_elsewhere
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.activities.attempts import own_seconds
+from coterie.activities.batching import BatchedProviders, BatchInProgress, cancel_batch
+from coterie.activities.call_prices import Pricing
+from coterie.activities.context_windows import ContextWindows
+from coterie.activities.contracts import (
     RUN_AGENT,
     AgentRequest,
     AgentResponse,
     FailureType,
     OwnQueue,
 )
-from activities.factory import AgentFactory, AgentTypes
-from activities.factory_config import checked_persona, system_config, task_config
-from activities.heartbeats import CallTimedOut, heartbeating
-from activities.live_text import LiveText
-from activities.metered_providers import MeteredProviders
-from activities.metering import Meter
-from activities.process_pool.thread_runner import ThreadRunner
-from activities.process_pool.work import WorkRunner
-from activities.providers.provider_failures import ProviderFailure, to_application_error
-from activities.storage.absences import LastingBlobs, may_come_back
-from activities.storage.blobs import BlobMissing, Blobs, BlobsUnusable, InheritedBlobs
-from activities.storage.conversations import Conversations
-from activities.storage.media import StoredMedia
-from activities.storage.open_conversation import OpenConversation
-from activities.threads.run_threads import TURN_THREADS
-from activities.turn_results import sendable, unusable
-from activities.user_code.child_failures import UserCodeTimeout
-from activities.user_code.child_pool import UserCode
-from dsl.known_secrets import KnownSecrets
+from coterie.activities.factory import AgentFactory, AgentTypes
+from coterie.activities.factory_config import checked_persona, system_config, task_config
+from coterie.activities.heartbeats import CallTimedOut, heartbeating
+from coterie.activities.live_text import LiveText
+from coterie.activities.metered_providers import MeteredProviders
+from coterie.activities.metering import Meter
+from coterie.activities.process_pool.thread_runner import ThreadRunner
+from coterie.activities.process_pool.work import WorkRunner
+from coterie.activities.providers.provider_failures import ProviderFailure, to_application_error
+from coterie.activities.storage.absences import LastingBlobs, may_come_back
+from coterie.activities.storage.blobs import BlobMissing, Blobs, BlobsUnusable, InheritedBlobs
+from coterie.activities.storage.conversations import Conversations
+from coterie.activities.storage.media import StoredMedia
+from coterie.activities.storage.open_conversation import OpenConversation
+from coterie.activities.threads.run_threads import TURN_THREADS
+from coterie.activities.turn_results import sendable, unusable
+from coterie.activities.user_code.child_failures import UserCodeTimeout
+from coterie.activities.user_code.child_pool import UserCode
+from coterie.dsl.known_secrets import KnownSecrets
 
 
 class AgentActivities:

@@ -18,11 +18,11 @@ from pydantic import JsonValue
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from dsl.json_schema.keyword_check import canonical, names_steps, number_steps, weight
-from dsl.json_schema.patterns import schema_pattern
-from dsl.json_schema.schema_problems import schema_problem, subschemas
-from dsl.json_schema.value_keywords import is_multiple
-from dsl.values import Json
+from coterie.dsl.json_schema.keyword_check import canonical, names_steps, number_steps, weight
+from coterie.dsl.json_schema.patterns import schema_pattern
+from coterie.dsl.json_schema.schema_problems import schema_problem, subschemas
+from coterie.dsl.json_schema.value_keywords import is_multiple
+from coterie.dsl.values import Json
 
 MAX_ERRORS = 10
 """Errors reported for one value."""

@@ -13,9 +13,9 @@ from typing import NoReturn
 
 from pydantic import JsonValue
 
-from activities.answer_schema import schema_errors
-from dsl.values import Json
-from dsl.visible import is_unicode
+from coterie.activities.answer_schema import schema_errors
+from coterie.dsl.values import Json
+from coterie.dsl.visible import is_unicode
 
 MAX_DEPTH = 100
 """Nesting depth of an answer; deeper values break later readers."""

@@ -26,8 +26,8 @@ from temporalio.client import AsyncActivityCancelledError
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.contracts import END_MARGIN, FailureType, Spent
-from dsl.values import Json
+from coterie.activities.contracts import END_MARGIN, FailureType, Spent
+from coterie.dsl.values import Json
 
 Details = Callable[[], tuple[Json, ...]]
 

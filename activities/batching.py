@@ -10,15 +10,15 @@ from uuid import uuid4
 
 from temporalio import activity
 
-from activities.agents.agent_base import ProviderAccess
-from activities.attempts import check_attempt
-from activities.context_windows import ContextWindows
-from activities.contracts import StartedBatch, first_id
-from activities.metering import Meter
-from activities.providers.batches.batch_provider import BatchProvider, without_batches
-from activities.providers.input_estimate import counted_or_estimated, estimated_input
-from activities.providers.provider import Completion, ModelProvider, ModelRequest
-from activities.providers.provider_failures import ProviderFailure
+from coterie.activities.agents.agent_base import ProviderAccess
+from coterie.activities.attempts import check_attempt
+from coterie.activities.context_windows import ContextWindows
+from coterie.activities.contracts import StartedBatch, first_id
+from coterie.activities.metering import Meter
+from coterie.activities.providers.batches.batch_provider import BatchProvider, without_batches
+from coterie.activities.providers.input_estimate import counted_or_estimated, estimated_input
+from coterie.activities.providers.provider import Completion, ModelProvider, ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
 
 _CLOCKS_DIFFER = timedelta(minutes=5)
 

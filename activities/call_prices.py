@@ -7,10 +7,10 @@ import sys
 from collections.abc import Mapping
 from typing import Literal
 
-from activities.contracts import TokenUsage
-from activities.providers.provider import ProviderSettings
-from activities.public_prices import PACKAGE, VENDORS, context_window, public_cost
-from dsl.model.price import BATCH_SHARE, Price, configured_price
+from coterie.activities.contracts import TokenUsage
+from coterie.activities.providers.provider import ProviderSettings
+from coterie.activities.public_prices import PACKAGE, VENDORS, context_window, public_cost
+from coterie.dsl.model.price import BATCH_SHARE, Price, configured_price
 
 
 class Pricing:

@@ -4,12 +4,12 @@ The window is the persona's own, else the provider's by the worker's configurati
 figure of the model. A model that none of these knows takes what it takes.
 """
 
-from activities.call_prices import Pricing
-from activities.contracts import FailureType
-from activities.providers.provider import ModelRequest
-from activities.providers.provider_failures import ProviderFailure
-from activities.threads.run_threads import TURN_THREADS
-from dsl.tool_loop.context_room import (
+from coterie.activities.call_prices import Pricing
+from coterie.activities.contracts import FailureType
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.threads.run_threads import TURN_THREADS
+from coterie.dsl.tool_loop.context_room import (
     CHARACTERS_OF_A_TOKEN,
     default_max_result,
     window_exceeded,

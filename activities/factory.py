@@ -4,17 +4,17 @@ import inspect
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
-from activities.agents.agent_base import AgentServices, BaseAgent
-from activities.agents.extension_agent import extension_agent
-from activities.agents.legacy import LegacyAgent, check_agent_path
-from activities.agents.orchestrating import GenericOrchestratingAgent
-from activities.agents.refusals import AgentRefused, UnknownAgentType, UnknownPersona
-from activities.agents.single_shot import GenericSingleShotAgent
-from activities.agents.tool_calling import GenericToolCallingAgent
-from dsl.errors import listed, nearest
-from dsl.model.merge import deep_merge
-from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
-from dsl.values import Json
+from coterie.activities.agents.agent_base import AgentServices, BaseAgent
+from coterie.activities.agents.extension_agent import extension_agent
+from coterie.activities.agents.legacy import LegacyAgent, check_agent_path
+from coterie.activities.agents.orchestrating import GenericOrchestratingAgent
+from coterie.activities.agents.refusals import AgentRefused, UnknownAgentType, UnknownPersona
+from coterie.activities.agents.single_shot import GenericSingleShotAgent
+from coterie.activities.agents.tool_calling import GenericToolCallingAgent
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.model.merge import deep_merge
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
+from coterie.dsl.values import Json
 
 AgentTypes = Mapping[str, type[BaseAgent]]
 

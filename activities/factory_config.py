@@ -2,10 +2,10 @@
 
 from pydantic import JsonValue
 
-from activities.agents.agent_base import CheckedPersona
-from activities.contracts import AgentRequest
-from dsl.model.plan import Persona
-from dsl.values import Json
+from coterie.activities.agents.agent_base import CheckedPersona
+from coterie.activities.contracts import AgentRequest
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.values import Json
 
 
 def task_config(request: AgentRequest) -> Json:

@@ -10,8 +10,8 @@ from temporalio.worker import (
     Interceptor,
 )
 
-from activities.contracts import AgentResponse
-from dsl.known_secrets import KnownSecrets
+from coterie.activities.contracts import AgentResponse
+from coterie.dsl.known_secrets import KnownSecrets
 
 
 class SecretsInterceptor(Interceptor):

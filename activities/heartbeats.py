@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, nullcontext
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import (
+from coterie.activities.attempts import (
     Attempt,
     Details,
     attempt_of_activity,
@@ -21,8 +21,8 @@ from activities.attempts import (
     current,
     own_seconds,
 )
-from activities.contracts import HEARTBEAT_EVERY
-from dsl.values import Json
+from coterie.activities.contracts import HEARTBEAT_EVERY
+from coterie.dsl.values import Json
 
 _LAST_WORDS = 1.0
 """Seconds for work that ends itself at the limit and says how."""

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 from temporalio import activity
 
-from activities.contracts import LiveTail
-from dsl.known_secrets import KnownSecrets
-from dsl.redacted_stream import RedactedStream
-from dsl.values import Json
+from coterie.activities.contracts import LiveTail
+from coterie.dsl.known_secrets import KnownSecrets
+from coterie.dsl.redacted_stream import RedactedStream
+from coterie.dsl.values import Json
 
 _FLUSH_SECONDS = 0.1
 """Pieces that arrive within this time are sent together."""

@@ -1,12 +1,12 @@
 """Providers whose calls are metered; the calls of a server that does not count are estimated."""
 
-from activities.agents.agent_base import ProviderAccess
-from activities.attempts import check_attempt
-from activities.context_windows import ContextWindows
-from activities.metering import Meter
-from activities.providers.input_estimate import counted_or_estimated, estimated_input
-from activities.providers.provider import Completion, ModelProvider, ModelRequest
-from activities.providers.provider_failures import ProviderFailure
+from coterie.activities.agents.agent_base import ProviderAccess
+from coterie.activities.attempts import check_attempt
+from coterie.activities.context_windows import ContextWindows
+from coterie.activities.metering import Meter
+from coterie.activities.providers.input_estimate import counted_or_estimated, estimated_input
+from coterie.activities.providers.provider import Completion, ModelProvider, ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
 
 
 class MeteredProviders:

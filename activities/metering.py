@@ -16,9 +16,9 @@ from pydantic import JsonValue
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import earlier_details, handed_on, reported
-from activities.call_prices import Pricing
-from activities.contracts import (
+from coterie.activities.attempts import earlier_details, handed_on, reported
+from coterie.activities.call_prices import Pricing
+from coterie.activities.contracts import (
     MAX_HEARTBEAT_DELAY,
     WORKER_STOPPED,
     AgentResponse,
@@ -27,10 +27,10 @@ from activities.contracts import (
     Spent,
     TokenUsage,
 )
-from activities.live_text import LiveText
-from activities.threads.run_threads import TURN_THREADS
-from dsl.model.price import FREE, Price
-from dsl.values import Json
+from coterie.activities.live_text import LiveText
+from coterie.activities.threads.run_threads import TURN_THREADS
+from coterie.dsl.model.price import FREE, Price
+from coterie.dsl.values import Json
 
 _PROGRESS = "progress"
 _REPORTED_AFTER = MAX_HEARTBEAT_DELAY.total_seconds()

@@ -20,22 +20,22 @@ from typing import cast
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.changes.shown_changes import AskedChange, shortened_diff
-from activities.contracts import NOTIFY, Notification
-from activities.heartbeats import CallTimedOut, heartbeating
-from activities.processes.bounded_output import BoundedOutput
-from activities.processes.process_group import NotStarted, run_group
-from activities.providers.http_statuses import retry_after
-from activities.proxies import DIRECT, proxy_of, trusted
-from activities.skills.repository.commit_diff import shown_commit
-from activities.skills.repository.git_commit import COMMIT
-from activities.threads.run_threads import SKILL_THREADS
-from activities.workspace.command_start import SAFE_IMPORTS, environment_of
-from activities.workspace.skill_base import Workspace
-from dsl.egress.met_labels import KEPT
-from dsl.errors import listed
-from dsl.model.capabilities import KeptLabel
-from dsl.values import Json
+from coterie.activities.changes.shown_changes import AskedChange, shortened_diff
+from coterie.activities.contracts import NOTIFY, Notification
+from coterie.activities.heartbeats import CallTimedOut, heartbeating
+from coterie.activities.processes.bounded_output import BoundedOutput
+from coterie.activities.processes.process_group import NotStarted, run_group
+from coterie.activities.providers.http_statuses import retry_after
+from coterie.activities.proxies import DIRECT, proxy_of, trusted
+from coterie.activities.skills.repository.commit_diff import shown_commit
+from coterie.activities.skills.repository.git_commit import COMMIT
+from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.workspace.command_start import SAFE_IMPORTS, environment_of
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.dsl.egress.met_labels import KEPT
+from coterie.dsl.errors import listed
+from coterie.dsl.model.capabilities import KeptLabel
+from coterie.dsl.values import Json
 
 _WITHHELD = (
     "What it asks is not sent: the run has read private data and text that others wrote. "

@@ -2,13 +2,13 @@
 
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentError,
     AgentRequest,
     AgentResponse,
     FailureType,
 )
-from activities.metering import Meter
+from coterie.activities.metering import Meter
 
 MAX_RESPONSE_SIZE = 1_500_000
 """Bytes of JSON. Temporal takes 2 MiB; a larger result would fail after the work is paid for."""

@@ -3,9 +3,9 @@
 from pydantic import BaseModel, JsonValue
 from temporalio import activity
 
-from activities.heartbeats import heartbeating
-from activities.providers.message_model import ModelMessage
-from activities.providers.provider import ModelProvider, ModelRequest
+from coterie.activities.heartbeats import heartbeating
+from coterie.activities.providers.message_model import ModelMessage
+from coterie.activities.providers.provider import ModelProvider, ModelRequest
 
 
 class Turn(BaseModel):

@@ -14,10 +14,10 @@ from bench.report import write_rows
 from bench.stage import stage
 from bench.systems import COTERIE
 from bench.team import CAPABILITIES
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.model.plan import Plan
-from dsl.values import Json
-from workflows.core.messages import TeamInput
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
+from coterie.workflows.core.messages import TeamInput
 
 _DOCUMENT = f"""
 llm_config:

@@ -6,9 +6,9 @@ else is the product's own. Pages come from here, not from the network.
 
 from dataclasses import replace
 
-from activities.skills.web import page_download, page_work, web_fetch
-from activities.skills.web.page_download import Page
-from activities.skills.web.page_work import PageSource, PageText
+from coterie.activities.skills.web import page_download, page_work, web_fetch
+from coterie.activities.skills.web.page_download import Page
+from coterie.activities.skills.web.page_work import PageSource, PageText
 from coterie.worker import compile_activity, started_documents
 from coterie.worker.started_documents import CompiledStart
 

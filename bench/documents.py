@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.report import write_rows
-from dsl.analysis.findings import analysed
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.errors import InvalidDocument, listed
-from dsl.values import Json
+from coterie.dsl.analysis.findings import analysed
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.errors import InvalidDocument, listed
+from coterie.dsl.values import Json
 from tests.support.compiling import CAPABILITIES
 from tests.support.documents.document_shapes import SHAPES, document_of
 

@@ -16,9 +16,9 @@ from temporalio.client import Client
 
 from bench.stage import WorkerProcess, stage
 from coterie.storage.wire import data_converter
+from coterie.workflows.core.messages import TeamInput
 from tests.support.engine import plan_of
 from tests.workflow.steps.test_hostile_templates import EXPRESSIONS, find, team
-from workflows.core.messages import TeamInput
 
 DEAR = "{{ (range(9999) | map('string') | list | length) ~ 'a' * 99999999 }}"
 """Does most of what its budget allows before it is refused."""

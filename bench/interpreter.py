@@ -7,23 +7,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from activities.contracts import AgentRequest, AgentResponse
 from bench import team
-from dsl.evaluate.context import apply
-from dsl.evaluate.prompt_choice import snapshot
-from dsl.evaluate.routing import choose
-from dsl.evaluate.slices import slice_for
-from dsl.model.evaluation_budget import EvaluationWork
-from dsl.model.facts import Facts
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Plan
-from dsl.model.steps import AgentStep
-from dsl.values import Json
-from workflows.core.scope import Call
-from workflows.core.state import RunState
-from workflows.handlers.start_checks import begin
-from workflows.interpreter import run
-from workflows.temporal.durable_scope import DurableScope
+from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.dsl.evaluate.context import apply
+from coterie.dsl.evaluate.prompt_choice import snapshot
+from coterie.dsl.evaluate.routing import choose
+from coterie.dsl.evaluate.slices import slice_for
+from coterie.dsl.model.evaluation_budget import EvaluationWork
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.values import Json
+from coterie.workflows.core.scope import Call
+from coterie.workflows.core.state import RunState
+from coterie.workflows.handlers.start_checks import begin
+from coterie.workflows.interpreter import run
+from coterie.workflows.temporal.durable_scope import DurableScope
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
 _SECONDS = _NOW.timestamp()

@@ -26,8 +26,8 @@ from coterie.runtime.workflow_runner import ContextFreeRunner
 from coterie.settings import Settings
 from coterie.storage.histories import read_history
 from coterie.storage.wire import data_converter
-from workflows.steps import approval
-from workflows.team import TeamWorkflow
+from coterie.workflows.steps import approval
+from coterie.workflows.team import TeamWorkflow
 
 ROOT = Path(__file__).parents[1]
 _ASKS = ("start_activity", "execute_activity")

@@ -16,7 +16,7 @@ from bench.measuring import histories
 from bench.report import Ratio, write_rows
 from bench.stage import WorkerProcess, stage
 from bench.systems import COTERIE, HANDWRITTEN, LEAN, System, WorkerKind
-from dsl.values import Json
+from coterie.dsl.values import Json
 
 PAIRS = 3
 COMPARED = ("worker_cpu_ms_per_step", "bytes_per_step", "wall_ms_per_step")

@@ -26,9 +26,9 @@ from temporalio.client import Client, WorkflowHandle
 from bench.costly_work import COSTLY
 from bench.stage import server
 from coterie.documents.product_capabilities import capabilities
+from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.storage.wire import data_converter
-from dsl.compile.compiler import SourceText, compile_sources
-from workflows.core.messages import TeamInput
+from coterie.workflows.core.messages import TeamInput
 
 RESULTS = Path(__file__).parent / "results-neighbours.json"
 MAX_RATIO, MAX_SECONDS, SECONDS_TO_END = 2.0, 5.0, 5.0

@@ -24,7 +24,7 @@ from bench.handwritten_approval import ApprovalInput
 from bench.stage import WorkerProcess, stage
 from bench.systems import WorkerKind
 from coterie.storage.wire import data_converter
-from workflows.core.messages import TeamInput
+from coterie.workflows.core.messages import TeamInput
 
 RESULTS = Path(__file__).parent / "results-parked.json"
 REQUEST = {"coterie": "review/sign_off#1", "handwritten": "review/sign_off#1"}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bench.interpreter import Figure
 from bench.measuring import Sample
 from bench.systems import COTERIE, HANDWRITTEN, System
-from dsl.values import Json
+from coterie.dsl.values import Json
 
 Measure = Callable[[Sample], float]
 

@@ -26,10 +26,10 @@ from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import open_session, send_message
 from coterie.storage.wire import data_converter
+from coterie.workflows.core.messages import SessionInput, TeamInput
 from tests.chaos.book import calls_of
 from tests.support.compiling import plan_of
 from tests.workflow.histories.test_continue_as_new import suggesting_after
-from workflows.core.messages import SessionInput, TeamInput
 
 TEAM = """
 llm_config:

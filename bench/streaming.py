@@ -31,7 +31,7 @@ from coterie.runs.live_texts import POLL_SECONDS, TextFollower, live_answers
 from coterie.runs.new_runs import start_run
 from coterie.runs.run_client import Run
 from coterie.storage.wire import data_converter
-from workflows.core.messages import TeamInput
+from coterie.workflows.core.messages import TeamInput
 
 RESULTS = Path(__file__).parent / "results-streaming.json"
 _PAUSE = 0.1

@@ -10,7 +10,7 @@ from temporalio.converter import DataConverter
 from bench import loop, team
 from bench.handwritten import Context, LoopInput
 from coterie.storage.wire import data_converter
-from workflows.core.messages import TeamInput
+from coterie.workflows.core.messages import TeamInput
 
 WorkerKind = Literal["coterie", "inline", "handwritten", "lean-handwritten", "unsandboxed"]
 

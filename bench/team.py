@@ -1,11 +1,11 @@
 """The same loop as a Coterie team: a document, compiled once for each length of a run."""
 
-from activities.contracts import AgentResponse, TokenUsage
 from bench import loop
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.model.capabilities import Capabilities
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.activities.contracts import AgentResponse, TokenUsage
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.model.capabilities import Capabilities
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
 
 CAPABILITIES = Capabilities(agent_types=("generic_single_shot",), providers=(loop.PROVIDER,))
 

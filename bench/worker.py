@@ -18,19 +18,19 @@ from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, Telemetr
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
-from activities.agent_activity import AgentActivities
-from activities.providers.provider import ProviderSettings
-from activities.providers.provider_registry import Providers
 from bench import loop
 from bench.asking import Asking
 from bench.handwritten import OutlineLoop
 from bench.handwritten_approval import DraftAndFinish
 from bench.worker_process import answer_questions
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.providers.provider import ProviderSettings
+from coterie.activities.providers.provider_registry import Providers
 from coterie.runtime.frozen_heap import frozen_heap
 from coterie.runtime.workflow_sandbox import restrictions, sandbox
 from coterie.storage.large_values import Storage, directory_storage
 from coterie.storage.wire import data_converter
-from workflows.team import TeamWorkflow
+from coterie.workflows.team import TeamWorkflow
 
 IDENTITY = "bench"
 """Stands in every event of a history: the same length for all."""

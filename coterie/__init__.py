@@ -1,4 +1,4 @@
-"""The front door. Importing it ensures that Coterie's packages are its own.
+"""The front door.
 
 What code of other packages may import from here is stable. `import coterie` loads only the standard
 library; the names of agents, models and teams load more when they are first used.
@@ -8,18 +8,18 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from coterie.own_packages import install
+from coterie.checkout import find_rooms
 
 if sys.platform == "win32":
     sys.exit("Coterie runs on Linux and macOS; on Windows, install and run it in WSL 2.")
-install()
+find_rooms()
 
-from activities.user_code.provider_errors import ProviderError  # noqa: E402  after `install`
-from activities.user_code.tool_functions import ToolContext, ToolError, tool  # noqa: E402
+from coterie.activities.user_code.provider_errors import ProviderError  # noqa: E402
+from coterie.activities.user_code.tool_functions import ToolContext, ToolError, tool  # noqa: E402
 
 if TYPE_CHECKING:
-    from activities.contracts import TokenUsage
-    from activities.providers.message_model import (
+    from coterie.activities.contracts import TokenUsage
+    from coterie.activities.providers.message_model import (
         ImagePart,
         ModelMessage,
         TextPart,
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
         ToolResultPart,
         ToolSpec,
     )
-    from activities.providers.provider import (
+    from coterie.activities.providers.provider import (
         Completion,
         ModelProvider,
         ModelRequest,
         ProviderSettings,
     )
-    from activities.user_code.agent_functions import AgentFailure, AgentFunction, AgentTurn
+    from coterie.activities.user_code.agent_functions import AgentFailure, AgentFunction, AgentTurn
     from coterie.agents.team_program import FinishedRun, InvalidTeam, Team, TeamRunError
 
-_AGENT = "activities.user_code.agent_functions"
-_MESSAGES = "activities.providers.message_model"
-_PROVIDER = "activities.providers.provider"
+_AGENT = "coterie.activities.user_code.agent_functions"
+_MESSAGES = "coterie.activities.providers.message_model"
+_PROVIDER = "coterie.activities.providers.provider"
 _TEAM = "coterie.agents.team_program"
 _LOADED_LATER = {
     "AgentFailure": _AGENT,
@@ -55,7 +55,7 @@ _LOADED_LATER = {
     "Team": _TEAM,
     "TeamRunError": _TEAM,
     "TextPart": _MESSAGES,
-    "TokenUsage": "activities.contracts",
+    "TokenUsage": "coterie.activities.contracts",
     "ToolCallPart": _MESSAGES,
     "ToolResultPart": _MESSAGES,
     "ToolSpec": _MESSAGES,

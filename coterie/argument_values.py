@@ -8,23 +8,23 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from coterie.failures import CommandError
-from coterie.settings import Settings
-from coterie.text.document_text import unreadable_text
-from coterie.written_values import read_written
-from dsl.errors import InvalidDocument, Problem
-from dsl.model.context.declarations import (
+from coterie.dsl.errors import InvalidDocument, Problem
+from coterie.dsl.model.context.declarations import (
     UNDECLARED,
     Declarations,
     DeclaredPath,
     declared_above,
 )
-from dsl.paths import Path as ContextPath
-from dsl.paths import has_empty_part, parse, put
-from dsl.source.yaml_reader import read
-from dsl.strict_json import JsonRefused, read_json
-from dsl.values import Json
-from dsl.visible import is_unicode
+from coterie.dsl.paths import Path as ContextPath
+from coterie.dsl.paths import has_empty_part, parse, put
+from coterie.dsl.source.yaml_reader import read
+from coterie.dsl.strict_json import JsonRefused, read_json
+from coterie.dsl.values import Json
+from coterie.dsl.visible import is_unicode
+from coterie.failures import CommandError
+from coterie.settings import Settings
+from coterie.text.document_text import unreadable_text
+from coterie.written_values import read_written
 
 _MAX_TEXT_SIZE = 20_000_000
 """Bytes of a file that an argument names; a run takes far less."""

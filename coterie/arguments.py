@@ -6,10 +6,10 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from datetime import timedelta
 
+from coterie.dsl.sizes import MAX_BY_LENGTH, MAX_NAME_LENGTH, MAX_WHY_LENGTH
+from coterie.dsl.values import seconds
+from coterie.dsl.visible import visible
 from coterie.failures import ExitCode
-from dsl.sizes import MAX_BY_LENGTH, MAX_NAME_LENGTH, MAX_WHY_LENGTH
-from dsl.values import seconds
-from dsl.visible import visible
 
 _MAX_RUNS = 1_000
 _MAX_ID_SIZE = 1_000

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from activities.workspace.project_files import write_private
+from coterie.activities.workspace.project_files import write_private
+from coterie.dsl.visible import visible
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings, state_folder
 from coterie.terminal import note
 from coterie.version import versions
-from dsl.visible import visible
 
 
 def report(error: Exception, words: Sequence[str], settings: Settings | None) -> ExitCode:

@@ -14,6 +14,7 @@ from typing import NoReturn
 from coterie.bugs import report
 from coterie.commands.parser import load_command, parse_command
 from coterie.commands.table import VERBS
+from coterie.dsl.errors import InvalidDocument
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings, load
 from coterie.standard_streams import StandardStreams
@@ -21,7 +22,6 @@ from coterie.system_errors import full_disk, system_error
 from coterie.terminal import note
 from coterie.text.lines import one_entry
 from coterie.text.problems import lines_of_file, problems_text, summary
-from dsl.errors import InvalidDocument
 
 _WITHOUT_GC = frozenset(
     {"validate", "check", "plan", "graph", "explain", "limits", "schema", "init", "completion"}

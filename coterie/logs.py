@@ -13,13 +13,13 @@ from temporalio.runtime import (
     TelemetryFilter,
 )
 
-from activities.os_errors import reason_of
-from activities.workspace.project_files import private_opener
+from coterie.activities.os_errors import reason_of
+from coterie.activities.workspace.project_files import private_opener
+from coterie.dsl.known_secrets import KnownSecrets, secrets_of
+from coterie.dsl.visible import hanging
 from coterie.failures import CommandError
 from coterie.settings import Settings, state_folder
 from coterie.terminal import note
-from dsl.known_secrets import KnownSecrets, secrets_of
-from dsl.visible import hanging
 
 _FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 _MARGIN = "    "

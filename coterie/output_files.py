@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from activities.os_errors import reason_of
+from coterie.activities.os_errors import reason_of
 from coterie.failures import CommandError
 
 

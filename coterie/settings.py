@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from activities.os_errors import reason_of
-from activities.workspace.project_files import private_folder, write_private
+from coterie.activities.os_errors import reason_of
+from coterie.activities.workspace.project_files import private_folder, write_private
+from coterie.dsl.visible import is_unicode
 from coterie.failures import CommandError
-from dsl.visible import is_unicode
 
 STATE_FOLDER = ".coterie"
 STORED = "blobs"

@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from activities.os_errors import REASONS, reason_of
+from coterie.activities.os_errors import REASONS, reason_of
 
 
 def system_error(error: OSError) -> str | None:

@@ -6,7 +6,7 @@ characters visible, for all commands.
 
 import sys
 
-from dsl.visible import visible
+from coterie.dsl.visible import visible
 
 
 def say(text: str = "") -> None:

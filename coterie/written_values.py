@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from coterie.dsl.evaluate.declared_values import value_problems
+from coterie.dsl.model.context.declarations import DeclaredPath
+from coterie.dsl.source.yaml_reader import UnreadableScalar, plain_scalar
+from coterie.dsl.strict_json import JsonRefused, read_json
+from coterie.dsl.visible import is_unicode
 from coterie.failures import CommandError
 from coterie.terminal import note
-from dsl.evaluate.declared_values import value_problems
-from dsl.model.context.declarations import DeclaredPath
-from dsl.source.yaml_reader import UnreadableScalar, plain_scalar
-from dsl.strict_json import JsonRefused, read_json
-from dsl.visible import is_unicode
 
 _DEFECTS = {
     "too_large": "it is too large for a number",

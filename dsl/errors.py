@@ -28,7 +28,7 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Literal
 
-from dsl.problem_details import Details
+from coterie.dsl.problem_details import Details
 
 _MAX_SORTED = 5_000
 _MAX_COMPARED = 50

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from dsl.paths import Missing
+from coterie.dsl.paths import Missing
 
 
 def json_equal(left: JsonValue | Literal[Missing.MISSING], right: JsonValue) -> bool:

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
-from dsl.redaction import HIDDEN, names_secret, without_shapes
+from coterie.dsl.redaction import HIDDEN, names_secret, without_shapes
 
 _MIN_LENGTH = 8
 """Minimum length of a masked secret; shorter values match ordinary text too often."""

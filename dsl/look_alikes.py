@@ -9,8 +9,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from dsl.person_names import person_key
-from dsl.visible import without_invisible
+from coterie.dsl.person_names import person_key
+from coterie.dsl.visible import without_invisible
 
 _LIKE = {
     "a": "\u0430\u03b1\u0251",

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from dsl.visible import one_line
+from coterie.dsl.visible import one_line
 
 _ACTIVE = re.compile(r"[\\`*~|\[\]<&]|(?<!\w)_|_(?!\w)")
 """What Markdown or HTML interprets within a line; an underscore within a word is not

@@ -6,7 +6,7 @@ Each answer takes as long as the path is deep, however many paths the set has.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from dsl.paths import Path
+from coterie.dsl.paths import Path
 
 
 @dataclass(slots=True)

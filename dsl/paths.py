@@ -15,7 +15,7 @@ from typing import Final, Literal, cast
 
 from pydantic import JsonValue
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 
 Path = tuple[str, ...]
 

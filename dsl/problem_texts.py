@@ -2,8 +2,8 @@
 
 from typing import assert_never
 
-from dsl.errors import asked_back, in_order, listed
-from dsl.problem_details import (
+from coterie.dsl.errors import asked_back, in_order, listed
+from coterie.dsl.problem_details import (
     Advice,
     Details,
     DidYouMean,

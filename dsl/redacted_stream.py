@@ -2,8 +2,8 @@
 
 import re
 
-from dsl.known_secrets import KnownSecrets
-from dsl.redaction import open_shape
+from coterie.dsl.known_secrets import KnownSecrets
+from coterie.dsl.redaction import open_shape
 
 MAX_TAIL = 4_000
 """Characters of the end that are kept."""

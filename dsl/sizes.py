@@ -5,8 +5,8 @@ from typing import Final
 
 from pydantic_core import to_json
 
-from dsl.errors import ValueTooLarge
-from dsl.values import JsonValue
+from coterie.dsl.errors import ValueTooLarge
+from coterie.dsl.values import JsonValue
 
 MAX_VALUE_SIZE = 2_000_000
 """Bytes of JSON of anything that travels: a request, an answer, a message, a result, the state of a

@@ -4,9 +4,9 @@ import json
 import math
 from typing import Literal, NamedTuple, NoReturn, cast
 
-from dsl.errors import RunRefused
-from dsl.values import Json, JsonValue
-from dsl.visible import is_unicode
+from coterie.dsl.errors import RunRefused
+from coterie.dsl.values import Json, JsonValue
+from coterie.dsl.visible import is_unicode
 
 MAX_DEPTH = 100
 """Maximum nesting of a value from outside; deeper ones break later readers."""

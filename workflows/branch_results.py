@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.errors import ContextConflict, TemplateFailed
-from dsl.evaluate.branch_writes import joined as joined_writes
-from dsl.evaluate.context_writes import ContextWrite
-from dsl.evaluate.strategies import (
+from coterie.dsl.errors import ContextConflict, TemplateFailed
+from coterie.dsl.evaluate.branch_writes import joined as joined_writes
+from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.evaluate.strategies import (
     RESULT_KEYS,
     BranchResult,
     Join,
@@ -16,22 +16,22 @@ from dsl.evaluate.strategies import (
     chosen_score,
     winner_of,
 )
-from dsl.json_values import json_equal
-from dsl.model.merge import merged_by
-from dsl.model.outcomes import Outcome
-from dsl.model.retryability import easiest, hardest
-from dsl.model.step_kinds.join_policies import CONTEXT, MergePolicy
-from dsl.model.steps import ParallelStep
-from dsl.model.traversal.step_walk import walk
-from dsl.templates.template_filling import fill
-from dsl.values import Json
-from workflows.context_drafts import failed_write, take_draft, write
-from workflows.core.causes.step_causes import BranchRanked, Failed, StepStated
-from workflows.core.causes.trail_causes import TrailCause
-from workflows.core.location import Location
-from workflows.core.progress.progress_kinds import ParallelProgress
-from workflows.core.scope import Scope
-from workflows.core.trail import note_step
+from coterie.dsl.json_values import json_equal
+from coterie.dsl.model.merge import merged_by
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.retryability import easiest, hardest
+from coterie.dsl.model.step_kinds.join_policies import CONTEXT, MergePolicy
+from coterie.dsl.model.steps import ParallelStep
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.templates.template_filling import fill
+from coterie.dsl.values import Json
+from coterie.workflows.context_drafts import failed_write, take_draft, write
+from coterie.workflows.core.causes.step_causes import BranchRanked, Failed, StepStated
+from coterie.workflows.core.causes.trail_causes import TrailCause
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.progress.progress_kinds import ParallelProgress
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.trail import note_step
 
 
 class JoinedBranches(NamedTuple):

@@ -4,19 +4,19 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from pydantic import JsonValue
 
-from dsl.errors import TemplateFailed, ValueTooLarge
-from dsl.evaluate.context import WRITE_ERRORS, apply
-from dsl.evaluate.context_updates import filled_write
-from dsl.evaluate.context_writes import ContextWrite
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Plan
-from dsl.model.steps import Step
-from dsl.sizes import check_size
-from workflows.core.location import Location
-from workflows.core.memory import Track
-from workflows.core.progress.progress_kinds import ContextDraft, StartedStep
-from workflows.core.scope import Scope
-from workflows.core.state_keys import StateKey
+from coterie.dsl.errors import TemplateFailed, ValueTooLarge
+from coterie.dsl.evaluate.context import WRITE_ERRORS, apply
+from coterie.dsl.evaluate.context_updates import filled_write
+from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import Step
+from coterie.dsl.sizes import check_size
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.memory import Track
+from coterie.workflows.core.progress.progress_kinds import ContextDraft, StartedStep
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.state_keys import StateKey
 
 
 def write_to_track(plan: Plan, track: Track, writes: Sequence[ContextWrite], who: str) -> None:

@@ -9,23 +9,23 @@ from functools import partial
 
 from pydantic import JsonValue
 
-from dsl.errors import InvalidPlan, LimitExceeded, TeamError, TeamFailed
-from dsl.evaluate.branch_writes import joined
-from dsl.evaluate.context_writes import ContextWrite
-from dsl.evaluate.routing import Route
-from dsl.model.causes import Joined
-from dsl.model.merge import deep_merge
-from dsl.model.outcomes import Failure
-from dsl.model.plan import Collect
-from dsl.values import Json
-from workflows.context_drafts import write_to_track
-from workflows.core.causes.step_causes import Failed
-from workflows.core.causes.trail_causes import TrailCause
-from workflows.core.location import Interpreter, Location, RunLeft
-from workflows.core.memory import FanOut, Routed, Track
-from workflows.core.scope import Interrupted, Scope
-from workflows.core.state_keys import StateKey
-from workflows.core.trail import note_route, note_step
+from coterie.dsl.errors import InvalidPlan, LimitExceeded, TeamError, TeamFailed
+from coterie.dsl.evaluate.branch_writes import joined
+from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.evaluate.routing import Route
+from coterie.dsl.model.causes import Joined
+from coterie.dsl.model.merge import deep_merge
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.model.plan import Collect
+from coterie.dsl.values import Json
+from coterie.workflows.context_drafts import write_to_track
+from coterie.workflows.core.causes.step_causes import Failed
+from coterie.workflows.core.causes.trail_causes import TrailCause
+from coterie.workflows.core.location import Interpreter, Location, RunLeft
+from coterie.workflows.core.memory import FanOut, Routed, Track
+from coterie.workflows.core.scope import Interrupted, Scope
+from coterie.workflows.core.state_keys import StateKey
+from coterie.workflows.core.trail import note_route, note_step
 
 
 def start_branches(location: Location, track: Track, route: Route, scope: Scope) -> None:

@@ -5,26 +5,26 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
-from dsl.model.outcomes import Failure, Outcome
-from dsl.model.steps import TaskGraphStep
-from dsl.model.template_bound import number_of
-from dsl.sizes import check_size, json_size
-from dsl.task_graph.graph_data import GraphTotals, graph_outcome
-from dsl.task_graph.graph_tasks import (
+from coterie.dsl.model.outcomes import Failure, Outcome
+from coterie.dsl.model.steps import TaskGraphStep
+from coterie.dsl.model.template_bound import number_of
+from coterie.dsl.sizes import check_size, json_size
+from coterie.dsl.task_graph.graph_data import GraphTotals, graph_outcome
+from coterie.dsl.task_graph.graph_tasks import (
     MAX_RESULTS_SIZE,
     MAX_TASKS,
     MAX_TASKS_SIZE,
     GraphTaskStatus,
 )
-from dsl.task_graph.task_causes import EndCode, GraphTaskEnded, GraphTaskStarted
-from dsl.task_graph.task_reading import read_tasks
-from dsl.task_graph.task_schedule import TaskSchedule
-from dsl.templates.template_filling import fill
-from dsl.visible import shortened_text
-from workflows.core.location import Location
-from workflows.core.progress.progress_kinds import TaskGraphProgress
-from workflows.core.scope import Scope
-from workflows.core.trail import note_step
+from coterie.dsl.task_graph.task_causes import EndCode, GraphTaskEnded, GraphTaskStarted
+from coterie.dsl.task_graph.task_reading import read_tasks
+from coterie.dsl.task_graph.task_schedule import TaskSchedule
+from coterie.dsl.templates.template_filling import fill
+from coterie.dsl.visible import shortened_text
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.progress.progress_kinds import TaskGraphProgress
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.trail import note_step
 
 _TASKS_A_STEP = 400
 """Tasks that take as long to read as a step."""

@@ -8,35 +8,35 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from dsl.errors import InvalidPlan, TeamError
-from dsl.evaluate.context_writes import ContextWrite
-from dsl.evaluate.declared_values import reset
-from dsl.evaluate.limits import check
-from dsl.evaluate.prompt_choice import snapshot
-from dsl.evaluate.routing import Route, choose, failed_task
-from dsl.model.causes import SentOn
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Persona, Plan, Team
-from dsl.model.steps import AgentStep, Step
-from workflows.context_drafts import write_to_track
-from workflows.control.pause_and_amend import amend, give_up, sent_on
-from workflows.core.causes.people_causes import NotBegun
-from workflows.core.causes.step_causes import run_ended
-from workflows.core.location import Location, Redirected, Returned, RunLeft
-from workflows.core.memory import FanOut, Frame, Routed, Track
-from workflows.core.messages import RedirectInput
-from workflows.core.results import RunFailed, declared_output, failed_result, result
-from workflows.core.scope import Scope
-from workflows.core.state_keys import MAIN, StateKey
-from workflows.core.trail import note_control, note_route, note_visit
-from workflows.core.views import TeamResult
-from workflows.fan_out import gathered, join, leave, start_branches
-from workflows.run_hooks import after_run, before_run
-from workflows.sequence import run_steps
-from workflows.sessions.message_queue import counted_visits
-from workflows.skipped_steps import skip_unrun
-from workflows.steps.agent import run_agent
-from workflows.visit_limits import check_progress, count_bounded, turn_away
+from coterie.dsl.errors import InvalidPlan, TeamError
+from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.evaluate.declared_values import reset
+from coterie.dsl.evaluate.limits import check
+from coterie.dsl.evaluate.prompt_choice import snapshot
+from coterie.dsl.evaluate.routing import Route, choose, failed_task
+from coterie.dsl.model.causes import SentOn
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Persona, Plan, Team
+from coterie.dsl.model.steps import AgentStep, Step
+from coterie.workflows.context_drafts import write_to_track
+from coterie.workflows.control.pause_and_amend import amend, give_up, sent_on
+from coterie.workflows.core.causes.people_causes import NotBegun
+from coterie.workflows.core.causes.step_causes import run_ended
+from coterie.workflows.core.location import Location, Redirected, Returned, RunLeft
+from coterie.workflows.core.memory import FanOut, Frame, Routed, Track
+from coterie.workflows.core.messages import RedirectInput
+from coterie.workflows.core.results import RunFailed, declared_output, failed_result, result
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.trail import note_control, note_route, note_visit
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.fan_out import gathered, join, leave, start_branches
+from coterie.workflows.run_hooks import after_run, before_run
+from coterie.workflows.sequence import run_steps
+from coterie.workflows.sessions.message_queue import counted_visits
+from coterie.workflows.skipped_steps import skip_unrun
+from coterie.workflows.steps.agent import run_agent
+from coterie.workflows.visit_limits import check_progress, count_bounded, turn_away
 
 
 async def run(scope: Scope) -> TeamResult:

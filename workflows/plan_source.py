@@ -8,7 +8,7 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     COMPILE_TEAM,
     FORK_RUN,
     HEARTBEAT_TIMEOUT,
@@ -18,12 +18,12 @@ from activities.contracts import (
     ForkResult,
     VisibilitySettings,
 )
-from dsl.errors import RunRefused
-from dsl.model.plan import Plan
-from workflows.control.fork import fork_off
-from workflows.core.memo_keys import FORKED_FROM, FORKED_RUN
-from workflows.core.messages import ForkInput, TeamInput
-from workflows.core.state import RunState
+from coterie.dsl.errors import RunRefused
+from coterie.dsl.model.plan import Plan
+from coterie.workflows.control.fork import fork_off
+from coterie.workflows.core.memo_keys import FORKED_FROM, FORKED_RUN
+from coterie.workflows.core.messages import ForkInput, TeamInput
+from coterie.workflows.core.state import RunState
 
 ACCEPTS_PLANS = "coterie_accepts_plans"
 """The function that reports whether a worker accepts a plan that it did not compile.

@@ -1,12 +1,12 @@
 """Result checks: `fail_when` turns a result that nobody can use into a failure of its step."""
 
-from dsl.errors import TemplateFailed
-from dsl.evaluate.because import condition_because
-from dsl.evaluate.condition_evaluation import holds, inspect
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import Step
-from workflows.core.location import Location
-from workflows.core.scope import Scope
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.evaluate.because import condition_because
+from coterie.dsl.evaluate.condition_evaluation import holds, inspect
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import Step
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.scope import Scope
 
 RESULT_REJECTED = "ResultRejected"
 

@@ -2,15 +2,15 @@
 
 from pydantic import JsonValue
 
-from dsl.errors import HookFailed, HookRejected
-from dsl.evaluate.context_writes import ContextWrite, written_value
-from dsl.hooks.hook_rulings import HookRuling
-from dsl.sizes import check_size
-from workflows.agents.hook_points import ask_hooks, reason_of
-from workflows.context_drafts import write_to_track
-from workflows.core.location import Location
-from workflows.core.scope import Scope
-from workflows.core.state_keys import MAIN
+from coterie.dsl.errors import HookFailed, HookRejected
+from coterie.dsl.evaluate.context_writes import ContextWrite, written_value
+from coterie.dsl.hooks.hook_rulings import HookRuling
+from coterie.dsl.sizes import check_size
+from coterie.workflows.agents.hook_points import ask_hooks, reason_of
+from coterie.workflows.context_drafts import write_to_track
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.state_keys import MAIN
 
 
 async def before_run(scope: Scope) -> None:

@@ -2,23 +2,23 @@
 
 from collections.abc import Sequence
 
-from dsl.errors import TemplateFailed
-from dsl.evaluate.condition_evaluation import holds, inspect
-from dsl.model.conditions import Condition
-from dsl.model.outcomes import Failure, Outcome
-from dsl.model.steps import Step
-from workflows.agents.collected_files import found_by
-from workflows.approvals.egress_approval import forget_clearances
-from workflows.control.cancellation import begin_to_stop
-from workflows.core.causes.step_causes import Failed, StepStated, WhenAsked
-from workflows.core.causes.trail_causes import TrailCause
-from workflows.core.location import Interpreter, Location, Redirected, Skipped
-from workflows.core.memory import Frame
-from workflows.core.progress.progress_kinds import SequenceProgress, StartedStep
-from workflows.core.scope import Scope, is_abort
-from workflows.core.trail import note_step, note_step_end, skip_cause
-from workflows.skipped_steps import begin_round, skip_unrun_within
-from workflows.step_attempts import run_attempts
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.evaluate.condition_evaluation import holds, inspect
+from coterie.dsl.model.conditions import Condition
+from coterie.dsl.model.outcomes import Failure, Outcome
+from coterie.dsl.model.steps import Step
+from coterie.workflows.agents.collected_files import found_by
+from coterie.workflows.approvals.egress_approval import forget_clearances
+from coterie.workflows.control.cancellation import begin_to_stop
+from coterie.workflows.core.causes.step_causes import Failed, StepStated, WhenAsked
+from coterie.workflows.core.causes.trail_causes import TrailCause
+from coterie.workflows.core.location import Interpreter, Location, Redirected, Skipped
+from coterie.workflows.core.memory import Frame
+from coterie.workflows.core.progress.progress_kinds import SequenceProgress, StartedStep
+from coterie.workflows.core.scope import Scope, is_abort
+from coterie.workflows.core.trail import note_step, note_step_end, skip_cause
+from coterie.workflows.skipped_steps import begin_round, skip_unrun_within
+from coterie.workflows.step_attempts import run_attempts
 
 _UNSTARTED = Outcome.skipped()
 _EARLIER = StepStated("earlier_step_failed")

@@ -7,13 +7,13 @@ skipped.
 
 from collections.abc import Sequence
 
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import Step
-from dsl.model.traversal.step_lists import step_lists
-from dsl.model.traversal.step_walk import walk
-from workflows.core.location import Location
-from workflows.core.memory import Frame
-from workflows.core.scope import Scope
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import Step
+from coterie.dsl.model.traversal.step_lists import step_lists
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.memory import Frame
+from coterie.workflows.core.scope import Scope
 
 
 def skip_steps(steps: Sequence[Step], location: Location, scope: Scope) -> None:

@@ -4,30 +4,30 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import NamedTuple
 
-from dsl.errors import InvalidBound, LimitExceeded, TemplateFailed, ValueTooLarge
-from dsl.evaluate.bounds import rendered_bound, rendered_bounds, with_numbers
-from dsl.evaluate.context import WRITE_ERRORS
-from dsl.model.outcomes import Outcome
-from dsl.model.retryability import can_pass, holds_steps
-from dsl.model.step_kinds.step_base import Retry
-from dsl.model.steps import AgentStep, ParallelStep, SkillStep, Step, ToolStep
-from dsl.model.template_bound import TemplateBound, number_of, seconds_of
-from dsl.model.traversal.step_bounds import RETRIES, bound_templates
-from dsl.model.traversal.step_lists import step_lists
-from dsl.values import MAX_DURATION
-from workflows.agents.repeatable_attempts import close_attempt, may_repeat, open_attempt
-from workflows.agents.time_limits import within_time
-from workflows.approvals.failed_steps import accepted
-from workflows.context_drafts import take_draft, with_draft, with_updates
-from workflows.core.causes.step_causes import Failed
-from workflows.core.location import Interpreter, Location
-from workflows.core.progress.progress_kinds import RetryProgress, StartedStep
-from workflows.core.progress.step_progress import RepeatableAttempt
-from workflows.core.scope import Interrupted, Scope
-from workflows.core.trail import note_step
-from workflows.result_checks import check_result
-from workflows.skipped_steps import begin_round
-from workflows.steps import execute, parallel
+from coterie.dsl.errors import InvalidBound, LimitExceeded, TemplateFailed, ValueTooLarge
+from coterie.dsl.evaluate.bounds import rendered_bound, rendered_bounds, with_numbers
+from coterie.dsl.evaluate.context import WRITE_ERRORS
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.retryability import can_pass, holds_steps
+from coterie.dsl.model.step_kinds.step_base import Retry
+from coterie.dsl.model.steps import AgentStep, ParallelStep, SkillStep, Step, ToolStep
+from coterie.dsl.model.template_bound import TemplateBound, number_of, seconds_of
+from coterie.dsl.model.traversal.step_bounds import RETRIES, bound_templates
+from coterie.dsl.model.traversal.step_lists import step_lists
+from coterie.dsl.values import MAX_DURATION
+from coterie.workflows.agents.repeatable_attempts import close_attempt, may_repeat, open_attempt
+from coterie.workflows.agents.time_limits import within_time
+from coterie.workflows.approvals.failed_steps import accepted
+from coterie.workflows.context_drafts import take_draft, with_draft, with_updates
+from coterie.workflows.core.causes.step_causes import Failed
+from coterie.workflows.core.location import Interpreter, Location
+from coterie.workflows.core.progress.progress_kinds import RetryProgress, StartedStep
+from coterie.workflows.core.progress.step_progress import RepeatableAttempt
+from coterie.workflows.core.scope import Interrupted, Scope
+from coterie.workflows.core.trail import note_step
+from coterie.workflows.result_checks import check_result
+from coterie.workflows.skipped_steps import begin_round
+from coterie.workflows.steps import execute, parallel
 
 
 def run_attempts(

@@ -14,32 +14,32 @@ from temporalio.exceptions import (
     FailureError,
 )
 
-from dsl.errors import ResultTooLarge, RunRefused, StateTooLarge, TeamError
-from dsl.model.plan import Plan
-from dsl.sizes import MAX_VALUE_SIZE, exceeds
-from dsl.strict_json import check_context
-from workflows.control.cancellation import stop
-from workflows.core.activation import SIGNALS_FOLLOW
-from workflows.core.decoding import decoded
-from workflows.core.encoding import encoded
-from workflows.core.memo_keys import STARTED
-from workflows.core.messages import TeamInput
-from workflows.core.results import RunFailed, failed_result
-from workflows.core.scope import Interrupted
-from workflows.core.state import RunState
-from workflows.core.trail import note_refusal
-from workflows.core.views import TeamResult
-from workflows.handlers.board import board
-from workflows.handlers.early_messages import EarlySignals
-from workflows.handlers.message_handlers import MessageHandlers
-from workflows.handlers.query_handlers import QueryHandlers
-from workflows.handlers.session_messages import SessionMessages
-from workflows.handlers.start_checks import begin
-from workflows.interpreter import TeamInterpreter, run
-from workflows.plan_source import plan_of
-from workflows.temporal.durable_scope import DurableScope
-from workflows.temporal.live_board import show_when_asked
-from workflows.unknown_messages import UnknownMessages
+from coterie.dsl.errors import ResultTooLarge, RunRefused, StateTooLarge, TeamError
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.sizes import MAX_VALUE_SIZE, exceeds
+from coterie.dsl.strict_json import check_context
+from coterie.workflows.control.cancellation import stop
+from coterie.workflows.core.activation import SIGNALS_FOLLOW
+from coterie.workflows.core.decoding import decoded
+from coterie.workflows.core.encoding import encoded
+from coterie.workflows.core.memo_keys import STARTED
+from coterie.workflows.core.messages import TeamInput
+from coterie.workflows.core.results import RunFailed, failed_result
+from coterie.workflows.core.scope import Interrupted
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.trail import note_refusal
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.handlers.board import board
+from coterie.workflows.handlers.early_messages import EarlySignals
+from coterie.workflows.handlers.message_handlers import MessageHandlers
+from coterie.workflows.handlers.query_handlers import QueryHandlers
+from coterie.workflows.handlers.session_messages import SessionMessages
+from coterie.workflows.handlers.start_checks import begin
+from coterie.workflows.interpreter import TeamInterpreter, run
+from coterie.workflows.plan_source import plan_of
+from coterie.workflows.temporal.durable_scope import DurableScope
+from coterie.workflows.temporal.live_board import show_when_asked
+from coterie.workflows.unknown_messages import UnknownMessages
 
 MAX_EVENTS = 40_000
 """Maximum events of a history that the run cannot leave; Temporal ends a run at 51,200."""

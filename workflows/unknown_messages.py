@@ -11,8 +11,8 @@ from temporalio import workflow
 from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
-from dsl.errors import listed, nearest
-from workflows.core.requests import MALFORMED
+from coterie.dsl.errors import listed, nearest
+from coterie.workflows.core.requests import MALFORMED
 
 UPDATES = ("amend", "decide", "redirect", "retry", "send_message", "skip")
 QUERIES = ("cost", "events", "pending", "request", "result", "state", "status")

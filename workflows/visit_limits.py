@@ -2,16 +2,16 @@
 
 from dataclasses import replace
 
-from dsl.errors import LimitExceeded
-from dsl.evaluate.limits import fingerprint, non_progressing, visits_reached
-from dsl.model.plan import Team
-from dsl.model.terms import AskTerms
-from workflows.approvals.approval_wait import PersonRequest, ask
-from workflows.approvals.decisions import is_approved
-from workflows.core.location import Location, Redirected, facts_at_end
-from workflows.core.memory import Track
-from workflows.core.scope import Scope
-from workflows.core.state_keys import StateKey
+from coterie.dsl.errors import LimitExceeded
+from coterie.dsl.evaluate.limits import fingerprint, non_progressing, visits_reached
+from coterie.dsl.model.plan import Team
+from coterie.dsl.model.terms import AskTerms
+from coterie.workflows.approvals.approval_wait import PersonRequest, ask
+from coterie.workflows.approvals.decisions import is_approved
+from coterie.workflows.core.location import Location, Redirected, facts_at_end
+from coterie.workflows.core.memory import Track
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.state_keys import StateKey
 
 _MAX_SEEN = 1000
 """Contexts of a team's visits that are compared with the next one: no longer cycle is detected."""

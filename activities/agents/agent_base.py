@@ -14,28 +14,28 @@ from typing import ClassVar, NamedTuple, Protocol
 
 from pydantic import JsonValue, ValidationError
 
-from activities.agents.prompts import system_message, user_message
-from activities.agents.refusals import AgentRefused
-from activities.contracts import (
+from coterie.activities.agents.prompts import system_message, user_message
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.activities.contracts import (
     AgentResponse,
     CompactionTurn,
     Reask,
     SkillRequest,
     SkillResult,
 )
-from activities.process_pool.thread_runner import ThreadRunner
-from activities.process_pool.work import WorkRunner
-from activities.providers.message_model import ModelMessage
-from activities.providers.provider import ModelProvider
-from activities.storage.media import MediaUnusable, StoredMedia
-from activities.storage.open_conversation import OpenConversation
-from activities.user_code.child_pool import UserCode
-from dsl.model.merge import deep_merge
-from dsl.model.model_defaults import read_defaults
-from dsl.model.plan import Persona
-from dsl.model.steps import Step
-from dsl.tool_loop.exchange import ToolTurn
-from dsl.values import Json
+from coterie.activities.process_pool.thread_runner import ThreadRunner
+from coterie.activities.process_pool.work import WorkRunner
+from coterie.activities.providers.message_model import ModelMessage
+from coterie.activities.providers.provider import ModelProvider
+from coterie.activities.storage.media import MediaUnusable, StoredMedia
+from coterie.activities.storage.open_conversation import OpenConversation
+from coterie.activities.user_code.child_pool import UserCode
+from coterie.dsl.model.merge import deep_merge
+from coterie.dsl.model.model_defaults import read_defaults
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.steps import Step
+from coterie.dsl.tool_loop.exchange import ToolTurn
+from coterie.dsl.values import Json
 
 
 @dataclass(frozen=True, slots=True)

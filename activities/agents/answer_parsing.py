@@ -2,11 +2,11 @@
 
 from pydantic import JsonValue, TypeAdapter
 
-from activities.answer_schema import InvalidAnswerSchema
-from activities.answers import AnswerProblem, parse_answer
-from activities.process_pool.work import Work, WorkEnded, WorkRunner
-from activities.threads.run_threads import TURN_THREADS
-from dsl.values import Frozen, Json
+from coterie.activities.answer_schema import InvalidAnswerSchema
+from coterie.activities.answers import AnswerProblem, parse_answer
+from coterie.activities.process_pool.work import Work, WorkEnded, WorkRunner
+from coterie.activities.threads.run_threads import TURN_THREADS
+from coterie.dsl.values import Frozen, Json
 
 _LARGE = 50_000
 """Characters; a shorter answer is read within a few milliseconds."""
@@ -39,8 +39,8 @@ def parse(answer: AnswerText) -> ParsedAnswer:
 
 
 PARSE = Work[AnswerText, ParsedAnswer](
-    "activities.agents.answer_parsing:PARSE",
-    "activities.agents.answer_parsing:parse",
+    "coterie.activities.agents.answer_parsing:PARSE",
+    "coterie.activities.agents.answer_parsing:parse",
     TypeAdapter(AnswerText),
     TypeAdapter(ParsedAnswer),
 )

@@ -7,24 +7,24 @@ summary, and what it calls has its result in the turn after it.
 
 from collections.abc import Sequence
 
-from activities.agents.agent_base import BaseAgent
-from activities.agents.refusals import AgentRefused
-from activities.agents.single_shot import GenericSingleShotAgent, failed, template_failure
-from activities.agents.tool_calling import GenericToolCallingAgent
-from activities.contracts import AgentResponse, CompactionTurn, ContextUse, FailureType
-from activities.providers.input_estimate import estimated_input, estimated_parts
-from activities.providers.message_model import (
+from coterie.activities.agents.agent_base import BaseAgent
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.activities.agents.single_shot import GenericSingleShotAgent, failed, template_failure
+from coterie.activities.agents.tool_calling import GenericToolCallingAgent
+from coterie.activities.contracts import AgentResponse, CompactionTurn, ContextUse, FailureType
+from coterie.activities.providers.input_estimate import estimated_input, estimated_parts
+from coterie.activities.providers.message_model import (
     ModelMessage,
     Part,
     TextPart,
     ToolResultPart,
     ToolSpec,
 )
-from activities.providers.provider import Completion, ModelRequest
-from activities.storage.blobs import BlobsUnusable
-from activities.storage.compacted_turns import compacted, step_prompt
-from activities.storage.open_conversation import OpenConversation
-from activities.storage.turn_records import (
+from coterie.activities.providers.provider import Completion, ModelRequest
+from coterie.activities.storage.blobs import BlobsUnusable
+from coterie.activities.storage.compacted_turns import compacted, step_prompt
+from coterie.activities.storage.open_conversation import OpenConversation
+from coterie.activities.storage.turn_records import (
     Opening,
     Turn,
     left_results,
@@ -32,10 +32,10 @@ from activities.storage.turn_records import (
     with_question,
     with_results,
 )
-from dsl.errors import TemplateFailed
-from dsl.templates.template_rules import BadTemplate
-from dsl.tool_loop.context_room import turns_to_keep
-from dsl.values import Json
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.templates.template_rules import BadTemplate
+from coterie.dsl.tool_loop.context_room import turns_to_keep
+from coterie.dsl.values import Json
 
 INSTRUCTION = (
     "This conversation becomes too long, so the messages before this one will be replaced by your "

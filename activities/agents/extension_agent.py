@@ -5,17 +5,17 @@ from typing import ClassVar, assert_never
 
 from pydantic import JsonValue
 
-from activities.agents.agent_base import BaseAgent
-from activities.agents.refusals import AgentRefused
-from activities.agents.single_shot import failed, reask_text, template_failure
-from activities.answer_schema import schema_errors
-from activities.answers import AnswerProblem, parse_answer
-from activities.contracts import AgentResponse, FailureType
-from activities.providers.message_model import ModelMessage
-from activities.providers.provider import ModelRequest
-from activities.user_code.child_failures import UserCodeFailed
-from activities.user_code.child_messages import NotImported, NotJsonAnswer, Raised
-from activities.user_code.extension_messages import (
+from coterie.activities.agents.agent_base import BaseAgent
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.activities.agents.single_shot import failed, reask_text, template_failure
+from coterie.activities.answer_schema import schema_errors
+from coterie.activities.answers import AnswerProblem, parse_answer
+from coterie.activities.contracts import AgentResponse, FailureType
+from coterie.activities.providers.message_model import ModelMessage
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.user_code.child_failures import UserCodeFailed
+from coterie.activities.user_code.child_messages import NotImported, NotJsonAnswer, Raised
+from coterie.activities.user_code.extension_messages import (
     EXTENSION_NOTE,
     Completed,
     ExtensionOutcome,
@@ -28,9 +28,9 @@ from activities.user_code.extension_messages import (
     TurnEnded,
     TurnFailed,
 )
-from dsl.errors import TemplateFailed, nearest
-from dsl.templates.template_rules import BadTemplate
-from dsl.values import Json
+from coterie.dsl.errors import TemplateFailed, nearest
+from coterie.dsl.templates.template_rules import BadTemplate
+from coterie.dsl.values import Json
 
 
 class ExtensionAgent(BaseAgent):

@@ -6,13 +6,13 @@ from typing import Protocol
 
 from temporalio.exceptions import ApplicationError
 
-from activities.agents.agent_base import SkillCaller
-from activities.agents.refusals import AgentRefused
-from activities.attempts import handed_on
-from activities.contracts import InnerCall, SkillRequest, SkillResult
-from dsl.egress.channel_labels import call_labels, kind_of_call
-from dsl.model.capabilities import Label, Reach, SkillContract
-from dsl.values import Json
+from coterie.activities.agents.agent_base import SkillCaller
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.activities.attempts import handed_on
+from coterie.activities.contracts import InnerCall, SkillRequest, SkillResult
+from coterie.dsl.egress.channel_labels import call_labels, kind_of_call
+from coterie.dsl.model.capabilities import Label, Reach, SkillContract
+from coterie.dsl.values import Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ dropped. A class is imported only from packages that the worker allows, and only
 
 from collections.abc import Collection
 
-from activities.agents.agent_base import BaseAgent
-from activities.agents.refusals import AgentRefused
-from activities.contracts import AgentError, AgentResponse, FailureType
-from activities.user_code.child_failures import UserCodeFailed
-from activities.user_code.child_messages import (
+from coterie.activities.agents.agent_base import BaseAgent
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.activities.contracts import AgentError, AgentResponse, FailureType
+from coterie.activities.user_code.child_failures import UserCodeFailed
+from coterie.activities.user_code.child_messages import (
     AgentCall,
     Answered,
     ConstructorNeeds,
@@ -31,10 +31,10 @@ from activities.user_code.child_messages import (
     Outcome,
     Raised,
 )
-from dsl.errors import listed, nearest
-from dsl.model.merge import deep_merge
-from dsl.model.sections.package_names import RESERVED_PACKAGES
-from dsl.values import Json
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.model.merge import deep_merge
+from coterie.dsl.model.sections.package_names import RESERVED_PACKAGE
+from coterie.dsl.values import Json
 
 _WHOLE_CONFIG = ("full_config", "full_effective_config", "full_system_config", "config")
 
@@ -144,11 +144,10 @@ class LegacyAgent(BaseAgent):
 
 
 def _explain_hidden_module(module: str) -> str:
-    """Explain that an import found one of Coterie's packages instead of the user's own."""
-    top = module.partition(".")[0]
-    if top not in RESERVED_PACKAGES:
+    """Explain that an import found Coterie's package instead of the user's own."""
+    if module.partition(".")[0] != RESERVED_PACKAGE:
         return ""
-    return f"; Coterie has its own package {top!r}, which hides yours: rename yours"
+    return f"; Coterie has its own package {RESERVED_PACKAGE!r}, which hides yours: rename yours"
 
 
 def legacy_context(inputs: Json) -> Json:

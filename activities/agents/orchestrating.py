@@ -9,11 +9,11 @@ from functools import cache
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from activities.agents.agent_base import BaseAgent, PlanCall
-from activities.agents.refusals import AgentRefused
-from activities.contracts import AgentResponse
-from dsl.model.steps import Step
-from dsl.values import Json
+from coterie.activities.agents.agent_base import BaseAgent, PlanCall
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.activities.contracts import AgentResponse
+from coterie.dsl.model.steps import Step
+from coterie.dsl.values import Json
 
 
 @cache

@@ -2,9 +2,9 @@
 
 import json
 
-from activities.agents.refusals import AgentRefused
-from dsl.errors import TemplateFailed, listed
-from dsl.evaluate.prompt_choice import (
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.dsl.errors import TemplateFailed, listed
+from coterie.dsl.evaluate.prompt_choice import (
     SYSTEM,
     AmbiguousPrompt,
     ChosenPrompt,
@@ -12,11 +12,11 @@ from dsl.evaluate.prompt_choice import (
     UnknownPrompt,
     choose_prompt,
 )
-from dsl.model.evaluation_budget import Names, meter_of
-from dsl.model.plan import Persona
-from dsl.templates.brace_prompts import braces_to_template
-from dsl.templates.template_filling import fill_text
-from dsl.values import Json
+from coterie.dsl.model.evaluation_budget import Names, meter_of
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.templates.brace_prompts import braces_to_template
+from coterie.dsl.templates.template_filling import fill_text
+from coterie.dsl.values import Json
 
 
 def system_message(persona: Persona, inputs: Json) -> str | None:

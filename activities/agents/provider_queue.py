@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
-from activities.contracts import FailureType, OwnQueue
+from coterie.activities.contracts import FailureType, OwnQueue
 
 
 def refuse_elsewhere(provider: str, queues: Mapping[str, OwnQueue]) -> None:

@@ -5,30 +5,35 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from activities.agents.agent_base import BaseAgent
-from activities.agents.answer_parsing import parsed
-from activities.agents.prompts import prompt_name
-from activities.agents.refusals import AgentRefused
-from activities.answers import AnswerProblem
-from activities.contracts import AgentError, AgentResponse, ContextUse, FailureType, Reask
-from activities.providers.input_estimate import (
+from coterie.activities.agents.agent_base import BaseAgent
+from coterie.activities.agents.answer_parsing import parsed
+from coterie.activities.agents.prompts import prompt_name
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.activities.answers import AnswerProblem
+from coterie.activities.contracts import AgentError, AgentResponse, ContextUse, FailureType, Reask
+from coterie.activities.providers.input_estimate import (
     estimated_input,
     estimated_message,
     estimated_parts,
 )
-from activities.providers.message_model import ModelMessage, StoredPart, TextPart, ToolResultPart
-from activities.providers.provider import Completion, ModelRequest
-from activities.storage.blobs import BlobsUnusable
-from activities.storage.media import references
-from activities.storage.open_conversation import AddedTurn
-from activities.storage.turn_records import with_question
-from activities.threads.run_threads import TURN_THREADS
-from dsl.errors import EvaluationLimitExceeded, TemplateFailed
-from dsl.json_schema.schema_problems import schema_problem
-from dsl.model.evaluation_budget import EvaluationBudget, EvaluationMeter, Names
-from dsl.model.plan import Persona
-from dsl.templates.template_rules import BadTemplate
-from dsl.values import Json
+from coterie.activities.providers.message_model import (
+    ModelMessage,
+    StoredPart,
+    TextPart,
+    ToolResultPart,
+)
+from coterie.activities.providers.provider import Completion, ModelRequest
+from coterie.activities.storage.blobs import BlobsUnusable
+from coterie.activities.storage.media import references
+from coterie.activities.storage.open_conversation import AddedTurn
+from coterie.activities.storage.turn_records import with_question
+from coterie.activities.threads.run_threads import TURN_THREADS
+from coterie.dsl.errors import EvaluationLimitExceeded, TemplateFailed
+from coterie.dsl.json_schema.schema_problems import schema_problem
+from coterie.dsl.model.evaluation_budget import EvaluationBudget, EvaluationMeter, Names
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.templates.template_rules import BadTemplate
+from coterie.dsl.values import Json
 
 _SHORT = 8_000
 """Characters of prompts that may be parsed on the event loop."""

@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 
-from activities.agents.refusals import AgentRefused
-from activities.agents.single_shot import (
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.activities.agents.single_shot import (
     GenericSingleShotAgent,
     failed,
     reask_text,
     template_failure,
     tokens_of,
 )
-from activities.contracts import AgentResponse, FailureType
-from activities.providers.input_estimate import estimated_message
-from activities.providers.message_model import (
+from coterie.activities.contracts import AgentResponse, FailureType
+from coterie.activities.providers.input_estimate import estimated_message
+from coterie.activities.providers.message_model import (
     ModelMessage,
     Part,
     TextPart,
@@ -28,11 +28,11 @@ from activities.providers.message_model import (
     calls_of,
     returnable,
 )
-from activities.providers.provider import Completion, ModelRequest
-from activities.storage.blobs import BlobsUnusable
-from activities.storage.media import references
-from activities.storage.open_conversation import OpenConversation
-from activities.storage.turn_records import (
+from coterie.activities.providers.provider import Completion, ModelRequest
+from coterie.activities.storage.blobs import BlobsUnusable
+from coterie.activities.storage.media import references
+from coterie.activities.storage.open_conversation import OpenConversation
+from coterie.activities.storage.turn_records import (
     LOST,
     TOO_LATE,
     Opening,
@@ -40,14 +40,14 @@ from activities.storage.turn_records import (
     with_question,
     with_results,
 )
-from dsl.errors import TemplateFailed
-from dsl.model.plan import Persona
-from dsl.model.tools.tool_use import NamedTool, ToolChoice
-from dsl.model_names import split_model
-from dsl.strict_json import read_json
-from dsl.templates.template_rules import BadTemplate
-from dsl.tool_loop.exchange import ToolCallRequest, ToolTurn
-from dsl.values import Json
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.tools.tool_use import NamedTool, ToolChoice
+from coterie.dsl.model_names import split_model
+from coterie.dsl.strict_json import read_json
+from coterie.dsl.templates.template_rules import BadTemplate
+from coterie.dsl.tool_loop.exchange import ToolCallRequest, ToolTurn
+from coterie.dsl.values import Json
 
 _MAX_NAME_LENGTH = 100
 

@@ -5,7 +5,7 @@ from typing import Literal, cast
 
 from pydantic import AliasChoices, Field, field_validator, model_validator
 
-from dsl.values import Documented, form_mismatch
+from coterie.dsl.values import Documented, form_mismatch
 
 ChangeType = Literal["create", "modify", "delete"]
 

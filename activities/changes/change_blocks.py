@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
-from activities.changes.change import Change
-from activities.changes.diff import bare_content
-from activities.changes.diff_header import DiffProblem
-from activities.workspace.contract_violations import validation_problems
+from coterie.activities.changes.change import Change
+from coterie.activities.changes.diff import bare_content
+from coterie.activities.changes.diff_header import DiffProblem
+from coterie.activities.workspace.contract_violations import validation_problems
 
 BEGIN = "===CHANGE_BEGIN==="
 END = "===CHANGE_END==="

@@ -10,18 +10,18 @@ import shutil
 from contextlib import suppress
 from pathlib import PurePosixPath
 
-from activities.changes.file_edits import Edit
-from activities.changes.journal import AppliedChange, Backup, Journal, begin, content_digest
-from activities.os_errors import reason_of
-from activities.workspace.project_files import (
+from coterie.activities.changes.file_edits import Edit
+from coterie.activities.changes.journal import AppliedChange, Backup, Journal, begin, content_digest
+from coterie.activities.os_errors import reason_of
+from coterie.activities.workspace.project_files import (
     NotRegular,
     read_file,
     remove_directory,
     remove_file,
     replace_file,
 )
-from activities.workspace.skill_base import Workspace
-from activities.workspace.skill_failures import SkillFailure
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure
 
 
 def write(

@@ -10,8 +10,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from activities.changes.diff_header import DiffHeader, DiffProblem, is_file_header, read_header
-from activities.changes.fences import (
+from coterie.activities.changes.diff_header import (
+    DiffHeader,
+    DiffProblem,
+    is_file_header,
+    read_header,
+)
+from coterie.activities.changes.fences import (
     UnclosedFence,
     unfenced,
     unfenced_diff,

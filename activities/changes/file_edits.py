@@ -5,13 +5,13 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from activities.changes.change import Change, ChangeType
-from activities.changes.diff import Diff, parse_diff, parse_new_file
-from activities.changes.diff_header import DiffProblem
-from activities.changes.hunk_application import Patched, patch
-from activities.workspace.project_files import read_file, status_of
-from activities.workspace.skill_base import Workspace
-from activities.workspace.skill_failures import SkillFailure
+from coterie.activities.changes.change import Change, ChangeType
+from coterie.activities.changes.diff import Diff, parse_diff, parse_new_file
+from coterie.activities.changes.diff_header import DiffProblem
+from coterie.activities.changes.hunk_application import Patched, patch
+from coterie.activities.workspace.project_files import read_file, status_of
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure
 
 
 @dataclass(frozen=True, slots=True)

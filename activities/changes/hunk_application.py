@@ -10,16 +10,16 @@ counts as already present only where its result is at its own place. Pure text.
 from dataclasses import dataclass
 from itertools import pairwise
 
-from activities.changes.diff import Hunk
-from activities.changes.diff_header import DiffProblem
-from activities.changes.hunk_evidence import (
+from coterie.activities.changes.diff import Hunk
+from coterie.activities.changes.diff_header import DiffProblem
+from coterie.activities.changes.hunk_evidence import (
     ExactPositions,
     contradiction,
     expected_positions,
     is_in_order,
     proven_position,
 )
-from activities.changes.hunk_matching import (
+from coterie.activities.changes.hunk_matching import (
     drifted_positions,
     exact_positions,
     is_safe_drift,
@@ -27,8 +27,8 @@ from activities.changes.hunk_matching import (
     result_stands,
     stands_elsewhere,
 )
-from activities.changes.hunk_problems import first_missing
-from activities.changes.hunk_readings import confirmed_reading
+from coterie.activities.changes.hunk_problems import first_missing
+from coterie.activities.changes.hunk_readings import confirmed_reading
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ are alike only where nothing else in the diff contradicts it. Lines that fit onl
 where the numbers, or missing context at an edge of the file, point to a changed copy of them.
 """
 
-from activities.changes.diff import Hunk
+from coterie.activities.changes.diff import Hunk
 
 ExactPositions = dict[int, list[int]]
 """Where the lines of each hunk are, by its number."""

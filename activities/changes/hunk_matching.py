@@ -5,7 +5,7 @@ Each function returns every place as a line index; `hunk_application.py` decides
 
 from difflib import SequenceMatcher
 
-from activities.changes.diff import Hunk, HunkLine
+from coterie.activities.changes.diff import Hunk, HunkLine
 
 MAX_DRIFTED = 2
 """Context lines on each side of a change that may differ, as with `patch --fuzz=2`."""

@@ -3,7 +3,7 @@
 from difflib import get_close_matches
 from itertools import takewhile
 
-from activities.changes.diff import Hunk, HunkLine
+from coterie.activities.changes.diff import Hunk, HunkLine
 
 _LONG = 20_000
 """Lines searched for a similar one; more would take seconds."""

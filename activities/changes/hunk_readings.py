@@ -8,9 +8,9 @@ hunk is ambiguous.
 from dataclasses import replace
 from itertools import combinations
 
-from activities.changes.diff import Hunk, HunkLine
-from activities.changes.diff_header import DiffProblem
-from activities.changes.hunk_matching import exact_positions
+from coterie.activities.changes.diff import Hunk, HunkLine
+from coterie.activities.changes.diff_header import DiffProblem
+from coterie.activities.changes.hunk_matching import exact_positions
 
 _MAX_DOUBTFUL = 8
 """Lines that may be damaged; all combinations are tried."""

@@ -16,12 +16,12 @@ from typing import Literal
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from activities.changes.change import ChangeType
-from activities.changes.file_edits import Edit
-from activities.workspace.project_files import private_folder, private_opener, write_private
-from activities.workspace.skill_base import Workspace
-from activities.workspace.skill_failures import SkillFailure
-from dsl.values import Documented, Frozen
+from coterie.activities.changes.change import ChangeType
+from coterie.activities.changes.file_edits import Edit
+from coterie.activities.workspace.project_files import private_folder, private_opener, write_private
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure
+from coterie.dsl.values import Documented, Frozen
 
 LOCK_WAIT = 30.0
 """Seconds to wait while another call changes files of the project."""

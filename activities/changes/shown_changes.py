@@ -9,10 +9,10 @@ from typing import NamedTuple, cast
 
 from pydantic import JsonValue, ValidationError
 
-from activities.changes.change import Change
-from activities.changes.text_edit import NotUnique, TextEdit, edited
-from activities.workspace.secret_files import holds_secrets
-from dsl.visible import one_line, shortened_text
+from coterie.activities.changes.change import Change
+from coterie.activities.changes.text_edit import NotUnique, TextEdit, edited
+from coterie.activities.workspace.secret_files import holds_secrets
+from coterie.dsl.visible import one_line, shortened_text
 
 _MAX_FILE_SIZE = 4_000_000
 """Maximum bytes of a file to compare."""

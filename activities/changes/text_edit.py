@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from dsl.schema_keys import KIND
-from dsl.values import Documented
+from coterie.dsl.schema_keys import KIND
+from coterie.dsl.values import Documented
 
 MAX_EDITED_BYTES = 4_000_000
 """Size of a file to edit; a request to edit a larger one could show no diff."""

@@ -5,7 +5,7 @@ anything else of `activities`, so the workflow may import it. Histories contain 
 ever add optional fields.
 """
 
-from activities.contracts.activity_options import (
+from coterie.activities.contracts.activity_options import (
     CALL_SKILL,
     COMPILE_TEAM,
     END_MARGIN,
@@ -19,7 +19,7 @@ from activities.contracts.activity_options import (
     CallOptions,
     FailureType,
 )
-from activities.contracts.call_suffixes import (
+from coterie.activities.contracts.call_suffixes import (
     NamedTurn,
     TurnSuffix,
     first_id,
@@ -31,8 +31,14 @@ from activities.contracts.call_suffixes import (
     skill_step,
     skill_summary,
 )
-from activities.contracts.call_usage import InnerCall, LiveTail, OpenModelCall, Spent, TokenUsage
-from activities.contracts.model_turn import (
+from coterie.activities.contracts.call_usage import (
+    InnerCall,
+    LiveTail,
+    OpenModelCall,
+    Spent,
+    TokenUsage,
+)
+from coterie.activities.contracts.model_turn import (
     AgentError,
     AgentRequest,
     AgentResponse,
@@ -43,8 +49,8 @@ from activities.contracts.model_turn import (
     StartedBatch,
     StopReason,
 )
-from activities.contracts.notification import Notification, NotificationKind
-from activities.contracts.run_start import (
+from coterie.activities.contracts.notification import Notification, NotificationKind
+from coterie.activities.contracts.run_start import (
     CompileRequest,
     CompileResult,
     ForkRequest,
@@ -52,7 +58,7 @@ from activities.contracts.run_start import (
     OwnQueue,
     VisibilitySettings,
 )
-from activities.contracts.skill_call import KeptResult, SkillRequest, SkillResult
+from coterie.activities.contracts.skill_call import KeptResult, SkillRequest, SkillResult
 
 __all__ = [
     "CALL_SKILL",

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from temporalio.common import RetryPolicy
 
-from dsl.model.capabilities import Effect
+from coterie.dsl.model.capabilities import Effect
 
 RUN_AGENT = "run_agent"
 

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dsl.model.capabilities import Effect, Label
-from dsl.values import Frozen
+from coterie.dsl.model.capabilities import Effect, Label
+from coterie.dsl.values import Frozen
 
 
 @dataclass(frozen=True, slots=True)

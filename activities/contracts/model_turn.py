@@ -4,11 +4,11 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from activities.contracts.call_usage import InnerCall, TokenUsage
-from dsl.model.plan import Persona
-from dsl.model.step_kinds.agent_types import SINGLE_SHOT
-from dsl.tool_loop.exchange import ToolCallRequest, ToolResult, ToolTurn
-from dsl.values import Frozen, Json
+from coterie.activities.contracts.call_usage import InnerCall, TokenUsage
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.step_kinds.agent_types import SINGLE_SHOT
+from coterie.dsl.tool_loop.exchange import ToolCallRequest, ToolResult, ToolTurn
+from coterie.dsl.values import Frozen, Json
 
 
 class Reask(Frozen):

@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from dsl.model.capabilities import KeptLabel
-from dsl.values import Frozen
+from coterie.dsl.model.capabilities import KeptLabel
+from coterie.dsl.values import Frozen
 
 NotificationKind = Literal["request", "reminder", "escalation", "timeout"]
 

@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from dsl.model.plan import Plan
-from dsl.values import Frozen, Json
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Frozen, Json
 
 
 class OwnQueue(Frozen):

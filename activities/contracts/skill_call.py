@@ -2,9 +2,9 @@
 
 from pydantic import JsonValue
 
-from dsl.model.capabilities import KeptLabel
-from dsl.model.tools.asked_input import GivenInput
-from dsl.values import Frozen
+from coterie.dsl.model.capabilities import KeptLabel
+from coterie.dsl.model.tools.asked_input import GivenInput
+from coterie.dsl.values import Frozen
 
 
 class SkillRequest(Frozen):

@@ -1,6 +1,6 @@
 """Bound the texts of MCP servers, for those who must not import the MCP SDK to do so."""
 
-from dsl.visible import visible
+from coterie.dsl.visible import visible
 
 
 def cut_text(given: str, size: int) -> str:

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.model.capabilities import ServerTool
-from dsl.model.tools.asked_input import AskedInput
+from coterie.dsl.model.capabilities import ServerTool
+from coterie.dsl.model.tools.asked_input import AskedInput
 
 
 class ToolAnswer(NamedTuple):

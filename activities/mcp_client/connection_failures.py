@@ -6,10 +6,10 @@ from typing import cast
 import mcp_types as types
 from mcp import MCPError
 
-from activities.mcp_client.call_outcomes import CallLost, McpCallRefused, ServerUnreachable
-from activities.mcp_client.transport.call_progress import CallInProgress
-from activities.mcp_client.transport.error_output import ErrorOutput
-from dsl.visible import one_line, shortened_text
+from coterie.activities.mcp_client.call_outcomes import CallLost, McpCallRefused, ServerUnreachable
+from coterie.activities.mcp_client.transport.call_progress import CallInProgress
+from coterie.activities.mcp_client.transport.error_output import ErrorOutput
+from coterie.dsl.visible import one_line, shortened_text
 
 _MAX_MESSAGE_LENGTH = 2_000
 _NO_RESOURCE = -32002

@@ -10,12 +10,12 @@ from typing import TypedDict
 
 import mcp_types as types
 
-from activities.mcp_client.call_outcomes import InputAsked
-from activities.mcp_client.input_rounds import InputReply
-from dsl.json_schema.schema_grammar import grammar_problem
-from dsl.model.tools.asked_input import AskedForm, AskedInput, ServerTask
-from dsl.values import Json
-from dsl.visible import one_line, shortened_text, visible
+from coterie.activities.mcp_client.call_outcomes import InputAsked
+from coterie.activities.mcp_client.input_rounds import InputReply
+from coterie.dsl.json_schema.schema_grammar import grammar_problem
+from coterie.dsl.model.tools.asked_input import AskedForm, AskedInput, ServerTask
+from coterie.dsl.values import Json
+from coterie.dsl.visible import one_line, shortened_text, visible
 
 _MAX_QUESTIONS = 10
 _MAX_MESSAGE_LENGTH = 2_000

@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
-from activities.mcp_client.call_outcomes import InputAsked, McpCallRefused, ToolAnswer
-from dsl.model.tools.asked_input import GivenInput
-from dsl.values import Json
+from coterie.activities.mcp_client.call_outcomes import InputAsked, McpCallRefused, ToolAnswer
+from coterie.dsl.model.tools.asked_input import GivenInput
+from coterie.dsl.values import Json
 
 _MAX_ROUNDS = 10
 """Requests of one call: a server may want to be asked again without a question."""

@@ -13,11 +13,11 @@ from mcp_types import methods
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from activities.mcp_client.call_outcomes import UnusableTool
-from activities.mcp_client.offer_listing import MAX_TOOLS
-from activities.mcp_client.server_answers import shown_name
-from dsl.values import Json, JsonValue
-from dsl.visible import one_line, shortened_text
+from coterie.activities.mcp_client.call_outcomes import UnusableTool
+from coterie.activities.mcp_client.offer_listing import MAX_TOOLS
+from coterie.activities.mcp_client.server_answers import shown_name
+from coterie.dsl.values import Json, JsonValue
+from coterie.dsl.visible import one_line, shortened_text
 
 _MARK = "coterie/malformed"
 """Key of the metadata of an offer that stands for a malformed item. A server that sends it itself

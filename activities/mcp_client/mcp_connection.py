@@ -15,32 +15,32 @@ import mcp_types as types
 from mcp import Client, MCPError
 from pydantic import ValidationError
 
-from activities.mcp_client.call_outcomes import (
+from coterie.activities.mcp_client.call_outcomes import (
     CallLost,
     FoundServerTools,
     ServerUnreachable,
     TaskForgotten,
     ToolAnswer,
 )
-from activities.mcp_client.connection_failures import ConnectionFailures
-from activities.mcp_client.input_requests import (
+from coterie.activities.mcp_client.connection_failures import ConnectionFailures
+from coterie.activities.mcp_client.input_requests import (
     accepted_input,
     asked_within,
     input_asked,
     question_key,
 )
-from activities.mcp_client.input_rounds import InputReply
-from activities.mcp_client.server_requests import answer_of, list_kind, request_of
-from activities.mcp_client.server_settings import McpServer
-from activities.mcp_client.task_polls import task_asked
-from activities.mcp_client.task_protocol import CreatedTask, FollowsTasks
-from activities.mcp_client.transport.call_progress import CURRENT_CALL, CallInProgress
-from activities.mcp_client.transport.error_output import ErrorOutput
-from activities.mcp_client.transport.message_relay import MessageRelay
-from activities.mcp_client.transport.server_transport import server_transport
-from dsl.model.capabilities import ServerTool
-from dsl.model.tools.offer_names import OfferKind
-from dsl.values import Json
+from coterie.activities.mcp_client.input_rounds import InputReply
+from coterie.activities.mcp_client.server_requests import answer_of, list_kind, request_of
+from coterie.activities.mcp_client.server_settings import McpServer
+from coterie.activities.mcp_client.task_polls import task_asked
+from coterie.activities.mcp_client.task_protocol import CreatedTask, FollowsTasks
+from coterie.activities.mcp_client.transport.call_progress import CURRENT_CALL, CallInProgress
+from coterie.activities.mcp_client.transport.error_output import ErrorOutput
+from coterie.activities.mcp_client.transport.message_relay import MessageRelay
+from coterie.activities.mcp_client.transport.server_transport import server_transport
+from coterie.dsl.model.capabilities import ServerTool
+from coterie.dsl.model.tools.offer_names import OfferKind
+from coterie.dsl.values import Json
 
 _CLOSE_TIMEOUT = 10.0
 

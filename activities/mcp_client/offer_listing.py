@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
 from typing import Generic, NamedTuple, TypeVar
 
-from activities.mcp_client.call_outcomes import FoundServerTools, UnusableTool
-from dsl.model.capabilities import ServerTool
-from dsl.model.tools.offer_names import OfferKind
+from coterie.activities.mcp_client.call_outcomes import FoundServerTools, UnusableTool
+from coterie.dsl.model.capabilities import ServerTool
+from coterie.dsl.model.tools.offer_names import OfferKind
 
 MAX_TOOLS = 1_000
 """Tools of one server, and as many resources and prompts; further ones are not read."""

@@ -9,18 +9,18 @@ import mcp_types as types
 from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
 from pydantic import JsonValue
 
-from activities.mcp_client.bounded_text import cut_text
-from activities.mcp_client.call_outcomes import ToolAnswer, UnusableTool
-from activities.mcp_client.server_answers import (
+from coterie.activities.mcp_client.bounded_text import cut_text
+from coterie.activities.mcp_client.call_outcomes import ToolAnswer, UnusableTool
+from coterie.activities.mcp_client.server_answers import (
     MAX_TEXT,
     MAX_TOOL_SIZE,
     is_usable_name,
     part_text,
     shown_name,
 )
-from dsl.model.capabilities import ServerTool
-from dsl.model.tools.offer_names import PROMPT, RESOURCE
-from dsl.values import Json
+from coterie.dsl.model.capabilities import ServerTool
+from coterie.dsl.model.tools.offer_names import PROMPT, RESOURCE
+from coterie.dsl.values import Json
 
 _STRING: Json = {"type": "string"}
 _MESSAGE: Json = {

@@ -11,15 +11,15 @@ import mcp_types as types
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
-from activities.mcp_client.bounded_text import cut_text
-from activities.mcp_client.call_outcomes import ToolAnswer, UnusableTool
-from dsl.json_schema.schema_grammar import grammar_problem
-from dsl.json_values import json_equal
-from dsl.model.capabilities import ServerTool
-from dsl.model.tools.offer_names import kind_of_offer
-from dsl.strict_json import unsound_part
-from dsl.values import Json
-from dsl.visible import visible, visible_name
+from coterie.activities.mcp_client.bounded_text import cut_text
+from coterie.activities.mcp_client.call_outcomes import ToolAnswer, UnusableTool
+from coterie.dsl.json_schema.schema_grammar import grammar_problem
+from coterie.dsl.json_values import json_equal
+from coterie.dsl.model.capabilities import ServerTool
+from coterie.dsl.model.tools.offer_names import kind_of_offer
+from coterie.dsl.strict_json import unsound_part
+from coterie.dsl.values import Json
+from coterie.dsl.visible import visible, visible_name
 
 MAX_TOOL_SIZE = 100_000
 """Bytes of JSON of one tool; a larger one is left out."""

@@ -6,7 +6,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
-from activities.mcp_client.call_outcomes import (
+from coterie.activities.mcp_client.call_outcomes import (
     FoundServerTools,
     InputAsked,
     ResultInvalid,
@@ -15,20 +15,20 @@ from activities.mcp_client.call_outcomes import (
     ToolAnswer,
     ToolDrifted,
 )
-from activities.mcp_client.input_rounds import InputReply, call_with_input
-from activities.mcp_client.server_settings import McpServer
-from activities.mcp_client.tool_difference import differences
-from dsl.errors import listed
-from dsl.json_schema.schema_checker import UnusableSchema, mismatches
-from dsl.model.capabilities import ServerListing, ServerTool
-from dsl.model.sections.mcp_digests import digest_of_tool
-from dsl.model.tools.asked_input import AskedInput, GivenInput, ServerTask
-from dsl.model.tools.offer_names import OfferKind, kind_of_offer
-from dsl.strict_json import unsound_part
-from dsl.values import Json
+from coterie.activities.mcp_client.input_rounds import InputReply, call_with_input
+from coterie.activities.mcp_client.server_settings import McpServer
+from coterie.activities.mcp_client.tool_difference import differences
+from coterie.dsl.errors import listed
+from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
+from coterie.dsl.model.capabilities import ServerListing, ServerTool
+from coterie.dsl.model.sections.mcp_digests import digest_of_tool
+from coterie.dsl.model.tools.asked_input import AskedInput, GivenInput, ServerTask
+from coterie.dsl.model.tools.offer_names import OfferKind, kind_of_offer
+from coterie.dsl.strict_json import unsound_part
+from coterie.dsl.values import Json
 
 if TYPE_CHECKING:
-    from activities.mcp_client.mcp_connection import McpConnection
+    from coterie.activities.mcp_client.mcp_connection import McpConnection
 
 MAX_LISTING_AGE = 60.0
 """Seconds for which a listing is trusted for calls that may be repeated; other calls always ask."""
@@ -157,7 +157,7 @@ class McpServers:
 
     async def _follow_task(self, call: PinnedCall, task: ServerTask) -> ToolAnswer:
         """Ask for a task; a server that does not answer may be there again later."""
-        from activities.mcp_client.task_polls import follow_task
+        from coterie.activities.mcp_client.task_polls import follow_task
 
         answers = {} if call.given is None else call.given.answers
         until = monotonic() + call.seconds
@@ -188,7 +188,7 @@ class McpServers:
 
     async def cancel_task(self, server: str, task: ServerTask) -> None:
         """Ask a server to end a task, and ignore its answer."""
-        from activities.mcp_client.task_polls import cancel_task
+        from coterie.activities.mcp_client.task_polls import cancel_task
 
         with suppress(ServerUnreachable, TaskForgotten, TimeoutError):
             async with asyncio.timeout(_CANCEL_SECONDS):
@@ -239,7 +239,7 @@ class McpServers:
             return connection, False
 
     async def _new_connection(self, server: str) -> "McpConnection":
-        from activities.mcp_client.mcp_connection import McpConnection
+        from coterie.activities.mcp_client.mcp_connection import McpConnection
 
         connection = McpConnection(self.servers[server])
         try:

@@ -7,23 +7,23 @@ import mcp_types as types
 from mcp import ClientSession, MCPError
 from pydantic import Field, TypeAdapter
 
-from activities.mcp_client.call_outcomes import FoundServerTools, ToolAnswer, UnusableTool
-from activities.mcp_client.input_requests import Replied, reply_fields
-from activities.mcp_client.input_rounds import InputReply
-from activities.mcp_client.malformed_offers import malformed_offer
-from activities.mcp_client.offer_listing import OfferPage, list_offers
-from activities.mcp_client.resource_offers import (
+from coterie.activities.mcp_client.call_outcomes import FoundServerTools, ToolAnswer, UnusableTool
+from coterie.activities.mcp_client.input_requests import Replied, reply_fields
+from coterie.activities.mcp_client.input_rounds import InputReply
+from coterie.activities.mcp_client.malformed_offers import malformed_offer
+from coterie.activities.mcp_client.offer_listing import OfferPage, list_offers
+from coterie.activities.mcp_client.resource_offers import (
     prompt_answer,
     prompt_offer,
     resource_answer,
     resource_offer,
     resource_uri,
 )
-from activities.mcp_client.server_answers import server_tool, tool_answer
-from activities.mcp_client.task_protocol import CreatedTask
-from dsl.model.capabilities import ServerTool
-from dsl.model.tools.offer_names import PROMPT, OfferKind, kind_of_offer
-from dsl.values import Json
+from coterie.activities.mcp_client.server_answers import server_tool, tool_answer
+from coterie.activities.mcp_client.task_protocol import CreatedTask
+from coterie.dsl.model.capabilities import ServerTool
+from coterie.dsl.model.tools.offer_names import PROMPT, OfferKind, kind_of_offer
+from coterie.dsl.values import Json
 
 T = TypeVar("T", bound=types.Tool | types.Resource | types.ResourceTemplate | types.Prompt)
 P = TypeVar("P", bound=types.PaginatedResult)

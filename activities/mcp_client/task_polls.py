@@ -8,10 +8,10 @@ from typing import Any, Protocol, TypeVar, assert_never
 import mcp_types as types
 from pydantic import ValidationError
 
-from activities.mcp_client.call_outcomes import CallLost, InputAsked, ToolAnswer
-from activities.mcp_client.input_requests import accepted_input, input_asked
-from activities.mcp_client.server_answers import tool_answer
-from activities.mcp_client.task_protocol import (
+from coterie.activities.mcp_client.call_outcomes import CallLost, InputAsked, ToolAnswer
+from coterie.activities.mcp_client.input_requests import accepted_input, input_asked
+from coterie.activities.mcp_client.server_answers import tool_answer
+from coterie.activities.mcp_client.task_protocol import (
     CancelTask,
     CreatedTask,
     GetTask,
@@ -21,9 +21,9 @@ from activities.mcp_client.task_protocol import (
     TaskReplyParams,
     UpdateTask,
 )
-from dsl.model.tools.asked_input import AskedInput, ServerTask
-from dsl.values import Json
-from dsl.visible import one_line, shortened_text, visible
+from coterie.dsl.model.tools.asked_input import AskedInput, ServerTask
+from coterie.dsl.values import Json
+from coterie.dsl.visible import one_line, shortened_text, visible
 
 R = TypeVar("R", bound=types.Result)
 

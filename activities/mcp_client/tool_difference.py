@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from dsl.json_values import json_equal
-from dsl.model.capabilities import ServerTool
-from dsl.visible import one_line
+from coterie.dsl.json_values import json_equal
+from coterie.dsl.model.capabilities import ServerTool
+from coterie.dsl.visible import one_line
 
 _MAX_LINES = 10
 _MAX_VALUE_LENGTH = 160

@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from activities.process_pool.work import Work, find_object
-from activities.process_pool.work_messages import (
+from coterie.activities.process_pool.work import Work, find_object
+from coterie.activities.process_pool.work_messages import (
     SEPARATOR,
     MissingModule,
     OutOfMemory,
@@ -15,7 +15,7 @@ from activities.process_pool.work_messages import (
     WorkOutcome,
     WorkRaised,
 )
-from activities.processes.child_loop import Channel, reason_for, serve
+from coterie.activities.processes.child_loop import Channel, reason_for, serve
 
 NICENESS = 5
 """A third of the CPU time that the worker gets where both want it. Less would starve ordinary pages

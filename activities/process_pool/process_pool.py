@@ -6,9 +6,9 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 
-from activities.process_pool.cpu_turns import CpuTurns
-from activities.process_pool.work import Given, Result, Work, WorkEnded
-from activities.process_pool.work_messages import (
+from coterie.activities.process_pool.cpu_turns import CpuTurns
+from coterie.activities.process_pool.work import Given, Result, Work, WorkEnded
+from coterie.activities.process_pool.work_messages import (
     SEPARATOR,
     WORK_REPLY,
     MissingModule,
@@ -17,13 +17,13 @@ from activities.process_pool.work_messages import (
     WorkOutcome,
     WorkRaised,
 )
-from activities.processes.child_process import (
+from coterie.activities.processes.child_process import (
     ChildEnded,
     ChildProcess,
     ReplyTooLarge,
     kill_child,
 )
-from activities.threads.run_shares import RunShares, run_of_call
+from coterie.activities.threads.run_shares import RunShares, run_of_call
 
 MAX_CHILDREN = 32
 """Calls in progress; only one on each core runs, and the others are paused."""
@@ -36,7 +36,7 @@ PER_RUN = 2
 
 _MAX_REPLY = 64_000_000
 """Bytes; an answer of a model may have 20 MB."""
-_CHILD = "activities.process_pool.pool_child"
+_CHILD = "coterie.activities.process_pool.pool_child"
 
 
 class ProcessPool:

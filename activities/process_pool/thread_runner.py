@@ -3,8 +3,8 @@
 A module of its own: a process of the pool needs no threads, and would import Temporal for them.
 """
 
-from activities.process_pool.work import Given, Result, Work
-from activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.process_pool.work import Given, Result, Work
+from coterie.activities.threads.run_threads import SKILL_THREADS
 
 
 class ThreadRunner:

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
-from activities.processes.child_reply import Reply
-from dsl.values import Frozen
+from coterie.activities.processes.child_reply import Reply
+from coterie.dsl.values import Frozen
 
 SEPARATOR = b" "
 """Between the name of the work, its seconds of CPU, and its input, which is JSON."""

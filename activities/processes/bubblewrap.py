@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from activities.processes.command_user import CommandUser
+from coterie.activities.processes.command_user import CommandUser
 
 _SYSTEM = (
     "/usr",

@@ -20,8 +20,11 @@ from typing import Any
 
 _MAX_REASON_LENGTH = 500
 _MAX_SAID = 100_000
+_PACKAGE = __name__.partition(".")[0]
+_HERE = Path(__file__).parents[2]  # in a checkout, the rooms stand beside `coterie`
 _ROOMS = tuple(
-    f"{Path(__file__).parents[2] / room}{os.sep}" for room in ("activities", "coterie", "dsl")
+    f"{folder}{os.sep}"
+    for folder in (_HERE / "activities", _HERE / "dsl", *sys.modules[_PACKAGE].__path__)
 )
 """Our own code, which is on the way to every exception."""
 

@@ -15,11 +15,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from activities.processes import supervisor
-from activities.processes.bounded_output import BoundedOutput
-from activities.processes.child_loop import NOTE
-from activities.processes.supervised_process import end_supervised, start_supervised
-from dsl.visible import shortened_text
+from coterie.activities.processes import supervisor
+from coterie.activities.processes.bounded_output import BoundedOutput
+from coterie.activities.processes.child_loop import NOTE
+from coterie.activities.processes.supervised_process import end_supervised, start_supervised
+from coterie.dsl.visible import shortened_text
 
 MAX_REPLY_BYTES = 8_000_000
 """Of one line; the limit for a run's history is lower and checked later."""

@@ -2,7 +2,7 @@
 
 from typing import Generic, TypeVar
 
-from dsl.values import Frozen
+from coterie.dsl.values import Frozen
 
 AnyOutcome = TypeVar("AnyOutcome")
 

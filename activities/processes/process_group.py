@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from activities.processes.bounded_output import BoundedOutput
-from activities.processes.supervised_process import end_supervised, start_supervised
+from coterie.activities.processes.bounded_output import BoundedOutput
+from coterie.activities.processes.supervised_process import end_supervised, start_supervised
 
 GRACE = 1.5
 """Seconds between SIGTERM and SIGKILL."""

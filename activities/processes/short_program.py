@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from activities.process_exit import wait_for_exit
-from activities.processes.process_group import NotStarted
+from coterie.activities.process_exit import wait_for_exit
+from coterie.activities.processes.process_group import NotStarted
 
 _MAX_ERRORS = 4_000
 _GRACE = 1.0

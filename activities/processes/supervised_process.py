@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from activities.process_exit import wait_for_exit
+from coterie.activities.process_exit import wait_for_exit
 
 _END_TIMEOUT = 5.0
 """Seconds for a supervisor to end; it needs milliseconds, unless the kernel holds a process."""

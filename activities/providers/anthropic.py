@@ -11,14 +11,17 @@ from anthropic import AnthropicError, APIStatusError, Timeout
 from anthropic.types.message_create_params import MessageCreateParamsStreaming
 from pydantic import BaseModel
 
-from activities.providers.anthropic_clients import open_client, without_identity
-from activities.providers.http_statuses import from_status
-from activities.providers.provider import Completion, ModelRequest, ProviderSettings
-from activities.providers.provider_failures import cut, malformed
-from activities.providers.translation.anthropic_answers import AnthropicAnswer, AnthropicEvent
-from activities.providers.translation.anthropic_turns import anthropic_body
-from activities.providers.translation.prepared_requests import prepared
-from activities.providers.transport import TRANSPORT_ERRORS, from_transport
+from coterie.activities.providers.anthropic_clients import open_client, without_identity
+from coterie.activities.providers.http_statuses import from_status
+from coterie.activities.providers.provider import Completion, ModelRequest, ProviderSettings
+from coterie.activities.providers.provider_failures import cut, malformed
+from coterie.activities.providers.translation.anthropic_answers import (
+    AnthropicAnswer,
+    AnthropicEvent,
+)
+from coterie.activities.providers.translation.anthropic_turns import anthropic_body
+from coterie.activities.providers.translation.prepared_requests import prepared
+from coterie.activities.providers.transport import TRANSPORT_ERRORS, from_transport
 
 _CONNECT_SECONDS = 10.0
 

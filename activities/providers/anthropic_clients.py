@@ -11,10 +11,10 @@ from anthropic.lib.bedrock import AsyncAnthropicBedrockMantle
 from anthropic.lib.foundry import AsyncAnthropicFoundry
 from anthropic.lib.vertex import AsyncAnthropicVertex
 
-from activities.contracts import FailureType
-from activities.providers.bounded_answers import bounded
-from activities.providers.provider import ProviderSettings
-from activities.providers.provider_failures import Endpoint, ProviderFailure
+from coterie.activities.contracts import FailureType
+from coterie.activities.providers.bounded_answers import bounded
+from coterie.activities.providers.provider import ProviderSettings
+from coterie.activities.providers.provider_failures import Endpoint, ProviderFailure
 
 Client = AsyncAnthropic | AsyncAnthropicBedrockMantle | AsyncAnthropicVertex | AsyncAnthropicFoundry
 """Each has `messages.create` with the parameters of the Messages API."""

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import httpx2
 
-from activities.proxies import DIRECT, trusted
+from coterie.activities.proxies import DIRECT, trusted
 
 MAX_ANSWER: Final = 20_000_000
 """Bytes of one plain answer."""

@@ -12,9 +12,9 @@ from email.utils import parsedate_to_datetime
 from math import isfinite
 from typing import cast
 
-from activities.contracts import FailureType
-from activities.providers.provider import ModelRequest
-from activities.providers.provider_failures import Endpoint, ProviderFailure
+from coterie.activities.contracts import FailureType
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.providers.provider_failures import Endpoint, ProviderFailure
 
 _STATUS_OF_TYPE = {
     "invalid_request_error": 400,

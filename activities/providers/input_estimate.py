@@ -3,15 +3,15 @@
 import json
 from collections.abc import Iterable, Iterator
 
-from activities.contracts import TokenUsage
-from activities.providers.message_model import (
+from coterie.activities.contracts import TokenUsage
+from coterie.activities.providers.message_model import (
     ModelMessage,
     Part,
     TextPart,
     ToolCallPart,
     ToolResultPart,
 )
-from activities.providers.provider import ModelRequest
+from coterie.activities.providers.provider import ModelRequest
 
 _BYTES_OF_A_TOKEN = 4
 

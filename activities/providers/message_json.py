@@ -7,7 +7,7 @@ from typing import cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from activities.providers.message_model import (
+from coterie.activities.providers.message_model import (
     ImagePart,
     ModelMessage,
     OpaquePart,
@@ -18,7 +18,7 @@ from activities.providers.message_model import (
     ToolCallPart,
     ToolResultPart,
 )
-from dsl.values import Json
+from coterie.dsl.values import Json
 
 _TYPES: dict[type[Part], str] = {
     TextPart: "text",

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Base64Bytes, JsonValue
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 
 Role = Literal["user", "assistant"]
 

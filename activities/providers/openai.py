@@ -15,22 +15,22 @@ from openai.types.chat.completion_create_params import (
 )
 from pydantic import BaseModel, ValidationError
 
-from activities.contracts import StartedBatch
-from activities.providers.batches.openai_batches import OpenAIBatches
-from activities.providers.openai_client import OPENAI_ERRORS, OpenAIAccess, timeout_of
-from activities.providers.provider import Completion, ModelRequest, ProviderSettings
-from activities.providers.provider_failures import cut, malformed, unreadable
-from activities.providers.translation.chat_answers import (
+from coterie.activities.contracts import StartedBatch
+from coterie.activities.providers.batches.openai_batches import OpenAIBatches
+from coterie.activities.providers.openai_client import OPENAI_ERRORS, OpenAIAccess, timeout_of
+from coterie.activities.providers.provider import Completion, ModelRequest, ProviderSettings
+from coterie.activities.providers.provider_failures import cut, malformed, unreadable
+from coterie.activities.providers.translation.chat_answers import (
     ChatAnswer,
     ChatChunk,
     ChatParts,
     counted_in,
 )
-from activities.providers.translation.chat_turns import chat_messages, chat_tools
-from activities.providers.translation.prepared_requests import prepared
-from activities.providers.translation.schemas import openai_format
-from activities.providers.translation.wire_values import cache_key
-from dsl.values import Json
+from coterie.activities.providers.translation.chat_turns import chat_messages, chat_tools
+from coterie.activities.providers.translation.prepared_requests import prepared
+from coterie.activities.providers.translation.schemas import openai_format
+from coterie.activities.providers.translation.wire_values import cache_key
+from coterie.dsl.values import Json
 
 
 class OpenAIProvider:

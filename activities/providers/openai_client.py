@@ -9,11 +9,11 @@ from openai import (
     Timeout,
 )
 
-from activities.providers.bounded_answers import bounded
-from activities.providers.http_statuses import from_status
-from activities.providers.provider import ModelRequest, ProviderSettings
-from activities.providers.provider_failures import Endpoint, ProviderFailure
-from activities.providers.transport import TRANSPORT_ERRORS, from_transport
+from coterie.activities.providers.bounded_answers import bounded
+from coterie.activities.providers.http_statuses import from_status
+from coterie.activities.providers.provider import ModelRequest, ProviderSettings
+from coterie.activities.providers.provider_failures import Endpoint, ProviderFailure
+from coterie.activities.providers.transport import TRANSPORT_ERRORS, from_transport
 
 _CONNECT_SECONDS = 10.0
 

@@ -11,14 +11,17 @@ from typing import cast
 from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
 from pydantic import BaseModel
 
-from activities.contracts import StartedBatch, TokenUsage
-from activities.providers.batches.openai_batches import OpenAIBatches
-from activities.providers.openai_client import OPENAI_ERRORS, OpenAIAccess, timeout_of
-from activities.providers.provider import Completion, ModelRequest, ProviderSettings
-from activities.providers.provider_failures import cut, malformed, unreadable
-from activities.providers.translation.prepared_requests import prepared
-from activities.providers.translation.responses_answers import ResponsesAnswer, ResponsesEvent
-from activities.providers.translation.responses_turns import responses_body
+from coterie.activities.contracts import StartedBatch, TokenUsage
+from coterie.activities.providers.batches.openai_batches import OpenAIBatches
+from coterie.activities.providers.openai_client import OPENAI_ERRORS, OpenAIAccess, timeout_of
+from coterie.activities.providers.provider import Completion, ModelRequest, ProviderSettings
+from coterie.activities.providers.provider_failures import cut, malformed, unreadable
+from coterie.activities.providers.translation.prepared_requests import prepared
+from coterie.activities.providers.translation.responses_answers import (
+    ResponsesAnswer,
+    ResponsesEvent,
+)
+from coterie.activities.providers.translation.responses_turns import responses_body
 
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from activities.contracts import StopReason, TokenUsage
-from activities.providers.message_model import (
+from coterie.activities.contracts import StopReason, TokenUsage
+from coterie.activities.providers.message_model import (
     ModelMessage,
     Part,
     TextPart,
@@ -18,11 +18,11 @@ from activities.providers.message_model import (
     calls_of,
     text_of,
 )
-from dsl.model.model_options import Cloud, Effort, PromptCache, Thinking
-from dsl.model.price import Price
-from dsl.model.tools.tool_use import ToolChoice
-from dsl.model.vendors.vendor_apis import OpenAIApi, VendorApi, vendor_api
-from dsl.values import Json, JsonValue
+from coterie.dsl.model.model_options import Cloud, Effort, PromptCache, Thinking
+from coterie.dsl.model.price import Price
+from coterie.dsl.model.tools.tool_use import ToolChoice
+from coterie.dsl.model.vendors.vendor_apis import OpenAIApi, VendorApi, vendor_api
+from coterie.dsl.values import Json, JsonValue
 
 
 @dataclass(frozen=True, slots=True)

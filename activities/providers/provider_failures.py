@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import FailureType, TokenUsage
-from activities.providers.provider import ProviderSettings
-from activities.proxies import proxy_of
-from dsl.values import Json
+from coterie.activities.contracts import FailureType, TokenUsage
+from coterie.activities.providers.provider import ProviderSettings
+from coterie.activities.proxies import proxy_of
+from coterie.dsl.values import Json
 
 MAX_DELAY = timedelta(minutes=15)
 """The longest wait before a retry, whatever a server asks for: a run must not hang for a day."""

@@ -6,16 +6,16 @@ Importing this module loads no SDK: a worker pays only for those that its teams 
 import threading
 from collections.abc import Callable, Mapping
 
-from activities.contracts import FailureType
-from activities.providers.provider import ConnectedProvider, ProviderSettings
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.scripted import ScriptedProvider
-from dsl.errors import listed, nearest
-from dsl.model.vendors.vendor_apis import openai_api
+from coterie.activities.contracts import FailureType
+from coterie.activities.providers.provider import ConnectedProvider, ProviderSettings
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.scripted import ScriptedProvider
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.model.vendors.vendor_apis import openai_api
 
 
 def _anthropic(settings: ProviderSettings) -> ConnectedProvider:
-    from activities.providers.anthropic import AnthropicProvider
+    from coterie.activities.providers.anthropic import AnthropicProvider
 
     return AnthropicProvider(settings)
 
@@ -23,11 +23,11 @@ def _anthropic(settings: ProviderSettings) -> ConnectedProvider:
 def _openai(settings: ProviderSettings) -> ConnectedProvider:
     match openai_api(settings.api, settings.api_base):
         case "responses":
-            from activities.providers.openai_responses import OpenAIResponsesProvider
+            from coterie.activities.providers.openai_responses import OpenAIResponsesProvider
 
             return OpenAIResponsesProvider(settings)
         case "chat":
-            from activities.providers.openai import OpenAIProvider
+            from coterie.activities.providers.openai import OpenAIProvider
 
             return OpenAIProvider(settings)
 

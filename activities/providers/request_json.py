@@ -5,15 +5,15 @@ from typing import cast
 
 from pydantic import JsonValue, TypeAdapter
 
-from activities.providers.message_json import (
+from coterie.activities.providers.message_json import (
     content_from_json,
     content_to_json,
     message_from_json,
     message_to_json,
 )
-from activities.providers.message_model import ModelMessage
-from activities.providers.provider import Completion, ModelRequest, ProviderSettings
-from dsl.values import Json
+from coterie.activities.providers.message_model import ModelMessage
+from coterie.activities.providers.provider import Completion, ModelRequest, ProviderSettings
+from coterie.dsl.values import Json
 
 _REQUEST = TypeAdapter(ModelRequest)
 _COMPLETION = TypeAdapter(Completion)

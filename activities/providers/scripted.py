@@ -32,26 +32,29 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from activities.contracts import FailureType, StartedBatch
-from activities.os_errors import may_pass, reason_of
-from activities.providers.message_model import (
+from coterie.activities.contracts import FailureType, StartedBatch
+from coterie.activities.os_errors import may_pass, reason_of
+from coterie.activities.providers.message_model import (
     calls_of,
     text_of,
 )
-from activities.providers.provider import Completion, ModelRequest, ProviderSettings
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.scripts.schema_answers import schema_content
-from activities.providers.scripts.script import ScriptedAnswer, read_script
-from activities.providers.scripts.script_templates import with_values
-from activities.providers.scripts.scripted_choice import (
+from coterie.activities.providers.provider import Completion, ModelRequest, ProviderSettings
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.scripts.schema_answers import schema_content
+from coterie.activities.providers.scripts.script import ScriptedAnswer, read_script
+from coterie.activities.providers.scripts.script_templates import with_values
+from coterie.activities.providers.scripts.scripted_choice import (
     choose,
     missing,
     named_call,
     refused,
 )
-from activities.providers.scripts.scripted_completion import completion_of_entry, text_of_entry
-from activities.providers.translation.request_checks import check_request
-from activities.threads.run_threads import TURN_THREADS
+from coterie.activities.providers.scripts.scripted_completion import (
+    completion_of_entry,
+    text_of_entry,
+)
+from coterie.activities.providers.translation.request_checks import check_request
+from coterie.activities.threads.run_threads import TURN_THREADS
 
 _PIECE_SECONDS = 0.05
 _WORD = re.compile(r"\s*\S+\s*")

@@ -9,9 +9,9 @@ from json import JSONDecodeError
 import httpx2
 from pydantic import ValidationError
 
-from activities.providers.bounded_answers import UnboundedAnswer
-from activities.providers.provider import ModelRequest
-from activities.providers.provider_failures import (
+from coterie.activities.providers.bounded_answers import UnboundedAnswer
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.providers.provider_failures import (
     Endpoint,
     ProviderFailure,
     disconnected,

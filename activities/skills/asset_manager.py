@@ -10,14 +10,20 @@ from collections.abc import Callable
 
 from pydantic import JsonValue, TypeAdapter
 
-from activities.changes.change import Change
-from activities.changes.change_writer import finish, stands, undo, write
-from activities.changes.file_edits import Edit, plan_edits
-from activities.changes.journal import AppliedChange, Backup, backups, content_digest, locked
-from activities.contracts import FailureType
-from activities.threads.run_threads import SKILL_THREADS
-from activities.workspace.skill_base import Skill, SkillContext, Workspace
-from dsl.values import Documented
+from coterie.activities.changes.change import Change
+from coterie.activities.changes.change_writer import finish, stands, undo, write
+from coterie.activities.changes.file_edits import Edit, plan_edits
+from coterie.activities.changes.journal import (
+    AppliedChange,
+    Backup,
+    backups,
+    content_digest,
+    locked,
+)
+from coterie.activities.contracts import FailureType
+from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.workspace.skill_base import Skill, SkillContext, Workspace
+from coterie.dsl.values import Documented
 
 logger = logging.getLogger(__name__)
 

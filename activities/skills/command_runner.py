@@ -11,20 +11,20 @@ from pathlib import Path
 
 from pydantic import Field, JsonValue, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.os_errors import reason_of
-from activities.processes.bounded_output import BoundedOutput
-from activities.processes.process_group import CommandEnd, Limit, NotStarted, run_group
-from activities.threads.run_threads import SKILL_THREADS
-from activities.workspace.call_effects import shown
-from activities.workspace.command_lock import alone
-from activities.workspace.command_parameters import ParameterProblem, checked_values, filled
-from activities.workspace.command_start import Prepared, prepare, why_not_started
-from activities.workspace.skill_base import Command, Skill, SkillContext, Workspace
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from activities.workspace.trusted_entries import set_aside
-from dsl.errors import listed, nearest
-from dsl.values import MAX_COMMAND_TIMEOUT, Documented
+from coterie.activities.contracts import FailureType
+from coterie.activities.os_errors import reason_of
+from coterie.activities.processes.bounded_output import BoundedOutput
+from coterie.activities.processes.process_group import CommandEnd, Limit, NotStarted, run_group
+from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.workspace.call_effects import shown
+from coterie.activities.workspace.command_lock import alone
+from coterie.activities.workspace.command_parameters import ParameterProblem, checked_values, filled
+from coterie.activities.workspace.command_start import Prepared, prepare, why_not_started
+from coterie.activities.workspace.skill_base import Command, Skill, SkillContext, Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.workspace.trusted_entries import set_aside
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.values import MAX_COMMAND_TIMEOUT, Documented
 
 Values = Mapping[str, tuple[str, ...]]
 """The arguments for each parameter of a command."""

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from pydantic import Field, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.threads.run_threads import SKILL_THREADS
-from activities.workspace.file_walk import Entry, walk
-from activities.workspace.globs import Globs
-from activities.workspace.project_files import read_file
-from activities.workspace.skill_base import Skill, SkillContext
-from activities.workspace.skill_failures import SkillFailure
-from activities.workspace.text_files import count_lines, decoded
-from dsl.values import Documented
+from coterie.activities.contracts import FailureType
+from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.workspace.file_walk import Entry, walk
+from coterie.activities.workspace.globs import Globs
+from coterie.activities.workspace.project_files import read_file
+from coterie.activities.workspace.skill_base import Skill, SkillContext
+from coterie.activities.workspace.skill_failures import SkillFailure
+from coterie.activities.workspace.text_files import count_lines, decoded
+from coterie.dsl.values import Documented
 
 _BYTES_OF_A_TOKEN = 4
 """Approximate, for English and code; other scripts have fewer bytes per token."""

@@ -7,11 +7,11 @@ Its result stands in the completion of a workflow task, beside others, and Tempo
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
-from activities.contracts import FailureType
-from activities.skills.functions.function_skills import FunctionSkill
-from activities.skills.functions.mcp_skill import McpSkill
-from activities.skills.skill_registry import AnySkill
-from dsl.visible import shortened_text
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.functions.function_skills import FunctionSkill
+from coterie.activities.skills.functions.mcp_skill import McpSkill
+from coterie.activities.skills.skill_registry import AnySkill
+from coterie.dsl.visible import shortened_text
 
 MAX_LOCAL_RESULT = 64_000
 """Bytes of JSON that a local activity returns."""

@@ -4,7 +4,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from activities.workspace.skill_failures import SkillFailure
+from coterie.activities.workspace.skill_failures import SkillFailure
 
 SKILL_EXTRAS: Final[Mapping[str, str]] = {
     "Arxiv.search": "web",

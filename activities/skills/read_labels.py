@@ -3,19 +3,19 @@
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 
-from activities.contracts import InnerCall, SkillRequest
-from activities.metering import Meter
-from activities.threads.run_threads import SKILL_THREADS
-from activities.workspace.labelled_files import (
+from coterie.activities.contracts import InnerCall, SkillRequest
+from coterie.activities.metering import Meter
+from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.workspace.labelled_files import (
     any_labelled,
     any_written,
     labelled_files,
     labelling_writes,
 )
-from activities.workspace.skill_base import Workspace
-from activities.workspace.skill_failures import SkillRefusal
-from dsl.egress.channel_labels import kind_of_call
-from dsl.egress.workspace_reads import (
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.skill_failures import SkillRefusal
+from coterie.dsl.egress.channel_labels import kind_of_call
+from coterie.dsl.egress.workspace_reads import (
     FILE_READERS,
     FILE_WRITERS,
     KEEPERS,
@@ -23,7 +23,7 @@ from dsl.egress.workspace_reads import (
     WORKSPACE_READERS,
     is_trusted,
 )
-from dsl.model.capabilities import Effect, KeptLabel
+from coterie.dsl.model.capabilities import Effect, KeptLabel
 
 
 async def labels_of_read(workspace: Workspace, request: SkillRequest) -> tuple[KeptLabel, ...]:

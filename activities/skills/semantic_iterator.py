@@ -18,14 +18,14 @@ from pydantic import (
     ValidationError,
 )
 
-from activities.changes.change import Change, repeated
-from activities.changes.change_blocks import BEGIN, ParsedBlocks, has_blocks, parse_blocks
-from activities.changes.diff import parse_diff, parse_new_file
-from activities.changes.diff_header import DiffProblem
-from activities.contracts import FailureType
-from activities.workspace.contract_violations import validation_problems
-from activities.workspace.skill_base import Skill, SkillContext
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.changes.change import Change, repeated
+from coterie.activities.changes.change_blocks import BEGIN, ParsedBlocks, has_blocks, parse_blocks
+from coterie.activities.changes.diff import parse_diff, parse_new_file
+from coterie.activities.changes.diff_header import DiffProblem
+from coterie.activities.contracts import FailureType
+from coterie.activities.workspace.contract_violations import validation_problems
+from coterie.activities.workspace.skill_base import Skill, SkillContext
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
 
 Format = Literal["auto", "change_blocks", "json"]
 

@@ -9,24 +9,35 @@ from pydantic import JsonValue
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import check_attempt, confirm_attempt, not_begun, own_seconds
-from activities.contracts import CALL_SKILL, FailureType, KeptResult, SkillRequest, SkillResult
-from activities.heartbeats import CallTimedOut, heartbeating
-from activities.mcp_client.server_pool import McpServers
-from activities.metering import Meter
-from activities.process_pool.thread_runner import ThreadRunner
-from activities.process_pool.work import WorkRunner
-from activities.skills.functions.mcp_skill import McpSkill, SaidBeside, data_and_text, mcp_skill
-from activities.skills.local_activity import (
+from coterie.activities.attempts import check_attempt, confirm_attempt, not_begun, own_seconds
+from coterie.activities.contracts import (
+    CALL_SKILL,
+    FailureType,
+    KeptResult,
+    SkillRequest,
+    SkillResult,
+)
+from coterie.activities.heartbeats import CallTimedOut, heartbeating
+from coterie.activities.mcp_client.server_pool import McpServers
+from coterie.activities.metering import Meter
+from coterie.activities.process_pool.thread_runner import ThreadRunner
+from coterie.activities.process_pool.work import WorkRunner
+from coterie.activities.skills.functions.mcp_skill import (
+    McpSkill,
+    SaidBeside,
+    data_and_text,
+    mcp_skill,
+)
+from coterie.activities.skills.local_activity import (
     check_local_size,
     is_local_activity,
     require_local,
     shortened,
 )
-from activities.skills.long_calls.long_call import LongCalls, task_of
-from activities.skills.read_labels import labelling, labels_of_read, note_failed_read
-from activities.skills.skill_registry import SKILLS, AnySkill, find_skill
-from activities.skills.skill_results import (
+from coterie.activities.skills.long_calls.long_call import LongCalls, task_of
+from coterie.activities.skills.read_labels import labelling, labels_of_read, note_failed_read
+from coterie.activities.skills.skill_registry import SKILLS, AnySkill, find_skill
+from coterie.activities.skills.skill_results import (
     encoded_result,
     explain,
     outcome_unknown,
@@ -34,12 +45,12 @@ from activities.skills.skill_results import (
     refusal_details,
     result_unusable,
 )
-from activities.storage.absences import LastingBlobs
-from activities.storage.blobs import Blobs, BlobsUnusable
-from activities.threads.run_shares import run_of_call
-from activities.workspace.call_effects import EffectProgress, effect_after
-from activities.workspace.skill_base import SkillContext, Workspace
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.storage.absences import LastingBlobs
+from coterie.activities.storage.blobs import Blobs, BlobsUnusable
+from coterie.activities.threads.run_shares import run_of_call
+from coterie.activities.workspace.call_effects import EffectProgress, effect_after
+from coterie.activities.workspace.skill_base import SkillContext, Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
 
 MAX_INLINE = 200
 """Bytes of JSON of a result that is returned although the request wants it kept: its name would not

@@ -1,12 +1,12 @@
 """The contracts of the skills as data, so that checking a document loads no skill.
 
-`python -m activities.skills.write_contracts` generates `contracts.json` from the skills.
+`python -m coterie.activities.skills.write_contracts` generates `contracts.json` from the skills.
 """
 
 import json
 from pathlib import Path
 
-from dsl.model.capabilities import SkillContract
+from coterie.dsl.model.capabilities import SkillContract
 
 CONTRACTS = Path(__file__).with_name("contracts.json")
 

@@ -3,34 +3,34 @@
 from collections.abc import Mapping
 from typing import Any
 
-from activities.skills.asset_manager import APPLY_CHANGES, PROCESS_ACTION
-from activities.skills.command_runner import RUN, RUN_ONCE
-from activities.skills.compute.calculator import EVALUATE
-from activities.skills.compute.python_code import RUN_PYTHON
-from activities.skills.discovery import COLLECT
-from activities.skills.files.file_editing import EDIT
-from activities.skills.files.file_listing import LIST
-from activities.skills.files.file_reading import READ
-from activities.skills.files.file_search import SEARCH
-from activities.skills.files.file_view import VIEW
-from activities.skills.files.file_writing import WRITE
-from activities.skills.functions.function_skills import FunctionSkill
-from activities.skills.knowledge.long_term_memory import SEARCH_MEMORY, STORE_MEMORY
-from activities.skills.knowledge.result_cache import GET_CACHED, PUT_CACHED
-from activities.skills.knowledge.retriever import RETRIEVE
-from activities.skills.people.ask_person import ASK
-from activities.skills.repository.git_commit import COMMIT
-from activities.skills.repository.git_diff import DIFF
-from activities.skills.repository.git_log import LOG
-from activities.skills.repository.git_status import STATUS
-from activities.skills.semantic_iterator import INITIALIZE
-from activities.skills.web.arxiv_search import SEARCH_PAPERS
-from activities.skills.web.web_fetch import FETCH
-from activities.skills.web.web_search import SEARCH_WEB
-from activities.workspace.skill_base import Skill
-from activities.workspace.skill_failures import SkillRefusal
-from dsl.errors import listed, nearest
-from dsl.model.capabilities import SkillContract
+from coterie.activities.skills.asset_manager import APPLY_CHANGES, PROCESS_ACTION
+from coterie.activities.skills.command_runner import RUN, RUN_ONCE
+from coterie.activities.skills.compute.calculator import EVALUATE
+from coterie.activities.skills.compute.python_code import RUN_PYTHON
+from coterie.activities.skills.discovery import COLLECT
+from coterie.activities.skills.files.file_editing import EDIT
+from coterie.activities.skills.files.file_listing import LIST
+from coterie.activities.skills.files.file_reading import READ
+from coterie.activities.skills.files.file_search import SEARCH
+from coterie.activities.skills.files.file_view import VIEW
+from coterie.activities.skills.files.file_writing import WRITE
+from coterie.activities.skills.functions.function_skills import FunctionSkill
+from coterie.activities.skills.knowledge.long_term_memory import SEARCH_MEMORY, STORE_MEMORY
+from coterie.activities.skills.knowledge.result_cache import GET_CACHED, PUT_CACHED
+from coterie.activities.skills.knowledge.retriever import RETRIEVE
+from coterie.activities.skills.people.ask_person import ASK
+from coterie.activities.skills.repository.git_commit import COMMIT
+from coterie.activities.skills.repository.git_diff import DIFF
+from coterie.activities.skills.repository.git_log import LOG
+from coterie.activities.skills.repository.git_status import STATUS
+from coterie.activities.skills.semantic_iterator import INITIALIZE
+from coterie.activities.skills.web.arxiv_search import SEARCH_PAPERS
+from coterie.activities.skills.web.web_fetch import FETCH
+from coterie.activities.skills.web.web_search import SEARCH_WEB
+from coterie.activities.workspace.skill_base import Skill
+from coterie.activities.workspace.skill_failures import SkillRefusal
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.model.capabilities import SkillContract
 
 AnySkill = Skill[Any, Any] | FunctionSkill
 """A skill with any input and output types, or a user's function: callers pass JSON."""

@@ -7,12 +7,12 @@ from pydantic import JsonValue
 from pydantic_core import to_json
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import FailureType
-from activities.metering import Meter
-from activities.os_errors import reason_of, shown_path
-from activities.workspace.skill_failures import SkillFailure
-from dsl.model.tools.asked_input import AskedInput
-from dsl.values import Json
+from coterie.activities.contracts import FailureType
+from coterie.activities.metering import Meter
+from coterie.activities.os_errors import reason_of, shown_path
+from coterie.activities.workspace.skill_failures import SkillFailure
+from coterie.dsl.model.tools.asked_input import AskedInput
+from coterie.dsl.values import Json
 
 MAX_RESULT_SIZE = 1_500_000
 """Bytes of JSON; Temporal limits a payload to 2 MiB."""

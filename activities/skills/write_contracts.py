@@ -1,9 +1,9 @@
-"""Write `contracts.json`; run `python -m activities.skills.write_contracts` after any change."""
+"""Write `contracts.json`: run `python -m coterie.activities.skills.write_contracts`."""
 
 import json
 
-from activities.skills.skill_contracts import CONTRACTS
-from activities.skills.skill_registry import contracts
+from coterie.activities.skills.skill_contracts import CONTRACTS
+from coterie.activities.skills.skill_registry import contracts
 
 
 def main() -> None:

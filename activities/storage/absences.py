@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from temporalio import activity
 
-from activities.attempts import seconds_left
-from activities.os_errors import reason_of
-from activities.storage.blobs import BlobDamaged, BlobMissing, Blobs, BlobsUnusable
+from coterie.activities.attempts import seconds_left
+from coterie.activities.os_errors import reason_of
+from coterie.activities.storage.blobs import BlobDamaged, BlobMissing, Blobs, BlobsUnusable
 
 _LOG = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
-from activities.os_errors import reason_of
-from activities.threads.run_threads import STORAGE_THREADS
+from coterie.activities.os_errors import reason_of
+from coterie.activities.threads.run_threads import STORAGE_THREADS
 
 _LOG = logging.getLogger(__name__)
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from activities.providers.message_json import content_to_json
-from activities.providers.message_model import Part, ToolResultPart, unbound
-from activities.storage.turn_records import Turn
+from coterie.activities.providers.message_json import content_to_json
+from coterie.activities.providers.message_model import Part, ToolResultPart, unbound
+from coterie.activities.storage.turn_records import Turn
 
 
 def step_prompt(turns: Sequence[Turn], cut: int) -> tuple[Part, ...]:

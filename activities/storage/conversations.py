@@ -15,9 +15,9 @@ from typing import TypeVar
 from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json
 
-from activities.storage.blobs import BlobDamaged, Blobs, InheritedBlobs
-from activities.storage.turn_records import Opening, Turn
-from dsl.values import Frozen
+from coterie.activities.storage.blobs import BlobDamaged, Blobs, InheritedBlobs
+from coterie.activities.storage.turn_records import Opening, Turn
+from coterie.dsl.values import Frozen
 
 _MAX_CACHED = 32_000_000
 """Bytes of turns that a process caches, for all its runs."""

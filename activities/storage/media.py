@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
-from activities.providers.message_model import (
+from coterie.activities.providers.message_model import (
     ImagePart,
     ModelMessage,
     Part,
     StoredPart,
     ToolResultPart,
 )
-from activities.storage.blobs import Blobs
+from coterie.activities.storage.blobs import Blobs
 
 REFERENCE = "stored_media"
 """The key of a reference."""

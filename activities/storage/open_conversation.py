@@ -5,19 +5,19 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from activities.contracts import Conversation
-from activities.providers.message_json import content_to_json
-from activities.providers.message_model import (
+from coterie.activities.contracts import Conversation
+from coterie.activities.providers.message_json import content_to_json
+from coterie.activities.providers.message_model import (
     ModelMessage,
     StoredPart,
     TextPart,
     ToolCallPart,
     ToolResultPart,
 )
-from activities.storage.conversations import Conversations
-from activities.storage.result_parts import ResultRoom, result_parts
-from activities.storage.turn_records import Opening, Turn, messages_of
-from dsl.tool_loop.exchange import ToolResult
+from coterie.activities.storage.conversations import Conversations
+from coterie.activities.storage.result_parts import ResultRoom, result_parts
+from coterie.activities.storage.turn_records import Opening, Turn, messages_of
+from coterie.dsl.tool_loop.exchange import ToolResult
 
 
 class _Window(NamedTuple):

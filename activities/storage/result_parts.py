@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from pydantic import JsonValue
 
-from activities.providers.message_model import StoredPart, ToolCallPart, ToolResultPart
-from activities.storage.media import REFERENCE, references
-from dsl.tool_loop.exchange import ToolResult
-from dsl.tool_loop.result_texts import shortened_result
+from coterie.activities.providers.message_model import StoredPart, ToolCallPart, ToolResultPart
+from coterie.activities.storage.media import REFERENCE, references
+from coterie.dsl.tool_loop.exchange import ToolResult
+from coterie.dsl.tool_loop.result_texts import shortened_result
 
 ResultRoom = Callable[[int, int], Awaitable[int | None]]
 """Returns how many characters each of so many results may have, by all their characters; None if

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from pydantic import Field, JsonValue
 
-from activities.providers.message_json import content_from_json, content_to_json
-from activities.providers.message_model import (
+from coterie.activities.providers.message_json import content_from_json, content_to_json
+from coterie.activities.providers.message_model import (
     ModelMessage,
     Part,
     TextPart,
@@ -17,10 +17,10 @@ from activities.providers.message_model import (
     text_of,
     unbound,
 )
-from dsl.model.plan import Persona
-from dsl.tool_loop.exchange import OfferedTool
-from dsl.tool_loop.result_texts import LOST
-from dsl.values import Frozen
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.tool_loop.exchange import OfferedTool
+from coterie.dsl.tool_loop.result_texts import LOST
+from coterie.dsl.values import Frozen
 
 TOO_LATE = "not executed: no turns with tools are left; answer without calls"
 """What a model reads of a call in its last turn, when it must answer again."""

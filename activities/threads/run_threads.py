@@ -12,7 +12,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from activities.threads.run_shares import RunShares, run_of_call
+from coterie.activities.threads.run_shares import RunShares, run_of_call
 
 Args = ParamSpec("Args")
 Result = TypeVar("Result")

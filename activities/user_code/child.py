@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, cast
 
-from activities.processes.child_loop import (
+from coterie.activities.processes.child_loop import (
     Channel,
     cut_text,
     kept_environment,
@@ -14,7 +14,7 @@ from activities.processes.child_loop import (
     reason_for,
     serve,
 )
-from activities.user_code.plain_values import NotJson, as_json
+from coterie.activities.user_code.plain_values import NotJson, as_json
 
 
 def main() -> None:

@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
-from activities.processes.child_reply import Reply
-from dsl.model.capabilities import Effect, Label
-from dsl.values import Frozen, Json
+from coterie.activities.processes.child_reply import Reply
+from coterie.dsl.model.capabilities import Effect, Label
+from coterie.dsl.values import Frozen, Json
 
 
 class AgentCall(Frozen):

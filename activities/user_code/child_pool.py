@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from activities.processes.child_process import (
+from coterie.activities.processes.child_process import (
     MAX_REPLY_BYTES,
     ChildEnded,
     ChildProcess,
@@ -20,11 +20,11 @@ from activities.processes.child_process import (
     ReplyTooLarge,
     kill_child,
 )
-from activities.processes.child_reply import AnyOutcome, Reply
-from activities.threads.run_shares import RunShares, run_of_call
-from activities.user_code.call_time_limit import CallTimeLimit
-from activities.user_code.child_failures import UserCodeFailed, UserCodeTimeout
-from activities.user_code.child_messages import (
+from coterie.activities.processes.child_reply import AnyOutcome, Reply
+from coterie.activities.threads.run_shares import RunShares, run_of_call
+from coterie.activities.user_code.call_time_limit import CallTimeLimit
+from coterie.activities.user_code.child_failures import UserCodeFailed, UserCodeTimeout
+from coterie.activities.user_code.child_messages import (
     AGENT_REPLY,
     PROGRESS,
     TOOL_REPLY,
@@ -35,13 +35,13 @@ from activities.user_code.child_messages import (
     ToolOutcome,
     ToolsQuestion,
 )
-from activities.user_code.extension_messages import (
+from coterie.activities.user_code.extension_messages import (
     EXTENSION_REPLY,
     ExtensionOutcome,
     ExtensionRequest,
     ExtensionTurn,
 )
-from dsl.values import Frozen, JsonValue
+from coterie.dsl.values import Frozen, JsonValue
 
 MAX_CHILDREN = 16
 """Concurrent calls of user code in one worker, of which one run has half at most."""
@@ -265,7 +265,7 @@ class UserCode:
             await kill_child(child)
         try:
             return await ChildProcess.start(
-                f"activities.user_code.{line.entry}",
+                f"coterie.activities.user_code.{line.entry}",
                 self.import_path,
                 self.environment,
                 self.folder,

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from activities.processes.child_loop import (
+from coterie.activities.processes.child_loop import (
     Channel,
     kept_environment,
     not_imported,
     reason_for,
     serve,
 )
-from activities.user_code.agent_functions import AgentFailure, AgentTurn
-from activities.user_code.call_runner import CallRunner
-from activities.user_code.plain_values import NotJson, as_json
+from coterie.activities.user_code.agent_functions import AgentFailure, AgentTurn
+from coterie.activities.user_code.call_runner import CallRunner
+from coterie.activities.user_code.plain_values import NotJson, as_json
 
 Handle = Callable[[Callable[..., Any], dict[str, Any], Channel], dict[str, object]]
 

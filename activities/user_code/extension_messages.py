@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
-from activities.user_code.child_messages import NotImported, NotJsonAnswer, Raised, Reply
-from dsl.values import Frozen, Json
+from coterie.activities.user_code.child_messages import NotImported, NotJsonAnswer, Raised, Reply
+from coterie.dsl.values import Frozen, Json
 
 
 class ExtensionTurn(Frozen):

@@ -1,18 +1,18 @@
 """A model provider of a package, which runs in child processes of the worker."""
 
-from activities.contracts import FailureType
-from activities.providers.provider import Completion, ModelRequest, ProviderSettings
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.request_json import (
+from coterie.activities.contracts import FailureType
+from coterie.activities.providers.provider import Completion, ModelRequest, ProviderSettings
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.request_json import (
     completion_from_json,
     request_to_json,
     settings_to_json,
 )
-from activities.providers.translation.prepared_requests import for_model
-from activities.user_code.child_failures import UserCodeFailed, UserCodeTimeout
-from activities.user_code.child_messages import NotImported, NotJsonAnswer, Raised
-from activities.user_code.child_pool import UserCode
-from activities.user_code.extension_messages import (
+from coterie.activities.providers.translation.prepared_requests import for_model
+from coterie.activities.user_code.child_failures import UserCodeFailed, UserCodeTimeout
+from coterie.activities.user_code.child_messages import NotImported, NotJsonAnswer, Raised
+from coterie.activities.user_code.child_pool import UserCode
+from coterie.activities.user_code.extension_messages import (
     EXTENSION_NOTE,
     Completed,
     ExtensionOutcome,
@@ -23,8 +23,8 @@ from activities.user_code.extension_messages import (
     TurnEnded,
     TurnFailed,
 )
-from dsl.errors import nearest
-from dsl.values import Json
+from coterie.dsl.errors import nearest
+from coterie.dsl.values import Json
 
 
 class ExtensionProvider:

@@ -10,14 +10,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from activities.processes.child_loop import Channel, serve
-from activities.providers.request_json import (
+from coterie.activities.processes.child_loop import Channel, serve
+from coterie.activities.providers.request_json import (
     completion_to_json,
     request_from_json,
     settings_from_json,
 )
-from activities.user_code.extension_child import handled
-from activities.user_code.provider_errors import ProviderError
+from coterie.activities.user_code.extension_child import handled
+from coterie.activities.user_code.provider_errors import ProviderError
 
 
 def main() -> None:

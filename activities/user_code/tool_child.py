@@ -12,7 +12,7 @@ from threading import Event
 from types import ModuleType
 from typing import Any
 
-from activities.processes.child_loop import (
+from coterie.activities.processes.child_loop import (
     Channel,
     kept_environment,
     not_imported,
@@ -20,10 +20,15 @@ from activities.processes.child_loop import (
     said,
     serve,
 )
-from activities.user_code.call_runner import CallRunner
-from activities.user_code.plain_values import as_json
-from activities.user_code.tool_functions import ToolContext, ToolError, ToolMisused, terms_of
-from activities.user_code.tool_schemas import (
+from coterie.activities.user_code.call_runner import CallRunner
+from coterie.activities.user_code.plain_values import as_json
+from coterie.activities.user_code.tool_functions import (
+    ToolContext,
+    ToolError,
+    ToolMisused,
+    terms_of,
+)
+from coterie.activities.user_code.tool_schemas import (
     MismatchedValue,
     TypedFunction,
     UnfitFunction,

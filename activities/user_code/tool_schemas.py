@@ -18,11 +18,11 @@ from pydantic import (
     create_model,
 )
 
-from activities.processes.child_loop import reason_for
-from activities.user_code.plain_values import NotJson, as_json, check_finite_parts
-from activities.user_code.tool_functions import ToolContext, ToolTerms
-from activities.user_code.tool_term_checks import terms_problem
-from dsl.model.tools.local_activities import local_reasons
+from coterie.activities.processes.child_loop import reason_for
+from coterie.activities.user_code.plain_values import NotJson, as_json, check_finite_parts
+from coterie.activities.user_code.tool_functions import ToolContext, ToolTerms
+from coterie.activities.user_code.tool_term_checks import terms_problem
+from coterie.dsl.model.tools.local_activities import local_reasons
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 

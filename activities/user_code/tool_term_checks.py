@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import cast, get_args
 
-from activities.user_code.tool_functions import ToolTerms
-from dsl.errors import listed
-from dsl.model.capabilities import Effect, Label
-from dsl.model.template_bound import MAX_RETRIES
-from dsl.values import MAX_DURATION
+from coterie.activities.user_code.tool_functions import ToolTerms
+from coterie.dsl.errors import listed
+from coterie.dsl.model.capabilities import Effect, Label
+from coterie.dsl.model.template_bound import MAX_RETRIES
+from coterie.dsl.values import MAX_DURATION
 
 
 def terms_problem(terms: ToolTerms) -> str | None:

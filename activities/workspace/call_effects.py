@@ -10,9 +10,9 @@ from pydantic import JsonValue
 from pydantic_core import to_json
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import FailureType
-from activities.workspace.skill_failures import Happened, SkillFailure, SkillRefusal
-from dsl.visible import shortened_text, visible
+from coterie.activities.contracts import FailureType
+from coterie.activities.workspace.skill_failures import Happened, SkillFailure, SkillRefusal
+from coterie.dsl.visible import shortened_text, visible
 
 MAX_SAID = 2_000
 """Characters of an unusable result that its failure keeps."""

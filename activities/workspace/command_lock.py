@@ -14,8 +14,8 @@ from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 
-from activities.os_errors import may_pass, reason_of
-from activities.workspace.skill_failures import SkillFailure
+from coterie.activities.os_errors import may_pass, reason_of
+from coterie.activities.workspace.skill_failures import SkillFailure
 
 _PAUSE = 0.05
 """Seconds between two attempts; a blocking wait in a thread could not be cancelled."""

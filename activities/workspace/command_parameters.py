@@ -15,10 +15,10 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from dsl.errors import listed, nearest
-from dsl.regular_expressions import pattern
-from dsl.safety.field_safety import judge
-from dsl.wording.blocked_wording import blocked_text
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.regular_expressions import pattern
+from coterie.dsl.safety.field_safety import judge
+from coterie.dsl.wording.blocked_wording import blocked_text
 
 ParameterType = Literal["text", "path", "url", "code", "command", "integer", "number", "choice"]
 

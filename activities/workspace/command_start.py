@@ -11,18 +11,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from activities.processes.bubblewrap import SandboxView
-from activities.processes.process_group import CommandEnd, NotStarted
-from activities.processes.python_interpreter import (
+from coterie.activities.processes.bubblewrap import SandboxView
+from coterie.activities.processes.process_group import CommandEnd, NotStarted
+from coterie.activities.processes.python_interpreter import (
     PythonInterpreter,
     folders_of,
     project_interpreter,
 )
-from activities.workspace.command_parameters import filled
-from activities.workspace.launchers import why_not_launched
-from activities.workspace.protected_files import why_protected
-from activities.workspace.skill_base import Command, Workspace
-from activities.workspace.trusted_entries import TrustedEntries, trusted_entries
+from coterie.activities.workspace.command_parameters import filled
+from coterie.activities.workspace.launchers import why_not_launched
+from coterie.activities.workspace.protected_files import why_protected
+from coterie.activities.workspace.skill_base import Command, Workspace
+from coterie.activities.workspace.trusted_entries import TrustedEntries, trusted_entries
 
 PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV")
 """Environment variables that every command sees, besides all `LC_*`."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from activities.workspace.globs import Globs, Ignores
-from activities.workspace.project_files import directory, read_at, status_of
-from activities.workspace.secret_files import holds_secrets
-from dsl.visible import is_unicode
+from coterie.activities.workspace.globs import Globs, Ignores
+from coterie.activities.workspace.project_files import directory, read_at, status_of
+from coterie.activities.workspace.secret_files import holds_secrets
+from coterie.dsl.visible import is_unicode
 
 
 @dataclass(frozen=True, slots=True)

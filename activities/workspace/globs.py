@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pathspec import GitIgnoreSpec
 
-from activities.workspace.skill_failures import SkillRefusal
+from coterie.activities.workspace.skill_failures import SkillRefusal
 
 GENERATED = frozenset(
     (

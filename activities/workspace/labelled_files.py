@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from activities.threads.run_threads import SKILL_THREADS
-from activities.workspace.project_files import private_folder, private_opener
-from activities.workspace.skill_base import Workspace
-from activities.workspace.skill_failures import SkillRefusal
+from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.workspace.project_files import private_folder, private_opener
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.skill_failures import SkillRefusal
 
 _FOLDER = "labelled_files"
 _CONTENTS = "contents"

@@ -3,7 +3,7 @@
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from dsl.schema_keys import ALSO
+from coterie.dsl.schema_keys import ALSO
 
 
 class WithAliases(GenerateJsonSchema):

@@ -13,22 +13,22 @@ from typing import Generic, TypeVar
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from activities.process_pool.thread_runner import ThreadRunner
-from activities.process_pool.work import WorkRunner
-from activities.processes.bubblewrap import Bubblewrap
-from activities.processes.process_group import ProcessLimits
-from activities.workspace.call_effects import EffectProgress, shown
-from activities.workspace.command_parameters import Parameter
-from activities.workspace.contract_violations import validation_problems
-from activities.workspace.protected_files import protected_path, why_protected
-from activities.workspace.schemas_with_aliases import WithAliases
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from activities.workspace.web_access import WebAccess
-from dsl.model.capabilities import Effect, Label, SkillContract
-from dsl.model.tools.asked_input import GivenInput
-from dsl.safety.field_safety import blocked_fields, describe_blocked, judge
-from dsl.values import MAX_COMMAND_TIMEOUT, Json
-from dsl.wording.blocked_wording import blocked_text
+from coterie.activities.process_pool.thread_runner import ThreadRunner
+from coterie.activities.process_pool.work import WorkRunner
+from coterie.activities.processes.bubblewrap import Bubblewrap
+from coterie.activities.processes.process_group import ProcessLimits
+from coterie.activities.workspace.call_effects import EffectProgress, shown
+from coterie.activities.workspace.command_parameters import Parameter
+from coterie.activities.workspace.contract_violations import validation_problems
+from coterie.activities.workspace.protected_files import protected_path, why_protected
+from coterie.activities.workspace.schemas_with_aliases import WithAliases
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.workspace.web_access import WebAccess
+from coterie.dsl.model.capabilities import Effect, Label, SkillContract
+from coterie.dsl.model.tools.asked_input import GivenInput
+from coterie.dsl.safety.field_safety import blocked_fields, describe_blocked, judge
+from coterie.dsl.values import MAX_COMMAND_TIMEOUT, Json
+from coterie.dsl.wording.blocked_wording import blocked_text
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 

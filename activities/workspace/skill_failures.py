@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from activities.contracts import FailureType
-from dsl.model.tools.asked_input import AskedInput
+from coterie.activities.contracts import FailureType
+from coterie.dsl.model.tools.asked_input import AskedInput
 
 Happened = Literal["no", "unknown", "yes"]
 """Whether the effect of a call has happened."""

@@ -4,12 +4,12 @@ import os
 import stat
 from pathlib import Path
 
-from activities.os_errors import reason_of
-from activities.workspace.project_files import NotRegular, directory, read_file, status_of
-from activities.workspace.secret_files import holds_secrets
-from activities.workspace.skill_base import Workspace
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from dsl.errors import nearest
+from coterie.activities.os_errors import reason_of
+from coterie.activities.workspace.project_files import NotRegular, directory, read_file, status_of
+from coterie.activities.workspace.secret_files import holds_secrets
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.dsl.errors import nearest
 
 
 def decoded(content: bytes) -> str | None:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from activities.workspace.project_files import private_folder
+from coterie.activities.workspace.project_files import private_folder
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,17 +16,17 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError
 
 with workflow.unsafe.imports_passed_through():
-    from activities.heartbeats import heartbeating
-    from activities.providers.message_json import message_from_json, message_to_json
-    from activities.providers.message_model import (
+    from bench.asking import Usage
+    from bench.tool_loop import work
+    from coterie.activities.heartbeats import heartbeating
+    from coterie.activities.providers.message_json import message_from_json, message_to_json
+    from coterie.activities.providers.message_model import (
         ModelMessage,
         TextPart,
         ToolResultPart,
         ToolSpec,
     )
-    from activities.providers.provider import ModelProvider, ModelRequest
-    from bench.asking import Usage
-    from bench.tool_loop import work
+    from coterie.activities.providers.provider import ModelProvider, ModelRequest
 
 _HEARTBEAT = timedelta(seconds=work.HEARTBEAT_SECONDS)
 _RETRIES = RetryPolicy(

@@ -27,9 +27,9 @@ from bench.report import Ratio, write_rows
 from bench.stage import WorkerProcess, server
 from bench.tool_loop import team, work
 from bench.tool_loop.environment import python_of_peer
+from coterie.dsl.values import Json
 from coterie.storage.wire import data_converter
-from dsl.values import Json
-from workflows.core.messages import TeamInput
+from coterie.workflows.core.messages import TeamInput
 
 ROUNDS = 3
 TURNS = 100

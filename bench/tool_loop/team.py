@@ -2,14 +2,14 @@
 
 from pydantic import Field, TypeAdapter
 
-from activities.skills.skill_registry import AnySkill, contracts
-from activities.workspace.skill_base import Skill, SkillContext
 from bench import loop
 from bench.tool_loop import work
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.model.capabilities import Capabilities
-from dsl.model.plan import Plan
-from dsl.values import Documented, Json
+from coterie.activities.skills.skill_registry import AnySkill, contracts
+from coterie.activities.workspace.skill_base import Skill, SkillContext
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.model.capabilities import Capabilities
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Documented, Json
 
 
 class Wanted(Documented):

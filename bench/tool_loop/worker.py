@@ -16,19 +16,19 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
-from activities.agent_activity import AgentActivities
-from activities.providers.provider_registry import Providers
-from activities.skills.skill_activity import SkillActivities
-from activities.workspace.skill_base import Workspace
 from bench import loop
 from bench.tool_loop.handwritten import LibraryActivities, LibraryLoop
 from bench.tool_loop.team import SKILLS
 from bench.worker import BUILD_ID, IDENTITY, providers
 from bench.worker_process import answer_questions
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.providers.provider_registry import Providers
+from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.workspace.skill_base import Workspace
 from coterie.runtime.frozen_heap import frozen_heap
 from coterie.runtime.workflow_sandbox import restrictions, sandbox
 from coterie.storage.large_values import directory_storage
-from workflows.team import TeamWorkflow
+from coterie.workflows.team import TeamWorkflow
 
 
 @asynccontextmanager

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, cast
 
-from dsl.model.template_bound import MAX_RETRIES
+from coterie.dsl.model.template_bound import MAX_RETRIES
 
 _MAX_SHOWN = 60
 """Characters of a wrong value that a message shows."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from activities.skills.functions.function_skills import contract_of
-from activities.skills.skill_contracts import known_contracts
+from coterie.activities.skills.functions.function_skills import contract_of
+from coterie.activities.skills.skill_contracts import known_contracts
 from coterie.agents.agent_definition import AgentDefinition
 from coterie.agents.agent_documents import AgentDocument, document_of
 from coterie.agents.tool_registry import ToolRegistry
@@ -15,11 +15,11 @@ from coterie.documents.command_reach import finds_sandbox
 from coterie.documents.price_lists import known_price
 from coterie.documents.product_capabilities import capabilities
 from coterie.documents.worker_trust import TrustedConfig, resolved
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.strict_json import unsound_part
 from coterie.settings import Settings
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.errors import InvalidDocument
-from dsl.model.plan import Plan
-from dsl.strict_json import unsound_part
 
 _SCRIPTED = """
 llm_config:

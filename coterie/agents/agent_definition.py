@@ -10,11 +10,11 @@ from pydantic import BaseModel
 from coterie.agents.agent_arguments import SCHEMA, check_values
 from coterie.agents.memory_graph import SharedMemoryGraph
 from coterie.agents.tool_definitions import BaseTool, Executor, ToolSchema
-from dsl.checks.tools.tool_names import NAME_OF_A_TOOL
-from dsl.errors import nearest
-from dsl.model.steps import PersonaDocument
-from dsl.model.template_bound import MAX_RETRIES
-from dsl.values import Json
+from coterie.dsl.checks.tools.tool_names import NAME_OF_A_TOOL
+from coterie.dsl.errors import nearest
+from coterie.dsl.model.steps import PersonaDocument
+from coterie.dsl.model.template_bound import MAX_RETRIES
+from coterie.dsl.values import Json
 
 AgentTool = Executor | BaseTool | ToolSchema | str
 """What an agent may have as a tool; a text names a registered tool, or a skill of Coterie's."""

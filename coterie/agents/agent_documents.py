@@ -21,9 +21,9 @@ from coterie.agents.tool_definitions import (
     schema_of,
 )
 from coterie.agents.tool_registry import ToolRegistry
-from dsl.errors import listed, nearest
-from dsl.strict_json import unsound_part
-from dsl.values import Json
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.strict_json import unsound_part
+from coterie.dsl.values import Json
 
 QUERY = "query"
 """The path of the context with what the agent is asked."""

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from coterie.agents.agent_arguments import FLAG, RETRIES, TEXT, check_values
 from coterie.agents.agent_definition import check_subagent
-from dsl.json_schema.argument_schemas import schema_of_properties
+from coterie.dsl.json_schema.argument_schemas import schema_of_properties
 
 Kind = TypeVar("Kind", bound=type[Any])
 

@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Sequence
 
 from pydantic import JsonValue, ValidationError
 
-from activities.call_prices import Pricing
-from activities.providers.provider_registry import Providers
-from activities.skills.skill_registry import SKILLS, AnySkill
-from activities.user_code.child_pool import UserCode
-from activities.workspace.contract_violations import validation_problems
+from coterie.activities.call_prices import Pricing
+from coterie.activities.providers.provider_registry import Providers
+from coterie.activities.skills.skill_registry import SKILLS, AnySkill
+from coterie.activities.user_code.child_pool import UserCode
+from coterie.activities.workspace.contract_violations import validation_problems
 from coterie.agents.agent_compilation import CompiledAgent
 from coterie.agents.agent_state import AgentEvent, AgentState, RunObserver, WatchedState
 from coterie.agents.in_process_code import in_process_skills
@@ -25,17 +25,17 @@ from coterie.agents.in_process_world import (
 )
 from coterie.documents.tool_discovery import tool_code
 from coterie.documents.worker_trust import key_names, missing_keys
+from coterie.dsl.strict_json import unsound_part
+from coterie.dsl.values import Json
 from coterie.runs.in_process.local_scope import Refused
 from coterie.settings import Settings
 from coterie.worker.command_sandbox import command_sandbox
 from coterie.worker.surroundings import provider_makers, provider_settings, workspace_of
-from dsl.strict_json import unsound_part
-from dsl.values import Json
-from workflows.core.messages import DecideInput
-from workflows.core.results import RunFailed
-from workflows.core.views import TeamResult
-from workflows.handlers.start_checks import begin
-from workflows.interpreter import run
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.handlers.start_checks import begin
+from coterie.workflows.interpreter import run
 
 _SETTLING = 0.02
 """Seconds without a call in progress after which a run that asks a person stands still."""

@@ -10,7 +10,7 @@ from coterie.agents.agent_arguments import check_values
 from coterie.agents.agent_definition import SETTINGS, check_subagent
 from coterie.agents.agent_roles import is_subagent
 from coterie.agents.python_agent import BaseAgent
-from dsl.errors import nearest
+from coterie.dsl.errors import nearest
 
 _RENAMED = {
     "subagent_enabled": "expose_as_subagent",

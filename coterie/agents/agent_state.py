@@ -5,14 +5,14 @@ from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.model.retryability import DECIDED
-from dsl.tool_loop.call_names import call_name, without_calls
-from dsl.tool_loop.tool_loop_progress import CallsHandedBack, OpenCall
-from dsl.values import Json
-from workflows.core.causes.agent_causes import ModelTurned, ToolCalled
-from workflows.core.causes.step_causes import Failed
-from workflows.core.state import RunState
-from workflows.core.trail_record import TrailRecord
+from coterie.dsl.model.retryability import DECIDED
+from coterie.dsl.tool_loop.call_names import call_name, without_calls
+from coterie.dsl.tool_loop.tool_loop_progress import CallsHandedBack, OpenCall
+from coterie.dsl.values import Json
+from coterie.workflows.core.causes.agent_causes import ModelTurned, ToolCalled
+from coterie.workflows.core.causes.step_causes import Failed
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.trail_record import TrailRecord
 
 AgentStatus = Literal["running", "paused", "completed", "failed"]
 

@@ -9,7 +9,7 @@ from typing import Any
 from coterie.agents.agent_arguments import OF_AGENTS, check_values
 from coterie.agents.agent_definition import SETTINGS, unknown_setting
 from coterie.agents.python_agent import BaseAgent
-from dsl.errors import nearest
+from coterie.dsl.errors import nearest
 
 _MODES = {
     "agent": "create({name!r})",

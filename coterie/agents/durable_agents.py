@@ -10,21 +10,21 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from activities.contracts import TokenUsage
-from activities.user_code.tool_functions import terms_of
+from coterie.activities.contracts import TokenUsage
+from coterie.activities.user_code.tool_functions import terms_of
 from coterie.agents.agent_compilation import CompiledAgent, InvalidAgent
 from coterie.agents.agent_definition import AgentDefinition
 from coterie.agents.agent_documents import AgentDocument, shares_function, written_document
 from coterie.agents.agent_state import AgentAnswer
 from coterie.agents.tool_definitions import Executor, ToolFunction
+from coterie.dsl.values import Json
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.new_runs import check_id, start_run
 from coterie.runs.records import new_id
 from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
-from dsl.values import Json
-from workflows.core.messages import TeamInput
+from coterie.workflows.core.messages import TeamInput
 
 _FIX = (
     "define it with `def` at the top of a module, mark it with @tool, and name the module's "

@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from threading import Event
 
-from activities.answer_schema import schema_errors
-from activities.processes.child_loop import reason_for, said
-from activities.skills.functions.function_skills import FunctionSkill
-from activities.user_code.child_failures import UserCodeTimeout
-from activities.user_code.child_messages import (
+from coterie.activities.answer_schema import schema_errors
+from coterie.activities.processes.child_loop import reason_for, said
+from coterie.activities.skills.functions.function_skills import FunctionSkill
+from coterie.activities.user_code.child_failures import UserCodeTimeout
+from coterie.activities.user_code.child_messages import (
     CallContext,
     FunctionReturned,
     InvalidArguments,
@@ -26,13 +26,13 @@ from activities.user_code.child_messages import (
     ToolOutcome,
     WrongResult,
 )
-from activities.user_code.child_pool import UserCode
-from activities.user_code.plain_values import NotJson, as_json
-from activities.user_code.tool_functions import ToolContext, ToolError
-from activities.user_code.tool_schemas import MismatchedValue, bound_arguments, plain_result
+from coterie.activities.user_code.child_pool import UserCode
+from coterie.activities.user_code.plain_values import NotJson, as_json
+from coterie.activities.user_code.tool_functions import ToolContext, ToolError
+from coterie.activities.user_code.tool_schemas import MismatchedValue, bound_arguments, plain_result
 from coterie.agents.tool_definitions import ToolFunction
+from coterie.dsl.values import JsonValue
 from coterie.settings import Settings
-from dsl.values import JsonValue
 
 
 class InProcessCode(UserCode):

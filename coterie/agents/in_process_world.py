@@ -12,34 +12,34 @@ from typing import TypeVar
 from pydantic import JsonValue, ValidationError
 from temporalio.exceptions import ApplicationError
 
-from activities.agent_activity import AgentActivities
-from activities.agents.agent_base import ProviderAccess
-from activities.agents.inner_calls import InnerCalls
-from activities.call_prices import Pricing
-from activities.contracts import (
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.agents.agent_base import ProviderAccess
+from coterie.activities.agents.inner_calls import InnerCalls
+from coterie.activities.call_prices import Pricing
+from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     FailureType,
     SkillRequest,
     SkillResult,
 )
-from activities.providers.provider import ModelRequest
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.scripts.script import ScriptedAnswer
-from activities.providers.scripts.scripted_answers import ScriptedAnswers
-from activities.providers.scripts.scripted_choice import choose, missing
-from activities.providers.translation.request_checks import check_request
-from activities.skills.skill_activity import SkillActivities
-from activities.skills.skill_registry import SKILLS, AnySkill, contracts
-from activities.storage.blobs import MemoryBlobs
-from activities.workspace.contract_violations import validation_problems
-from activities.workspace.skill_base import Workspace
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.scripts.script import ScriptedAnswer
+from coterie.activities.providers.scripts.scripted_answers import ScriptedAnswers
+from coterie.activities.providers.scripts.scripted_choice import choose, missing
+from coterie.activities.providers.translation.request_checks import check_request
+from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.skills.skill_registry import SKILLS, AnySkill, contracts
+from coterie.activities.storage.blobs import MemoryBlobs
+from coterie.activities.workspace.contract_violations import validation_problems
+from coterie.activities.workspace.skill_base import Workspace
 from coterie.agents.tool_registry import ToolRegistry
+from coterie.dsl.egress.channel_labels import open_commands
+from coterie.dsl.model.capabilities import Reach
+from coterie.dsl.values import Json
 from coterie.runs.in_process.local_scope import LocalScope
-from dsl.egress.channel_labels import open_commands
-from dsl.model.capabilities import Reach
-from dsl.values import Json
-from workflows.core.scope import Call, CallFailed
+from coterie.workflows.core.scope import Call, CallFailed
 
 _FIRST_DELAY = 0.2
 """Seconds before a failed call is retried; doubles with each attempt."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from coterie.agents.team_program import FinishedRun
-from dsl.values import Json
+from coterie.dsl.values import Json
 
 
 class LoopTaskStatus(StrEnum):

@@ -12,7 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Literal, NamedTuple, get_args
 
 from coterie.agents.agent_arguments import TEXT, check_values
-from dsl.errors import nearest
+from coterie.dsl.errors import nearest
 
 Publish = Literal["final", "tool_result"]
 """What an agent shows: its accepted answers, or also the results of its own tools."""

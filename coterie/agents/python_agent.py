@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from pydantic import BaseModel, JsonValue
 
-from activities.agents import agent_base
-from activities.contracts import AgentError, AgentResponse
+from coterie.activities.agents import agent_base
+from coterie.activities.contracts import AgentError, AgentResponse
 from coterie.agents.agent_arguments import OF_AGENTS, check_values
 from coterie.agents.agent_compilation import CompiledAgent, compile_agent
 from coterie.agents.agent_definition import (
@@ -35,8 +35,8 @@ from coterie.agents.agent_state import AgentState
 from coterie.agents.durable_agents import DurableRun, check_durable, start_durably
 from coterie.agents.in_process_world import AgentContext
 from coterie.agents.memory_graph import SharedMemoryGraph
+from coterie.dsl.values import Json
 from coterie.settings import Settings, load
-from dsl.values import Json
 
 _BEHAVIOUR = ("begin", "definition", "process", "run")
 """Methods that make a run what it is."""

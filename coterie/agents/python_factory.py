@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Never
 
-from activities import factory as document_factory
-from activities.agents import agent_base
+from coterie.activities import factory as document_factory
+from coterie.activities.agents import agent_base
 from coterie.agents.agent_arguments import ARGUMENTS, FLAG, NAMES, Wanted, check_values
 from coterie.agents.agent_definition import checked_id
 from coterie.agents.agent_roles import orchestrator, subagent, subclass_of
@@ -23,8 +23,8 @@ from coterie.agents.constructor_checks import (
 )
 from coterie.agents.memory_graph import SharedMemoryGraph, warn_of_readers
 from coterie.agents.python_agent import BaseAgent
-from dsl.errors import nearest
-from dsl.values import Json, JsonValue
+from coterie.dsl.errors import nearest
+from coterie.dsl.values import Json, JsonValue
 
 _LOG = logging.getLogger(__name__)
 

@@ -12,10 +12,14 @@ from typing import Any, Self, TypeVar
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from activities.workspace.contract_violations import validation_problems
+from coterie.activities.workspace.contract_violations import validation_problems
 from coterie.documents.compilation import CompiledDocument, compile_target, startable
 from coterie.documents.tool_discovery import forget_tools
 from coterie.documents.worker_trust import key_names, missing_keys
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
+from coterie.dsl.visible import is_unicode
 from coterie.failures import CommandError
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
@@ -25,11 +29,7 @@ from coterie.server.connection import open_connection
 from coterie.settings import Settings, load
 from coterie.text.problems import lines_of_file, problems_text
 from coterie.worker.run_worker import run_worker
-from dsl.errors import InvalidDocument
-from dsl.model.plan import Plan
-from dsl.values import Json
-from dsl.visible import is_unicode
-from workflows.core.messages import TeamInput
+from coterie.workflows.core.messages import TeamInput
 
 _HOW_TO_GIVE = "pass it to `run`"
 

@@ -18,16 +18,16 @@ from typing import Any, ClassVar, cast
 
 from pydantic import JsonValue
 
-from activities.user_code.child_messages import FoundTool
-from activities.user_code.tool_functions import ToolTerms, terms_of
-from activities.user_code.tool_schemas import TypedFunction, UnfitFunction, contract, typed
-from activities.user_code.tool_term_checks import terms_problem
+from coterie.activities.user_code.child_messages import FoundTool
+from coterie.activities.user_code.tool_functions import ToolTerms, terms_of
+from coterie.activities.user_code.tool_schemas import TypedFunction, UnfitFunction, contract, typed
+from coterie.activities.user_code.tool_term_checks import terms_problem
 from coterie.agents.agent_arguments import OF_TOOLS, check_values
-from dsl.checks.tools.tool_names import NAME_OF_A_TOOL
-from dsl.json_schema.schema_checker import beyond
-from dsl.json_schema.schema_problems import schema_problem
-from dsl.model.capabilities import Effect, Label
-from dsl.values import Json
+from coterie.dsl.checks.tools.tool_names import NAME_OF_A_TOOL
+from coterie.dsl.json_schema.schema_checker import beyond
+from coterie.dsl.json_schema.schema_problems import schema_problem
+from coterie.dsl.model.capabilities import Effect, Label
+from coterie.dsl.values import Json
 
 Executor = Callable[..., object]
 

@@ -20,8 +20,8 @@ from coterie.agents.tool_definitions import (
     ready_tool,
     schema_of,
 )
-from dsl.errors import listed, nearest
-from dsl.model.capabilities import Effect, Label
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.model.capabilities import Effect, Label
 
 
 class ToolRegistry:

@@ -6,11 +6,11 @@ from typing import Literal
 from coterie.arguments import login_name
 from coterie.control.deciding_names import DecidingNames
 from coterie.display.decide_command import WantedRequests, decide
+from coterie.dsl.values import Json
 from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
 from coterie.settings import Settings
-from dsl.values import Json
-from workflows.core.messages import DecideInput
+from coterie.workflows.core.messages import DecideInput
 
 
 def run_decision(

@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import Any, NoReturn, Protocol, cast
 
 from coterie.commands.table import VERBS, Group
+from coterie.dsl.visible import is_unicode, visible
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings
 from coterie.terminal import say
 from coterie.version import versions
-from dsl.visible import is_unicode, visible
 
 
 class CommandModule(Protocol):

@@ -19,8 +19,8 @@ from coterie.runs.run_waits import standing_reached, wait_for
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import note, say
-from workflows.core.messages import AmendInput, RedirectInput, SkipInput
-from workflows.core.views import Standing
+from coterie.workflows.core.messages import AmendInput, RedirectInput, SkipInput
+from coterie.workflows.core.views import Standing
 
 _PAUSED: frozenset[Standing] = frozenset({"paused"})
 _RESUMED: frozenset[Standing] = frozenset({"running", "waiting", "stopping", "done", "cancelled"})

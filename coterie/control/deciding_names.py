@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dsl.person_names import is_among
+from coterie.dsl.person_names import is_among
 
 
 class DecidingNames:

@@ -12,12 +12,12 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowHistory
 
 from coterie.control.passed_points import ForkPoint, passed_points
+from coterie.dsl.errors import listed
+from coterie.dsl.model.plan import Plan
 from coterie.failures import CommandError
 from coterie.runs.previous_histories import PreviousHistory, begun_with, previous_history
 from coterie.runs.run_client import Run
-from dsl.errors import listed
-from dsl.model.plan import Plan
-from workflows.core.state_keys import StepKey
+from coterie.workflows.core.state_keys import StepKey
 
 _UNFINISHED = ("LimitExceeded", "RunRefused", "InvalidPlan")
 """Failures that repeat from the same point, whatever is changed."""

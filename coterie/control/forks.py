@@ -8,6 +8,8 @@ from temporalio.client import Client, WorkflowExecutionStatus
 
 from coterie.argument_values import WrittenSetting, read_updates
 from coterie.control.fork_point import fork_hint
+from coterie.dsl.model.context.declarations import UNDECLARED
+from coterie.dsl.values import Json
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import quietly
 from coterie.rendering.request_text import decision_text
@@ -20,10 +22,8 @@ from coterie.server.connection import Connection, open_connection
 from coterie.settings import Settings
 from coterie.storage.wire import text_of
 from coterie.terminal import note, say
-from dsl.model.context.declarations import UNDECLARED
-from dsl.values import Json
-from workflows.core.memo_keys import FORKED_FROM
-from workflows.core.messages import AmendInput, ForkInput, RetryInput, TeamInput
+from coterie.workflows.core.memo_keys import FORKED_FROM
+from coterie.workflows.core.messages import AmendInput, ForkInput, RetryInput, TeamInput
 
 _LOOKS = 60
 _BETWEEN = 0.3

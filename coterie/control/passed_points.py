@@ -5,19 +5,19 @@ from dataclasses import dataclass, field, fields, replace
 
 from temporalio.client import WorkflowHistory
 
+from coterie.dsl.evaluate.routing import failed_task
+from coterie.dsl.model.outcomes import Failure, Outcome
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.traversal.step_paths import within_rounds, without_rounds
+from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.replay.observer import ReplayObserver, observed
-from dsl.evaluate.routing import failed_task
-from dsl.model.outcomes import Failure, Outcome
-from dsl.model.plan import Plan
-from dsl.model.traversal.step_paths import within_rounds, without_rounds
-from dsl.values import Json
-from workflows.core.causes.step_causes import Failed
-from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN
-from workflows.core.trail_record import TrailRecord
-from workflows.sessions.message_queue import next_number
-from workflows.team import TeamWorkflow
+from coterie.workflows.core.causes.step_causes import Failed
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.core.trail_record import TrailRecord
+from coterie.workflows.sessions.message_queue import next_number
+from coterie.workflows.team import TeamWorkflow
 
 _MAX_FAILURES = 50
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from coterie.failures import CommandError, ExitCode
 from coterie.runs.run_client import Run
-from workflows.core.messages import Control
+from coterie.workflows.core.messages import Control
 
 
 async def send_control(run: Run, what: Literal["pause", "resume"], by: str, why: str) -> None:

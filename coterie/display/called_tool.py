@@ -7,14 +7,17 @@ from typing import NamedTuple
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import SkillRequest
-from activities.skills.skill_activity import SkillActivities
-from activities.skills.skill_registry import SKILLS
-from activities.skills.skill_results import asked_of
-from activities.workspace.skill_base import Workspace
+from coterie.activities.contracts import SkillRequest
+from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.skills.skill_registry import SKILLS
+from coterie.activities.skills.skill_results import asked_of
+from coterie.activities.workspace.skill_base import Workspace
 from coterie.display.keyboard import ask_yes_no
 from coterie.documents.tool_discovery import tool_code
 from coterie.documents.worker_trust import TrustedConfig
+from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
+from coterie.dsl.model.tools.asked_input import GivenInput
+from coterie.dsl.values import Json
 from coterie.explaining.tools_text import ListedTool
 from coterie.failures import CommandError
 from coterie.interrupts import run_async
@@ -22,9 +25,6 @@ from coterie.settings import Settings
 from coterie.terminal import is_interactive, note
 from coterie.worker.command_sandbox import command_sandbox
 from coterie.worker.surroundings import function_skills, mcp_servers_of, workspace_of
-from dsl.json_schema.schema_checker import UnusableSchema, mismatches
-from dsl.model.tools.asked_input import GivenInput
-from dsl.values import Json
 
 _EFFECTS = {
     "read": "changes nothing",

@@ -14,6 +14,8 @@ from temporalio.client import Client, WorkflowExecutionStatus
 from coterie.display.keyboard import ask_text
 from coterie.display.reply_text import shown
 from coterie.display.reply_wait import awaited
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_file
 from coterie.rendering.commit_diffs import CommitDiffs
@@ -27,11 +29,9 @@ from coterie.settings import Settings
 from coterie.terminal import note, say
 from coterie.text.problems import counted
 from coterie.worker.run_worker import run_worker
-from dsl.model.plan import Plan
-from dsl.values import Json
-from workflows.core.memo_keys import FORKED_FROM
-from workflows.core.messages import SessionInput, TeamInput
-from workflows.sessions.message_queue import NO_REPLY
+from coterie.workflows.core.memo_keys import FORKED_FROM
+from coterie.workflows.core.messages import SessionInput, TeamInput
+from coterie.workflows.sessions.message_queue import NO_REPLY
 
 _LOOKS, _BETWEEN = 200, 0.3
 """How often to look whether a fork has begun, and the seconds between."""

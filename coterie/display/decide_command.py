@@ -14,6 +14,8 @@ from temporalio.client import WorkflowExecutionStatus
 from coterie.control.deciding_names import DecidingNames
 from coterie.display.keyboard import ask_yes_no, asked_name
 from coterie.display.pager import show_note
+from coterie.dsl.errors import listed
+from coterie.dsl.person_names import is_among
 from coterie.failures import CommandError, ExitCode
 from coterie.inspection.recorded_requests import only_request
 from coterie.logs import quietly
@@ -26,11 +28,9 @@ from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import is_interactive, note, say
 from coterie.text.problems import counted
-from dsl.errors import listed
-from dsl.person_names import is_among
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Pending
-from workflows.core.state_keys import StepKey
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.state_keys import StepKey
 
 
 @dataclass(frozen=True, slots=True)

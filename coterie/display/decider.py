@@ -12,17 +12,23 @@ from coterie.control.deciding_names import DecidingNames
 from coterie.display.following.plain_view import ProgressView
 from coterie.display.keyboard import ask, ask_one_of, ask_yes_no, asked_name
 from coterie.display.written_decisions import WrittenDecision, decisions_for
+from coterie.dsl.person_names import is_among
 from coterie.failures import CommandError
 from coterie.rendering.decision_commands import decision_commands
 from coterie.rendering.request_text import decision_text, shown_text
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
 from coterie.terminal import note
-from dsl.person_names import is_among
-from workflows.approvals.decisions import request_digest
-from workflows.core.messages import AmendInput, DecideInput, RedirectInput, RetryInput, SkipInput
-from workflows.core.requests import Decision, Pending
-from workflows.core.state_keys import StepKey
+from coterie.workflows.approvals.decisions import request_digest
+from coterie.workflows.core.messages import (
+    AmendInput,
+    DecideInput,
+    RedirectInput,
+    RetryInput,
+    SkipInput,
+)
+from coterie.workflows.core.requests import Decision, Pending
+from coterie.workflows.core.state_keys import StepKey
 
 _ASK_COMMENT = "comment (may be empty): "
 

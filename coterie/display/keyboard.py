@@ -5,9 +5,9 @@ import sys
 from collections.abc import Callable, Sequence
 
 from coterie.control.deciding_names import DecidingNames
+from coterie.dsl.visible import is_unicode
 from coterie.terminal import note, prompt
-from dsl.visible import is_unicode
-from workflows.core.requests import Pending
+from coterie.workflows.core.requests import Pending
 
 _PASTE_SECONDS = 0.05
 """Lines that come within this time of each other were not typed."""

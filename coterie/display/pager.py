@@ -12,10 +12,10 @@ from typing import TextIO
 
 from rich.cells import cell_len
 
-from activities.processes.search_path import command_outside
+from coterie.activities.processes.search_path import command_outside
+from coterie.dsl.visible import visible
 from coterie.settings import Settings
 from coterie.terminal import note, say
-from dsl.visible import visible
 
 _PAGER = "less"
 _OPTIONS = {"LESS": "FX"}

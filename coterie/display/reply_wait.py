@@ -17,12 +17,12 @@ from pydantic import JsonValue
 from coterie.display.decider import Decider
 from coterie.display.following.plain_view import PlainView, RunNews
 from coterie.display.reply_text import ReplyText
+from coterie.dsl.visible import one_line
 from coterie.failures import CommandError
 from coterie.runs.live_texts import POLL_SECONDS, LiveAnswer, live_answers, streams
 from coterie.runs.run_client import Run
 from coterie.terminal import note
-from dsl.visible import one_line
-from workflows.core.views import Paused
+from coterie.workflows.core.views import Paused
 
 _IDLE_SECONDS = 0.3
 _STATUS_SECONDS = 0.8

@@ -13,6 +13,8 @@ from coterie.display.following.live import LiveView
 from coterie.display.following.plain_view import PlainView, ProgressView
 from coterie.display.screens import OpenScreen, Screen, ScreenHandling, ScreenLeft
 from coterie.display.written_decisions import WrittenDecision
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_file
 from coterie.rendering.commit_diffs import CommitDiffs
@@ -27,9 +29,7 @@ from coterie.server.embedded_server import ServerMoved, supervise
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from coterie.worker.run_worker import GRACE, run_worker
-from dsl.model.plan import Plan
-from dsl.values import Json
-from workflows.core.messages import TeamInput
+from coterie.workflows.core.messages import TeamInput
 
 
 class WatchOptions(NamedTuple):

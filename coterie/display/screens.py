@@ -10,7 +10,7 @@ from coterie.display.following.plain_view import ProgressView, RunNews
 from coterie.display.written_decisions import WrittenDecision, decisions_for
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.run_client import Run
-from workflows.core.requests import Pending
+from coterie.workflows.core.requests import Pending
 
 
 class ScreenLeft(Exception):

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from temporalio.client import Client, WorkflowExecutionStatus
 
 from coterie.arguments import login_name
+from coterie.dsl.errors import listed
 from coterie.failures import CommandError, ExitCode
 from coterie.inspection.recorded_requests import requests_of
 from coterie.logs import quietly
@@ -25,7 +26,6 @@ from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from coterie.text.problems import counted
-from dsl.errors import listed
 
 _ASKED_AT_ONCE = 20
 

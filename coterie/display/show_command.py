@@ -5,6 +5,8 @@ from shlex import quote
 
 from coterie.arguments import login_name
 from coterie.display.pager import show_result
+from coterie.dsl.model.traversal.step_paths import split_reference
+from coterie.dsl.tool_loop.call_names import calls_in
 from coterie.failures import CommandError, ExitCode
 from coterie.inspection.recorded_requests import request_of
 from coterie.inspection.shown_steps import step_calls
@@ -17,8 +19,6 @@ from coterie.runs.run_workspaces import workspace_of_run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import say
-from dsl.model.traversal.step_paths import split_reference
-from dsl.tool_loop.call_names import calls_in
 
 
 async def show_request(

@@ -31,8 +31,8 @@ from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.storage.histories import WORKFLOW
 from coterie.terminal import note, say, say_part
-from workflows.core.requests import Pending
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.views import TrailEntry
 
 
 async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = False) -> ExitCode:

@@ -22,14 +22,14 @@ from typing import Literal
 from pydantic import Field, JsonValue, model_validator
 
 from coterie.argument_values import read_text
+from coterie.dsl.compile.shapes import parse_as
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.sizes import MAX_BY_LENGTH, MAX_WHY_LENGTH
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.yaml_reader import read
+from coterie.dsl.values import Frozen, Json, form_mismatch
 from coterie.failures import CommandError
-from dsl.compile.shapes import parse_as
-from dsl.errors import InvalidDocument
-from dsl.sizes import MAX_BY_LENGTH, MAX_WHY_LENGTH
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.yaml_reader import read
-from dsl.values import Frozen, Json, form_mismatch
 
 Choice = Literal["approve", "reject", "retry", "skip", "amend", "redirect"]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from dsl.model.sections.worker_document import SandboxMode
+from coterie.dsl.model.sections.worker_document import SandboxMode
 
 SUPPORTED = ((3, 11), (3, 14))
 """The oldest and the newest Python that Coterie supports."""

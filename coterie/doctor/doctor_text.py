@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 
 from coterie.doctor.checkup import Finding, Level
+from coterie.dsl.visible import one_line
 from coterie.text.columns import aligned
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
-from dsl.visible import one_line
 
 _MARKS: Mapping[Level, str] = {
     Level.OK: "✓",

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from shlex import quote
 
-from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
-from activities.processes.search_path import path_outside
-from activities.skills.missing_packages import SKILL_EXTRAS
+from coterie.activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
+from coterie.activities.processes.search_path import path_outside
+from coterie.activities.skills.missing_packages import SKILL_EXTRAS
 from coterie.doctor.checkup import (
     EXTRAS,
     Finding,
@@ -30,15 +30,15 @@ from coterie.documents.catalog import Catalog, Located
 from coterie.documents.compilation import compile_located
 from coterie.documents.trusted_catalog import trusted_catalog, trusted_document
 from coterie.documents.worker_trust import TrustedConfig, key_name
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.sections.provider_document import provider_kind
+from coterie.dsl.model.traversal.used_skills import used_skills
 from coterie.failures import CommandError
 from coterie.server.embedded_server import EmbeddedServer
 from coterie.server.server_process import find_binary, free_ports, port_is_free
 from coterie.server.temporal_client import connect
 from coterie.settings import Settings
-from dsl.errors import InvalidDocument
-from dsl.model.plan import Plan
-from dsl.model.sections.provider_document import provider_kind
-from dsl.model.traversal.used_skills import used_skills
 
 
 async def examine(settings: Settings, *, offline: bool) -> list[Finding]:

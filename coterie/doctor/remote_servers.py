@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
-from activities.proxies import DIRECT, proxy_of, trusted
+from coterie.activities.proxies import DIRECT, proxy_of, trusted
 from coterie.documents.worker_trust import TrustedConfig
-from dsl.model.sections.provider_document import ProviderSection, provider_kind
+from coterie.dsl.model.sections.provider_document import ProviderSection, provider_kind
 
 _SECONDS = 5.0
 _VENDORS: Mapping[str, str] = {

@@ -13,15 +13,15 @@ from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
 
-import config
+import coterie.config as config
 from coterie.documents.file_kinds import SUFFIXES, is_test
 from coterie.documents.includes import included_files, with_includes
+from coterie.dsl.compile.compiler import SourceText
+from coterie.dsl.errors import InvalidDocument, Problem, listed, nearest
+from coterie.dsl.source.yaml_reader import read
+from coterie.dsl.visible import is_unicode
 from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE, Settings
 from coterie.text.document_text import text_of_document, unreadable_text
-from dsl.compile.compiler import SourceText
-from dsl.errors import InvalidDocument, Problem, listed, nearest
-from dsl.source.yaml_reader import read
-from dsl.visible import is_unicode
 
 _LAYERS = (SYSTEM_FILE, OVERRIDE_FILE)
 _SAYS_TEAMS = re.compile(r"\borchestration\b")

@@ -3,10 +3,10 @@
 import os
 from collections.abc import Sequence
 
-from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
-from activities.processes.search_path import path_outside
+from coterie.activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
+from coterie.activities.processes.search_path import path_outside
+from coterie.dsl.compile.compiler import SourceText
 from coterie.settings import Settings
-from dsl.compile.compiler import SourceText
 
 
 def finds_sandbox(settings: Settings, sources: Sequence[SourceText]) -> bool:

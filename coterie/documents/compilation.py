@@ -12,18 +12,18 @@ from coterie.documents.price_lists import known_price
 from coterie.documents.product_capabilities import capabilities
 from coterie.documents.tool_packages import known_skills, packages_in
 from coterie.documents.worker_trust import TrustedConfig, resolved
+from coterie.dsl.analysis.findings import Analysis, analysed, warnings, with_needs
+from coterie.dsl.compile.compiler import Compiled, compile_sources
+from coterie.dsl.errors import InvalidContext
+from coterie.dsl.evaluate.context import lacking_context
+from coterie.dsl.evaluate.declared_values import started
+from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.strict_json import unsound_part
+from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.settings import Settings
 from coterie.terminal import note
 from coterie.text.problems import counted
-from dsl.analysis.findings import Analysis, analysed, warnings, with_needs
-from dsl.compile.compiler import Compiled, compile_sources
-from dsl.errors import InvalidContext
-from dsl.evaluate.context import lacking_context
-from dsl.evaluate.declared_values import started
-from dsl.model.capabilities import SkillContract
-from dsl.strict_json import unsound_part
-from dsl.values import Json
 
 HOW_TO_SET = "set it with `--set PATH=VALUE` or `--context @FILE`"
 

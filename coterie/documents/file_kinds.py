@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.document import SystemDocument
+from coterie.dsl.model.steps import PersonaDocument
+from coterie.dsl.source.yaml_events import top_keys
+from coterie.dsl.source.yaml_reader import read
 from coterie.text.document_text import text_of_document
-from dsl.errors import InvalidDocument
-from dsl.model.document import SystemDocument
-from dsl.model.steps import PersonaDocument
-from dsl.source.yaml_events import top_keys
-from dsl.source.yaml_reader import read
 
 SUFFIXES = (".yml", ".yaml")
 

@@ -11,15 +11,13 @@ from pathlib import Path
 
 from coterie.documents.file_kinds import SUFFIXES, is_persona, is_test
 from coterie.documents.include_globs import TooManyEntries, is_glob, matching_files
-from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE
-from coterie.text.document_text import text_of_document, unreadable_text
-from dsl.compile.compiler import SourceText
-from dsl.errors import InvalidDocument
-from dsl.problem_details import Details
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.yaml_reader import read
-from dsl.wording.include_wording import (
+from coterie.dsl.compile.compiler import SourceText
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.problem_details import Details
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.yaml_reader import read
+from coterie.dsl.wording.include_wording import (
     include_cycle,
     include_empty,
     include_leaves_folder,
@@ -28,6 +26,8 @@ from dsl.wording.include_wording import (
     include_unreadable,
     include_wrong_file,
 )
+from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE
+from coterie.text.document_text import text_of_document, unreadable_text
 
 MAX_INCLUDED_FILES = 200
 """Of one document, through all levels."""

@@ -9,8 +9,8 @@ from functools import cache
 from importlib.metadata import EntryPoints, entry_points
 from typing import Literal, cast
 
+from coterie.dsl.checks.agents.agent_classes import is_allowed
 from coterie.failures import CommandError
-from dsl.checks.agents.agent_classes import is_allowed
 
 Group = Literal["coterie.tools", "coterie.providers", "coterie.agents"]
 

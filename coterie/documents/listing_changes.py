@@ -4,16 +4,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, get_args
 
-from activities.mcp_client.call_outcomes import UnusableTool
-from activities.mcp_client.tool_difference import differences
+from coterie.activities.mcp_client.call_outcomes import UnusableTool
+from coterie.activities.mcp_client.tool_difference import differences
+from coterie.dsl.json_schema.argument_schemas import arguments_schema
+from coterie.dsl.json_schema.offered_schema import offered_schema
+from coterie.dsl.model.capabilities import ServerListing, ServerTool
+from coterie.dsl.model.tools.offer_names import OfferKind, kind_of_offer, matches_offer
+from coterie.dsl.model.vendors.tool_rules import TOOL_SCHEMA_RULES, vendor_names
+from coterie.dsl.values import Json
+from coterie.dsl.visible import one_line
 from coterie.text.problems import counted
-from dsl.json_schema.argument_schemas import arguments_schema
-from dsl.json_schema.offered_schema import offered_schema
-from dsl.model.capabilities import ServerListing, ServerTool
-from dsl.model.tools.offer_names import OfferKind, kind_of_offer, matches_offer
-from dsl.model.vendors.tool_rules import TOOL_SCHEMA_RULES, vendor_names
-from dsl.values import Json
-from dsl.visible import one_line
 
 
 class OverriddenEntry(NamedTuple):

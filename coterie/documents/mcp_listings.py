@@ -10,13 +10,13 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from activities.os_errors import reason_of
-from activities.workspace.project_files import replace_file
+from coterie.activities.os_errors import reason_of
+from coterie.activities.workspace.project_files import replace_file
+from coterie.dsl.model.capabilities import ServerListing
+from coterie.dsl.values import Frozen
 from coterie.failures import CommandError
 from coterie.settings import LISTINGS_FILE, Settings
 from coterie.text.document_text import unreadable_text
-from dsl.model.capabilities import ServerListing
-from dsl.values import Frozen
 
 _DRAFT = f"{LISTINGS_FILE}.draft"
 _FIX = "write it again with `coterie tools refresh`"

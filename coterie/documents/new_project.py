@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
-from activities.os_errors import reason_of
+from coterie.activities.os_errors import reason_of
 from coterie.documents.catalog import shipped_root
+from coterie.dsl.errors import listed
 from coterie.failures import CommandError
-from dsl.errors import listed
 
 TEAM = "notes"
 """Name of the team in a new project without a tool."""

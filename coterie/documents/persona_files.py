@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.product_capabilities import capabilities
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.errors import InvalidDocument, Problem
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.errors import InvalidDocument, Problem
 
 _BESIDE = SourceText(
     file="a document beside it",

@@ -10,17 +10,17 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from activities.public_prices import public_cost
+from coterie.activities.public_prices import public_cost
 from coterie.argument_values import read_text
 from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.price import MILLION as _MILLION
+from coterie.dsl.model.price import Price, configured_price
+from coterie.dsl.model.sections.provider_document import ProviderSection, provider_kind
+from coterie.dsl.model_names import split_model
+from coterie.dsl.source.yaml_reader import read
 from coterie.failures import CommandError
 from coterie.settings import Settings
-from dsl.model.plan import Plan
-from dsl.model.price import MILLION as _MILLION
-from dsl.model.price import Price, configured_price
-from dsl.model.sections.provider_document import ProviderSection, provider_kind
-from dsl.model_names import split_model
-from dsl.source.yaml_reader import read
 
 PACKAGE = "genai-prices"
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from time import time
 from typing import get_args
 
-from activities.skills.skill_contracts import known_contracts
+from coterie.activities.skills.skill_contracts import known_contracts
 from coterie.documents.installed_extensions import installed_paths
-from dsl.egress.channel_labels import open_commands
-from dsl.model.capabilities import Capabilities, Reach, ServerListing, SkillContract
-from dsl.model.sections.provider_document import BuiltInKind, ProviderSection
-from dsl.model.sections.worker_document import CommandSection
-from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
+from coterie.dsl.egress.channel_labels import open_commands
+from coterie.dsl.model.capabilities import Capabilities, Reach, ServerListing, SkillContract
+from coterie.dsl.model.sections.provider_document import BuiltInKind, ProviderSection
+from coterie.dsl.model.sections.worker_document import CommandSection
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 
 AGENT_TYPES = (SINGLE_SHOT, ORCHESTRATING, TOOL_CALLING)
 """The types that the agent factory knows; loading it takes half a second."""

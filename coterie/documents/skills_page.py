@@ -4,12 +4,12 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
-from activities.skills.skill_contracts import known_contracts
+from coterie.activities.skills.skill_contracts import known_contracts
+from coterie.dsl.egress.workspace_reads import WORKSPACE_READERS
+from coterie.dsl.model.capabilities import Effect, Label, SkillContract
+from coterie.dsl.schema_keys import ALSO, KIND
+from coterie.dsl.values import Json
 from coterie.text.durations import duration
-from dsl.egress.workspace_reads import WORKSPACE_READERS
-from dsl.model.capabilities import Effect, Label, SkillContract
-from dsl.schema_keys import ALSO, KIND
-from dsl.values import Json
 
 _HEAD = """\
 # Skills

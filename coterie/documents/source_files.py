@@ -1,7 +1,7 @@
 """List the files that a document was read from."""
 
+from coterie.dsl.source.nodes import Node
 from coterie.settings import Settings
-from dsl.source.nodes import Node
 
 
 def documents_of(tree: Node, settings: Settings) -> tuple[str, ...]:

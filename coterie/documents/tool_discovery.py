@@ -6,14 +6,18 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-from activities.skills.functions.function_skills import ToolsUnusable, contract_of, find_tools
-from activities.user_code.child_messages import FoundTool
-from activities.user_code.child_pool import UserCode
-from activities.workspace.command_start import PASSED_ON
+from coterie.activities.skills.functions.function_skills import (
+    ToolsUnusable,
+    contract_of,
+    find_tools,
+)
+from coterie.activities.user_code.child_messages import FoundTool
+from coterie.activities.user_code.child_pool import UserCode
+from coterie.activities.workspace.command_start import PASSED_ON
 from coterie.documents.installed_extensions import searched_packages
+from coterie.dsl.model.capabilities import SkillContract
 from coterie.failures import CommandError
 from coterie.settings import Settings
-from dsl.model.capabilities import SkillContract
 
 
 def tool_code(settings: Settings, folder: Path | None = None) -> UserCode:

@@ -6,13 +6,13 @@ compiles a document asks once; a worker asks when it starts.
 
 from collections.abc import Mapping, Sequence
 
-from activities.skills.skill_contracts import known_contracts
+from coterie.activities.skills.skill_contracts import known_contracts
 from coterie.documents.installed_extensions import searched_packages
+from coterie.dsl.compile.compiler import SourceText, merged_sources
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.source.collected_problems import Problems
 from coterie.settings import Settings
-from dsl.compile.compiler import SourceText, merged_sources
-from dsl.errors import InvalidDocument
-from dsl.model.capabilities import SkillContract
-from dsl.source.collected_problems import Problems
 
 _KEY = "tool_packages"
 

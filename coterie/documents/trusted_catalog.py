@@ -10,19 +10,19 @@ from shlex import quote
 
 from coterie.documents.catalog import Catalog, Located, shown
 from coterie.documents.worker_trust import TrustedConfig, absolute_providers, resolved
+from coterie.dsl.compile.compiler import SourceText
+from coterie.dsl.compile.shapes import parse_document
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.document import SystemDocument
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.sections.provider_document import ProviderSection
+from coterie.dsl.model.sections.worker_document import WorkerSection
+from coterie.dsl.normalise.forms import normalised
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Mark, Node, overlaid
+from coterie.dsl.source.yaml_reader import read
 from coterie.settings import OVERRIDE_FILE, Settings
 from coterie.terminal import note
-from dsl.compile.compiler import SourceText
-from dsl.compile.shapes import parse_document
-from dsl.errors import InvalidDocument
-from dsl.model.document import SystemDocument
-from dsl.model.plan import Plan
-from dsl.model.sections.provider_document import ProviderSection
-from dsl.model.sections.worker_document import WorkerSection
-from dsl.normalise.forms import normalised
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Mark, Node, overlaid
-from dsl.source.yaml_reader import read
 
 _NOTHING_SAID = Node({}, Mark(OVERRIDE_FILE, 1, 1))
 

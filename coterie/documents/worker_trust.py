@@ -12,14 +12,12 @@ from pydantic import Field
 
 from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS, KEY_NAMES
 from coterie.documents.source_files import documents_of
-from coterie.failures import CommandError
-from coterie.settings import Settings
-from dsl.egress.channel_labels import open_commands
-from dsl.model.capabilities import Reach
-from dsl.model.plan import Plan
-from dsl.model.sections.mcp_document import McpServerSection
-from dsl.model.sections.provider_document import ProviderSection, provider_kind
-from dsl.model.sections.worker_document import (
+from coterie.dsl.egress.channel_labels import open_commands
+from coterie.dsl.model.capabilities import Reach
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.model.sections.provider_document import ProviderSection, provider_kind
+from coterie.dsl.model.sections.worker_document import (
     ChannelSection,
     CommandSection,
     SandboxMode,
@@ -27,8 +25,10 @@ from dsl.model.sections.worker_document import (
     WebSection,
     WorkerSection,
 )
-from dsl.source.nodes import Node
-from dsl.values import Frozen
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import Frozen
+from coterie.failures import CommandError
+from coterie.settings import Settings
 
 
 class TrustedConfig(Frozen):

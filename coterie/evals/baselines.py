@@ -7,11 +7,11 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from coterie.argument_values import read_text
+from coterie.dsl.values import Frozen
 from coterie.evals.suite import case_digest
 from coterie.evals.suite_runner import SuiteRun
 from coterie.evals.trial_results import TrialResult
 from coterie.failures import CommandError
-from dsl.values import Frozen
 
 FORMAT = 1
 

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
+from coterie.dsl.checks.steps.template_checks import parse_template
+from coterie.dsl.errors import closest
+from coterie.dsl.json_schema.schema_problems import schema_problem
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import NodePath
 from coterie.evals.suite import EvalSuite
 from coterie.evals.suite_document import GraderDocument
 from coterie.evals.trial_end import AUTHORED, FACTS
-from dsl.checks.steps.template_checks import parse_template
-from dsl.errors import closest
-from dsl.json_schema.schema_problems import schema_problem
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.templates.template import is_template
-from dsl.values import NodePath
 
 _MIN_RUBRIC = 3
 

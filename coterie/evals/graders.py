@@ -8,12 +8,12 @@ from typing import Literal, NamedTuple, get_args
 
 from pydantic import JsonValue
 
+from coterie.dsl.errors import EvaluationLimitExceeded, TemplateFailed
+from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
+from coterie.dsl.json_values import json_equal
+from coterie.dsl.templates.template_filling import fill
+from coterie.dsl.values import Frozen, Json
 from coterie.evals.suite_document import GraderDocument
-from dsl.errors import EvaluationLimitExceeded, TemplateFailed
-from dsl.json_schema.schema_checker import UnusableSchema, mismatches
-from dsl.json_values import json_equal
-from dsl.templates.template_filling import fill
-from dsl.values import Frozen, Json
 
 GraderKind = Literal["exact", "schema", "expression", "command", "rubric"]
 

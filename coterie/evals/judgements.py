@@ -15,6 +15,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from coterie.display.decider import Decider
 from coterie.display.following.follower import Watch
 from coterie.documents.compilation import CompiledDocument
+from coterie.dsl.values import Frozen, Json
 from coterie.evals.graders import Grade
 from coterie.evals.suite import Trial
 from coterie.evals.suite_document import GraderDocument
@@ -26,8 +27,7 @@ from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.run_client import Run
 from coterie.server.connection import Connection
 from coterie.settings import Settings
-from dsl.values import Frozen, Json
-from workflows.core.messages import TeamInput
+from coterie.workflows.core.messages import TeamInput
 
 MAX_WORK = 200_000
 """Bytes of JSON that a judge reads."""

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from html import escape
 
+from coterie.dsl.model.budgets import column_money
+from coterie.dsl.visible import visible
 from coterie.evals.report_text import (
     change_text,
     judges_text,
@@ -12,8 +14,6 @@ from coterie.evals.report_text import (
 )
 from coterie.evals.suite_report import FailedTrial, RateRow, SuiteReport, VariantReport
 from coterie.text.problems import counted
-from dsl.model.budgets import column_money
-from dsl.visible import visible
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 62rem; padding: 0 1rem; }

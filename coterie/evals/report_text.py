@@ -2,11 +2,11 @@
 
 from typing import assert_never
 
+from coterie.dsl.model.budgets import column_money
+from coterie.dsl.visible import one_line
 from coterie.evals.suite_report import ChangeRow, RateRow, SuiteReport, VariantReport
 from coterie.evals.trial_results import TrialResult
 from coterie.text.problems import counted
-from dsl.model.budgets import column_money
-from dsl.visible import one_line
 
 _MAX_BECAUSE = 200
 _HEAD = ("case", "passed", "rate", "95 % interval", "model calls", "time", "cost")

@@ -9,12 +9,12 @@ from pathlib import Path
 from pydantic_core import to_json
 
 from coterie.documents.compilation import CompiledDocument
+from coterie.dsl.templates.template_filling import fill
+from coterie.dsl.values import Json
 from coterie.evals.suite_document import EvalCaseDocument, GraderDocument, SuiteDocument
 from coterie.settings import Settings
 from coterie.testing.files.test_reader import merged_context
 from coterie.testing.simulation.stage import LEFT_BEHIND
-from dsl.templates.template_filling import fill
-from dsl.values import Json
 
 
 @dataclass(frozen=True, slots=True)

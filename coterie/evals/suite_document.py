@@ -3,8 +3,8 @@
 from pydantic import Field, JsonValue, model_validator
 
 from coterie.display.written_decisions import WrittenDecision
+from coterie.dsl.values import Frozen, Json, Seconds, form_mismatch
 from coterie.evals.verdicts import DEFAULT_MARGIN
-from dsl.values import Frozen, Json, Seconds, form_mismatch
 
 MAX_REPEATS = 1000
 MAX_NAME = 60

@@ -9,6 +9,14 @@ from coterie.argument_values import read_text
 from coterie.arguments import model_name
 from coterie.documents.catalog import Catalog, shown
 from coterie.documents.compilation import CompiledDocument, compile_target, startable
+from coterie.dsl.compile.shapes import parse_as
+from coterie.dsl.errors import InvalidDocument, TemplateFailed
+from coterie.dsl.model.traversal.step_walk import message_waits
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.source.yaml_reader import read
+from coterie.dsl.values import NodePath
 from coterie.evals.grader_checks import check_graders
 from coterie.evals.suite import EvalSuite, Variant, context_of
 from coterie.evals.suite_document import EvalCaseDocument, SuiteDocument, VariantDocument
@@ -16,14 +24,6 @@ from coterie.failures import CommandError
 from coterie.settings import OVERRIDE_FILE, Settings
 from coterie.testing.files.test_reader import merged_context
 from coterie.testing.files.test_references import check_paths
-from dsl.compile.shapes import parse_as
-from dsl.errors import InvalidDocument, TemplateFailed
-from dsl.model.traversal.step_walk import message_waits
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.source.yaml_reader import read
-from dsl.values import NodePath
 
 _JUDGE = "judge"
 """The team that judges rubrics, shipped or the project's own."""

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Literal
 
+from coterie.dsl.values import Frozen
 from coterie.evals.baselines import Baseline, BaselineCase
 from coterie.evals.success_rates import wilson
 from coterie.evals.suite import case_digest
 from coterie.evals.suite_runner import SuiteRun, UnjudgedTrial
 from coterie.evals.trial_results import TrialResult
 from coterie.evals.verdicts import Verdict, counted, decide
-from dsl.values import Frozen
 
 Target = Literal["met", "missed", "open"]
 """Whether the wanted success rate is reached: the interval is above it, below it, or around it."""

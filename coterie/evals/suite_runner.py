@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from coterie.dsl.values import Frozen
 from coterie.evals.judgements import Judge, Unjudged
 from coterie.evals.suite import EvalSuite, Trial
 from coterie.evals.trial_end import TrialEnd, void_reason
@@ -22,7 +23,6 @@ from coterie.server.connection import Connection, open_connection
 from coterie.server.embedded_server import supervise
 from coterie.settings import Settings, state_folder
 from coterie.terminal import note
-from dsl.values import Frozen
 
 _FOLDER = "evals"
 _MANY_VOIDS = 3

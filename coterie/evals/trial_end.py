@@ -4,12 +4,12 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from activities.contracts import WORKER_STOPPED, FailureType
+from coterie.activities.contracts import WORKER_STOPPED, FailureType
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.values import Frozen, Json
 from coterie.evals.suite import Trial
 from coterie.runs.ends.end_facts import ClosedState, RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
-from dsl.model.outcomes import Failure
-from dsl.values import Frozen, Json
 
 Stop = Literal["ended", "timeout", "request"]
 """Why a trial was over: its run ended, it took too long, or it asked what nobody decides."""

@@ -4,9 +4,12 @@ from pathlib import Path
 
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import SkillRequest
-from activities.skills.command_runner import CommandResult
-from activities.skills.skill_activity import SkillActivities
+from coterie.activities.contracts import SkillRequest
+from coterie.activities.skills.command_runner import CommandResult
+from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.dsl.errors import EvaluationLimitExceeded, TemplateFailed
+from coterie.dsl.templates.template_filling import fill
+from coterie.dsl.values import Json
 from coterie.evals.graders import Grade, NoVerdict, Verified, name_of, verify
 from coterie.evals.judgements import Judge, Unjudged
 from coterie.evals.suite import Trial
@@ -16,9 +19,6 @@ from coterie.evals.trial_results import TrialResult, graders_digest
 from coterie.settings import Settings
 from coterie.worker.command_sandbox import command_sandbox
 from coterie.worker.surroundings import workspace_of
-from dsl.errors import EvaluationLimitExceeded, TemplateFailed
-from dsl.templates.template_filling import fill
-from dsl.values import Json
 
 _MAX_SHOWN = 300
 

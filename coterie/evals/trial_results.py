@@ -6,11 +6,11 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from activities.workspace.project_files import private_folder, write_private
+from coterie.activities.workspace.project_files import private_folder, write_private
+from coterie.dsl.values import Frozen
 from coterie.evals.graders import Grade
 from coterie.evals.suite import Trial
 from coterie.evals.trial_end import TrialEnd
-from dsl.values import Frozen
 
 _FILE = "result.json"
 _VOID_FILE = "void.json"

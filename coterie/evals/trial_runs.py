@@ -14,10 +14,10 @@ from temporalio.client import WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
 
-from activities.skills.knowledge.knowledge_index import update_index
-from activities.skills.knowledge.stores import INDEX_FILE, opened
-from activities.workspace.globs import Globs
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.skills.knowledge.knowledge_index import update_index
+from coterie.activities.skills.knowledge.stores import INDEX_FILE, opened
+from coterie.activities.workspace.globs import Globs
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from coterie.display.decider import Decider
 from coterie.display.following.follower import Watch
 from coterie.documents.compilation import CompiledDocument
@@ -38,7 +38,7 @@ from coterie.settings import Settings
 from coterie.testing.simulation.stage import furnish
 from coterie.worker.run_worker import run_worker
 from coterie.worker.surroundings import workspace_of
-from workflows.core.messages import SessionInput, TeamInput
+from coterie.workflows.core.messages import SessionInput, TeamInput
 
 _BY = "eval"
 """Who writes the messages of a session."""

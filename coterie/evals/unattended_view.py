@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from coterie.display.following.plain_view import RunNews
 from coterie.runs.live_texts import LiveAnswer
 from coterie.runs.progress import Progress
-from workflows.core.requests import Pending
+from coterie.workflows.core.requests import Pending
 
 
 class UnattendedView:

@@ -8,6 +8,7 @@ from typing import Literal, assert_never
 
 from temporalio.client import Client, WorkflowHistory
 
+from coterie.dsl.values import Frozen, Json, JsonValue
 from coterie.failures import CommandError
 from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
 from coterie.runs.ends.end_facts import CLOSING_EVENTS, ClosedState
@@ -15,9 +16,8 @@ from coterie.runs.previous_histories import begun_with
 from coterie.runs.run_client import Run
 from coterie.storage.wire import text_of
 from coterie.version import own_version
-from dsl.values import Frozen, Json, JsonValue
-from workflows.core.memo_keys import FORKED_RUN
-from workflows.core.views import RunStatus
+from coterie.workflows.core.memo_keys import FORKED_RUN
+from coterie.workflows.core.views import RunStatus
 
 ExecutionStatus = Literal["running", "paused", "completed", "failed"]
 """`paused` also means that the run waits for a person; `failed` also that it was cancelled."""

@@ -14,7 +14,7 @@ from coterie.failures import CommandError, ExitCode
 from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings, load
-from workflows.core.messages import Control
+from coterie.workflows.core.messages import Control
 
 if TYPE_CHECKING:
     from coterie.executions.execution_table import ExecutionTable

@@ -4,13 +4,13 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from coterie.documents.price_lists import Priced
+from coterie.dsl.analysis.dataflow import Input
+from coterie.dsl.analysis.loads import LEGACY, Unbounded
+from coterie.dsl.analysis.worst_case import Figures, WorstCase, bounded
+from coterie.dsl.model.budgets import Budget
+from coterie.dsl.model.plan import Limits
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
-from dsl.analysis.dataflow import Input
-from dsl.analysis.loads import LEGACY, Unbounded
-from dsl.analysis.worst_case import Figures, WorstCase, bounded
-from dsl.model.budgets import Budget
-from dsl.model.plan import Limits
 
 _HEAD = ("", "visits", "model calls", "skill calls", "approvals", "output tokens", "USD")
 _INDENT = "  "

@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-_PAGE = Path(__file__).with_name("errors.md")
+_IN_WHEEL = Path(__file__).with_name("errors.md")
+_PAGE = _IN_WHEEL if _IN_WHEEL.is_file() else Path(__file__).parents[2] / "docs" / "errors.md"
 _CODE = re.compile(r"[EW]\d{3}", re.IGNORECASE)
 
 

@@ -6,11 +6,11 @@ from typing import cast
 
 from pydantic import BaseModel, JsonValue
 
+from coterie.dsl.model.document import TeamDocument
+from coterie.dsl.model.plan import Team
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import NodePath, Segment
 from coterie.explaining.origins import Effective, Origin
-from dsl.model.document import TeamDocument
-from dsl.model.plan import Team
-from dsl.source.nodes import Node
-from dsl.values import NodePath, Segment
 
 
 @dataclass(frozen=True, slots=True)

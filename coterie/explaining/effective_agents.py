@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.sections.provider_document import LlmConfig
+from coterie.dsl.source.nodes import Node, overlaid
+from coterie.dsl.values import NodePath
 from coterie.explaining.origins import CALL, DEFAULT, Origin, from_node
-from dsl.model.plan import Persona
-from dsl.model.sections.provider_document import LlmConfig
-from dsl.source.nodes import Node, overlaid
-from dsl.values import NodePath
 
 _PERSONAS: NodePath = ("llm_config", "personas")
 _MEANS_NOTHING: tuple[JsonValue, ...] = (None, {}, [])

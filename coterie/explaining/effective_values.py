@@ -14,24 +14,24 @@ from pydantic import BaseModel, JsonValue
 from pydantic_core import to_jsonable_python
 
 from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS
+from coterie.dsl.compile.compiler import Compiled
+from coterie.dsl.compile.shapes import parse_document
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.document import SystemDocument, TeamDocument
+from coterie.dsl.model.sections.provider_document import LlmConfig
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
+from coterie.dsl.model.step_kinds.step_base import StepBase
+from coterie.dsl.model.steps import AgentStep, LoopStep, PersonaDocument, SkillStep, WaitStep
+from coterie.dsl.model.template_bound import BoundTemplate, TemplateBound, TemplateDuration
+from coterie.dsl.model.terms import DecisionTerms
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.templates.template import plain_path
+from coterie.dsl.values import Json, NodePath
 from coterie.explaining.document_position import DocumentPosition, holds_models, location_of
 from coterie.explaining.effective_agents import AgentSources
 from coterie.explaining.origins import BUILT_IN, DEFAULT, Effective, Origin, from_node
-from dsl.compile.compiler import Compiled
-from dsl.compile.shapes import parse_document
-from dsl.errors import InvalidDocument
-from dsl.model.capabilities import SkillContract
-from dsl.model.document import SystemDocument, TeamDocument
-from dsl.model.sections.provider_document import LlmConfig
-from dsl.model.step_kinds.agent_types import ORCHESTRATING
-from dsl.model.step_kinds.step_base import StepBase
-from dsl.model.steps import AgentStep, LoopStep, PersonaDocument, SkillStep, WaitStep
-from dsl.model.template_bound import BoundTemplate, TemplateBound, TemplateDuration
-from dsl.model.terms import DecisionTerms
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.templates.template import plain_path
-from dsl.values import Json, NodePath
 
 _Mapping = dict[str, object]
 _EMPTY: tuple[object, ...] = (None, (), {}, "")

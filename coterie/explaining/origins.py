@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from dsl.source.nodes import Node, dotted
-from dsl.values import NodePath
+from coterie.dsl.source.nodes import Node, dotted
+from coterie.dsl.values import NodePath
 
 OriginKind = Literal["file", "default", "built_in", "contract", "call"]
 

@@ -4,14 +4,14 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from coterie.dsl.json_schema.argument_schemas import arguments_schema
+from coterie.dsl.model.capabilities import KeptLabel, Label, McpContract, SkillContract
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.terms import call_approval
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.values import Json
 from coterie.text.columns import aligned
 from coterie.text.durations import duration
-from dsl.json_schema.argument_schemas import arguments_schema
-from dsl.model.capabilities import KeptLabel, Label, McpContract, SkillContract
-from dsl.model.plan import Plan
-from dsl.model.terms import call_approval
-from dsl.model.tools.tool_contract import Tool
-from dsl.values import Json
 
 
 class ListedTool(NamedTuple):

@@ -9,17 +9,17 @@ from shlex import quote
 
 from pydantic import JsonValue
 
+from coterie.dsl.analysis.context_use import users_of_plan
+from coterie.dsl.compile.compiler import SourceText
+from coterie.dsl.evaluate.declared_values import form_of
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
+from coterie.dsl.source.nodes import dotted
+from coterie.dsl.values import NodePath
 from coterie.explaining.effective_limits import Limit
 from coterie.explaining.origins import Effective
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
-from dsl.analysis.context_use import users_of_plan
-from dsl.compile.compiler import SourceText
-from dsl.evaluate.declared_values import form_of
-from dsl.model.plan import Plan
-from dsl.model.step_kinds.agent_types import ORCHESTRATING
-from dsl.source.nodes import dotted
-from dsl.values import NodePath
 
 _MAX_VALUE_LENGTH = 56
 _PART = re.compile(r"[^.\[\]]+")

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from coterie.graph.tasks import TaskLine
 from coterie.text.problems import counted
-from workflows.core.causes.agent_causes import ModelTurned
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.causes.agent_causes import ModelTurned
+from coterie.workflows.core.views import TrailEntry
 
 AgentKey = tuple[str, str]
 """Team, and path of the step."""

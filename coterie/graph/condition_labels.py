@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from dsl.evaluate.condition_text import (
+from coterie.dsl.evaluate.condition_text import (
     Wording,
     condition_text,
     expression_words,
     part_text,
     value_text,
 )
-from dsl.evaluate.operators.operator_table import OPERATORS
-from dsl.model.conditions import AllOf, Condition, Operator, Status, TeamEnd
+from coterie.dsl.evaluate.operators.operator_table import OPERATORS
+from coterie.dsl.model.conditions import AllOf, Condition, Operator, Status, TeamEnd
 
 _STATUS: dict[Status, str] = {
     "success": "succeeded",

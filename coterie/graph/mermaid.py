@@ -4,12 +4,12 @@ import json
 import re
 from collections.abc import Iterator
 
+from coterie.dsl.task_graph.graph_tasks import GraphTaskStatus
 from coterie.graph.picture import START, Picture, RouteArrow, TeamBox
 from coterie.graph.taken_path import Mark, Standing, Walk, with_walk
 from coterie.graph.task_trees import TaskTree
 from coterie.graph.tasks import TaskLine
 from coterie.text.task_counts import TASK_MARKS
-from dsl.task_graph.graph_tasks import GraphTaskStatus
 
 _MARKS: dict[Mark, str] = {
     "success": "✓",

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from coterie.dsl.analysis.context_use import ContextUsers, users_of_plan
+from coterie.dsl.analysis.routes.timeout_routes import timeout_routes
+from coterie.dsl.compile.route_compiler import targets
+from coterie.dsl.evaluate.limits import depth_allowed
+from coterie.dsl.model.budgets import Budget, number, unit
+from coterie.dsl.model.plan import Collect, Plan, Routing, Rule, Team
+from coterie.dsl.model.steps import ApprovalStep, LoopStep, ReplyStep, WaitStep
 from coterie.graph.condition_labels import condition_words
 from coterie.graph.tasks import TaskLine, called_teams, task_lines, value_words
 from coterie.text.bound_words import counted_bound, number_bound
 from coterie.text.durations import duration
 from coterie.text.problems import counted
-from dsl.analysis.context_use import ContextUsers, users_of_plan
-from dsl.analysis.routes.timeout_routes import timeout_routes
-from dsl.compile.route_compiler import targets
-from dsl.evaluate.limits import depth_allowed
-from dsl.model.budgets import Budget, number, unit
-from dsl.model.plan import Collect, Plan, Routing, Rule, Team
-from dsl.model.steps import ApprovalStep, LoopStep, ReplyStep, WaitStep
 
 TeamType = Literal["standard", "loop", "approval", "concentrator", "chat"]
 RouteKind = Literal["rule", "default", "end", "call", "timeout", "bound", "redirect"]

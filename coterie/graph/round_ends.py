@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from coterie.dsl.tool_loop.call_names import calls_in
 from coterie.graph.tasks import TaskLine
 from coterie.text.round_counts import rounds_of
-from dsl.tool_loop.call_names import calls_in
-from workflows.core.state_keys import StepKey
-from workflows.core.views import RoundsView, TrailEntry
+from coterie.workflows.core.state_keys import StepKey
+from coterie.workflows.core.views import RoundsView, TrailEntry
 
 ROUND = re.compile(r"/\d+(?=/)")
 """The number of a round in the path of a step, if rounds are concurrent."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowHistory
 
+from coterie.dsl.model.plan import Plan
 from coterie.failures import CommandError
 from coterie.graph.taken_path import Walk, walk_of
 from coterie.graph.task_trees import TaskTree, reported_tree, task_tree
@@ -16,9 +17,8 @@ from coterie.runs.ends.end_facts import CLOSING_EVENTS, ClosedState
 from coterie.runs.ends.end_words import closed_words
 from coterie.runs.recorded_plans import recorded_plan
 from coterie.runs.run_client import Run
-from dsl.model.plan import Plan
-from workflows.core.progress.progress_kinds import TaskGraphProgress
-from workflows.core.views import RunStatus, TrailEntry
+from coterie.workflows.core.progress.progress_kinds import TaskGraphProgress
+from coterie.workflows.core.views import RunStatus, TrailEntry
 
 
 @dataclass(frozen=True, slots=True)

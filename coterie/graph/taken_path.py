@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from coterie.dsl.evaluate.because import route_because
+from coterie.dsl.model.causes import DefaultTaken, NotDecided, RuleMatched, VisitsReached
+from coterie.dsl.tool_loop.call_names import without_calls
 from coterie.graph.agent_calls import AgentCalls, AgentKey, note_calls, with_calls
 from coterie.graph.picture import START, Picture, RouteArrow, RouteKey, TeamBox
 from coterie.graph.round_ends import ROUND, RoundEnds, with_rounds
 from coterie.graph.task_trees import TaskTree
 from coterie.graph.tasks import TaskLine
-from dsl.evaluate.because import route_because
-from dsl.model.causes import DefaultTaken, NotDecided, RuleMatched, VisitsReached
-from dsl.tool_loop.call_names import without_calls
-from workflows.core.state_keys import StepKey
-from workflows.core.views import RoundsView, RunStatus, TrailEntry
+from coterie.workflows.core.state_keys import StepKey
+from coterie.workflows.core.views import RoundsView, RunStatus, TrailEntry
 
 Mark = Literal["success", "failure", "partial", "skipped", "doing", "waiting", "pending", "blocked"]
 Standing = Literal["now", "waiting", "failed", "stopped"]

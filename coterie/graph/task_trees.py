@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from coterie.dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES, GraphTask, GraphTaskStatus
+from coterie.dsl.task_graph.task_because import task_because
+from coterie.dsl.task_graph.task_schedule import pending_cause
 from coterie.text.task_counts import progress_of_tasks
-from dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES, GraphTask, GraphTaskStatus
-from dsl.task_graph.task_because import task_because
-from dsl.task_graph.task_schedule import pending_cause
-from workflows.core.progress.progress_kinds import TaskGraphProgress
-from workflows.core.views import TaskGraphView
+from coterie.workflows.core.progress.progress_kinds import TaskGraphProgress
+from coterie.workflows.core.views import TaskGraphView
 
 _MAX_TASKS = 60
 """Tasks that one tree shows; a graph may have thousands."""

@@ -7,16 +7,16 @@ a person are shown; `coterie plan` shows the rest.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from coterie.dsl.evaluate.condition_text import expression_words, value_text
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.step_kinds.step_base import StepKind
+from coterie.dsl.model.steps import AgentStep, ApprovalStep, Step, TeamStep
+from coterie.dsl.model.traversal.agent_personas import execution_plans
+from coterie.dsl.model.traversal.step_lists import Concurrent, step_lists
+from coterie.dsl.model.traversal.step_walk import walk
 from coterie.graph.condition_labels import condition_words
 from coterie.text.approval_words import approval
 from coterie.text.step_words import StepWording, bounds, details, heading, is_left_out
-from dsl.evaluate.condition_text import expression_words, value_text
-from dsl.model.plan import Plan
-from dsl.model.step_kinds.step_base import StepKind
-from dsl.model.steps import AgentStep, ApprovalStep, Step, TeamStep
-from dsl.model.traversal.agent_personas import execution_plans
-from dsl.model.traversal.step_lists import Concurrent, step_lists
-from dsl.model.traversal.step_walk import walk
 
 
 def value_words(value: object) -> str:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from temporalio.client import Client
 
+from coterie.dsl.errors import listed
 from coterie.failures import CommandError, ExitCode
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
 from coterie.runs.task_queues import is_served
-from dsl.errors import listed
-from workflows.core.requests import Pending, RequestView
+from coterie.workflows.core.requests import Pending, RequestView
 
 
 @dataclass(frozen=True, slots=True)

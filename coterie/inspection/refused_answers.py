@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from activities.contracts import AgentRequest, AgentResponse, FailureType
+from coterie.activities.contracts import AgentRequest, AgentResponse, FailureType
 from coterie.runs.in_process.recorded_calls import RecordedCall
 
 

@@ -11,7 +11,7 @@ from coterie.runs.run_client import Run, json_of
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import say
-from workflows.core.views import CostReport
+from coterie.workflows.core.views import CostReport
 
 
 async def show_cost(settings: Settings, id: str, *, as_json: bool) -> ExitCode:

@@ -4,6 +4,7 @@ from contextlib import suppress
 
 from temporalio.client import Client
 
+from coterie.dsl.model.traversal.step_paths import split_reference
 from coterie.failures import CommandError
 from coterie.inspection.step_trace import named_step
 from coterie.inspection.trace import traced
@@ -11,7 +12,6 @@ from coterie.replay.links import links
 from coterie.runs.in_process.recorded_calls import RecordedCall, in_visits, recorded_calls
 from coterie.runs.run_client import Run
 from coterie.settings import Settings
-from dsl.model.traversal.step_paths import split_reference
 
 
 async def step_calls(

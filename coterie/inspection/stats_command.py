@@ -20,7 +20,7 @@ from coterie.runs.stats_report import StatsReport
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import say
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.views import TrailEntry
 
 MAX_EVENTS = 200_000
 """Events of all histories that one call reads; replaying them takes a minute or two."""

@@ -4,7 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from activities.contracts import AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import AgentResponse, SkillRequest, SkillResult
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import ParallelStep, Step
+from coterie.dsl.model.traversal.step_paths import without_numbers
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.tool_loop.call_names import without_calls
 from coterie.runs.in_process.recorded_calls import RecordedCall
 from coterie.runs.stats_report import (
     DecisionStats,
@@ -14,13 +19,8 @@ from coterie.runs.stats_report import (
     ToolStats,
     UseStats,
 )
-from dsl.model.plan import Plan
-from dsl.model.steps import ParallelStep, Step
-from dsl.model.traversal.step_paths import without_numbers
-from dsl.model.traversal.step_walk import walk
-from dsl.tool_loop.call_names import without_calls
-from workflows.core.causes.agent_causes import ModelTurned
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.causes.agent_causes import ModelTurned
+from coterie.workflows.core.views import TrailEntry
 
 _WON = ("branch_won", "first_success")
 

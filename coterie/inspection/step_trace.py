@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from coterie.dsl.model.traversal.step_paths import split_reference
 from coterie.replay.trace_events import TraceEvent, Visit
-from dsl.model.traversal.step_paths import split_reference
-from workflows.core.causes.people_causes import SkipAsked
-from workflows.core.state_keys import StepKey
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.causes.people_causes import SkipAsked
+from coterie.workflows.core.state_keys import StepKey
+from coterie.workflows.core.views import TrailEntry
 
 
 @dataclass(frozen=True, slots=True)

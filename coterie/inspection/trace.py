@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 
 from temporalio.client import WorkflowHistory
 
+from coterie.dsl.errors import listed
+from coterie.dsl.model.traversal.step_paths import split_reference
 from coterie.failures import CommandError
 from coterie.graph.run_graph import earlier_parts, joined
 from coterie.inspection.refused_answers import RefusedAnswer, refused_answers
@@ -20,10 +22,8 @@ from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.storage.histories import history_in
-from dsl.errors import listed
-from dsl.model.traversal.step_paths import split_reference
-from workflows.core.state_keys import StepKey
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.state_keys import StepKey
+from coterie.workflows.core.views import TrailEntry
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,10 @@ from shlex import quote
 
 from pydantic import JsonValue, TypeAdapter
 
+from coterie.dsl.evaluate.context import PathChange
+from coterie.dsl.evaluate.evidence import Examined, TriedAlternatives
+from coterie.dsl.templates.jsonable import brief
+from coterie.dsl.values import Json
 from coterie.inspection.refused_answers import RefusedAnswer
 from coterie.inspection.step_trace import StepTrace
 from coterie.inspection.trace import CallFailures, Trace
@@ -15,12 +19,8 @@ from coterie.runs.ends.end_words import visit_end_line
 from coterie.runs.in_process.recorded_calls import RecordedCall
 from coterie.text.lines import text_of
 from coterie.text.moments import clock
-from dsl.evaluate.context import PathChange
-from dsl.evaluate.evidence import Examined, TriedAlternatives
-from dsl.templates.jsonable import brief
-from dsl.values import Json
-from workflows.core.state_keys import StepKey
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.state_keys import StepKey
+from coterie.workflows.core.views import TrailEntry
 
 _MAX_VALUE_LENGTH = 200
 _WITHOUT_CALLS = Trace("", (), ())

@@ -3,13 +3,13 @@
 from collections.abc import Coroutine, Mapping
 from functools import partial
 
+from coterie.dsl.errors import listed
 from coterie.mcp_server.http_protocol import PATH, http_token, listener, speak_http, token_file
 from coterie.mcp_server.protocol_server import serve_clients
 from coterie.mcp_server.served_teams import ServedTeam
 from coterie.mcp_server.stdio_protocol import speak_stdio
 from coterie.settings import Settings
 from coterie.terminal import is_interactive, note
-from dsl.errors import listed
 
 
 def serving(

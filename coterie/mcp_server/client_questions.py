@@ -11,15 +11,15 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
-from activities.changes.shown_changes import asked_changes, shortened_diff
+from coterie.activities.changes.shown_changes import asked_changes, shortened_diff
+from coterie.dsl.person_names import is_among
+from coterie.dsl.sizes import MAX_BY_LENGTH
+from coterie.dsl.values import Frozen, Json
+from coterie.dsl.visible import shortened_text, visible
 from coterie.rendering.request_text import asked_change
-from dsl.person_names import is_among
-from dsl.sizes import MAX_BY_LENGTH
-from dsl.values import Frozen, Json
-from dsl.visible import shortened_text, visible
-from workflows.core.extract import extract
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Pending
+from coterie.workflows.core.extract import extract
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Pending
 
 _MAX_MESSAGE_LENGTH = 2_000
 _MAX_SHOWN = 4_000

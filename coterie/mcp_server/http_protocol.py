@@ -20,8 +20,8 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from activities.os_errors import reason_of
-from activities.workspace.project_files import write_private
+from coterie.activities.os_errors import reason_of
+from coterie.activities.workspace.project_files import write_private
 from coterie.failures import CommandError
 from coterie.mcp_server.http_connections import (
     CONNECTION,

@@ -15,6 +15,8 @@ from mcp.server import Server, ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from coterie.dsl.values import Json
+from coterie.dsl.visible import visible
 from coterie.failures import CommandError
 from coterie.mcp_server.client_questions import ClientQuestion, FormReply, McpClient
 from coterie.mcp_server.run_host import RunHost
@@ -30,8 +32,6 @@ from coterie.mcp_server.served_teams import ServedTeam
 from coterie.mcp_server.team_tools import CallReport, QuestionReplies, TeamTools, ToolListing
 from coterie.settings import Settings
 from coterie.version import own_version
-from dsl.values import Json
-from dsl.visible import visible
 
 TASKS = "io.modelcontextprotocol/tasks"
 """The extension for long calls."""

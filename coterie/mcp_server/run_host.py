@@ -12,6 +12,8 @@ from pathlib import Path
 from shlex import quote
 
 from coterie.documents.worker_trust import missing_keys
+from coterie.dsl.errors import listed
+from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.mcp_server.served_teams import ServedTeam
 from coterie.rendering.commit_diffs import CommitDiffs
@@ -31,9 +33,7 @@ from coterie.server.embedded_server import ServerMoved, supervise
 from coterie.settings import Settings
 from coterie.terminal import note
 from coterie.worker.run_worker import run_worker
-from dsl.errors import listed
-from dsl.values import Json
-from workflows.core.messages import TeamInput
+from coterie.workflows.core.messages import TeamInput
 
 _log = logging.getLogger("coterie")
 _SHOWN_IDS = 5

@@ -12,8 +12,11 @@ from typing import Literal, cast
 from pydantic import Field, JsonValue, TypeAdapter
 from temporalio.client import WorkflowExecutionStatus
 
-from activities.changes.shown_changes import shortened_diff
+from coterie.activities.changes.shown_changes import shortened_diff
 from coterie.arguments import login_name
+from coterie.dsl.paths import MISSING, Path, get
+from coterie.dsl.values import Documented, Json
+from coterie.dsl.visible import shortened_text, visible
 from coterie.failures import CommandError
 from coterie.mcp_server.served_teams import ServedTeam
 from coterie.rendering.decision_commands import decision_commands, show_command
@@ -22,12 +25,9 @@ from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.records import RunRecord
 from coterie.runs.run_client import Run
-from dsl.paths import MISSING, Path, get
-from dsl.values import Documented, Json
-from dsl.visible import shortened_text, visible
-from workflows.core.extract import extract, written
-from workflows.core.requests import Pending
-from workflows.core.views import RunStatus
+from coterie.workflows.core.extract import extract, written
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.views import RunStatus
 
 MAX_RESULT_SIZE = 50_000
 """Bytes of JSON of one page of a result."""

@@ -8,10 +8,10 @@ from typing import Literal
 
 from temporalio.client import WorkflowExecutionStatus
 
+from coterie.dsl.values import Frozen
 from coterie.mcp_server.client_questions import ClientQuestion, FormReply, McpClient, questions_for
 from coterie.mcp_server.run_reports import RunReport
 from coterie.mcp_server.team_tools import TeamTools
-from dsl.values import Frozen
 
 POLL_SECONDS = 2.0
 """How often a client should ask."""

@@ -5,11 +5,11 @@ from typing import Annotated, TypeVar
 
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
+from coterie.dsl.errors import listed
+from coterie.dsl.values import Documented, Frozen, Json
+from coterie.dsl.visible import shortened_text, visible
 from coterie.failures import CommandError
 from coterie.mcp_server.run_reports import report_schema
-from dsl.errors import listed
-from dsl.values import Documented, Frozen, Json
-from dsl.visible import shortened_text, visible
 
 _MAX_PROBLEMS_LENGTH = 1_000
 

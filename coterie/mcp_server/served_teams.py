@@ -8,19 +8,19 @@ from typing import Literal, get_args
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_target, startable
 from coterie.documents.worker_trust import TrustedConfig, key_names, missing_keys
+from coterie.dsl.analysis.findings import with_needs
+from coterie.dsl.compile.compiler import Compiled
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.traversal.step_paths import message_wait_paths
+from coterie.dsl.strict_json import unsound_part
+from coterie.dsl.values import Json
+from coterie.dsl.visible import shortened_text, visible
 from coterie.failures import CommandError
 from coterie.mcp_server.team_contracts import arguments_schema, result_schema
 from coterie.runs.records import RunRecord, new_record
 from coterie.settings import Settings
 from coterie.terminal import note
-from dsl.analysis.findings import with_needs
-from dsl.compile.compiler import Compiled
-from dsl.errors import InvalidDocument
-from dsl.model.plan import Plan
-from dsl.model.traversal.step_paths import message_wait_paths
-from dsl.strict_json import unsound_part
-from dsl.values import Json
-from dsl.visible import shortened_text, visible
 
 RunTool = Literal["start", "status", "answer", "result"]
 """The tools beside the teams."""

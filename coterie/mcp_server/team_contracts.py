@@ -5,10 +5,10 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from dsl.model.context.declarations import DeclaredPath
-from dsl.model.plan import Plan
-from dsl.paths import parse
-from dsl.values import Json
+from coterie.dsl.model.context.declarations import DeclaredPath
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.paths import parse
+from coterie.dsl.values import Json
 
 
 def arguments_schema(plan: Plan) -> Json:

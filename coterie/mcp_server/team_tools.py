@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path as Folder
 from uuid import uuid4
 
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.paths import Path, parse
+from coterie.dsl.values import Frozen, Json
+from coterie.dsl.visible import visible
 from coterie.failures import CommandError
 from coterie.mcp_server.client_questions import (
     ClientQuestion,
@@ -43,13 +47,9 @@ from coterie.mcp_server.served_teams import ServedTeam
 from coterie.runs.records import RunRecord
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import reply_within
-from dsl.errors import listed, nearest
-from dsl.paths import Path, parse
-from dsl.values import Frozen, Json
-from dsl.visible import visible
-from workflows.core.extract import extract
-from workflows.core.messages import SessionInput
-from workflows.core.requests import Pending
+from coterie.workflows.core.extract import extract
+from coterie.workflows.core.messages import SessionInput
+from coterie.workflows.core.requests import Pending
 
 _LOOK_SECONDS = 1.0
 """How often a waiting call looks whether the run waits for somebody."""

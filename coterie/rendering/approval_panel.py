@@ -6,12 +6,12 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from activities.changes.shown_changes import asked_changes, cut_diff, request_diff
+from coterie.activities.changes.shown_changes import asked_changes, cut_diff, request_diff
 from coterie.rendering.decision_commands import show_command
 from coterie.rendering.progress_lines import ProgressLine, wrapped
 from coterie.rendering.request_text import asked_change, subject_lines, why_asked
 from coterie.text.moments import day_and_clock
-from workflows.core.requests import Pending
+from coterie.workflows.core.requests import Pending
 
 _MAX_LINES = 120
 _MIN_DIFF_LINES = 40

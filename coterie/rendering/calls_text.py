@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import JsonValue
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from coterie.dsl.tool_loop.exchange import ToolTurn
+from coterie.dsl.values import Json
 from coterie.rendering.cost_tables import money_text
 from coterie.rendering.run_text import usage_text
 from coterie.runs.in_process.recorded_calls import RecordedCall, filled_prompts
 from coterie.text.durations import duration
 from coterie.text.lines import text_of
-from dsl.tool_loop.exchange import ToolTurn
-from dsl.values import Json
 
 
 def calls_text(run: str, step: str, calls: Sequence[RecordedCall]) -> str:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from activities.skills.repository.commit_diff import shown_commit
-from activities.skills.repository.git_commit import COMMIT
-from activities.workspace.skill_base import Workspace
-from workflows.core.requests import Pending
+from coterie.activities.skills.repository.commit_diff import shown_commit
+from coterie.activities.skills.repository.git_commit import COMMIT
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.workflows.core.requests import Pending
 
 
 class CommitDiffs:

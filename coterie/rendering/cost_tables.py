@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
+from coterie.dsl.model.budgets import amount, column_money, kind_of, number
 from coterie.text.durations import duration
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
-from dsl.model.budgets import amount, column_money, kind_of, number
-from workflows.core.views import BudgetUse, CostReport, CostRow
+from coterie.workflows.core.views import BudgetUse, CostReport, CostRow
 
 _HEAD = ("", "calls", "tokens in", "cached", "tokens out", "USD", "worked", "")
 

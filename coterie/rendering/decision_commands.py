@@ -5,9 +5,9 @@ They name `--by` if only others than the reader may decide, and `--digest` where
 
 from shlex import join
 
-from dsl.person_names import is_among
-from workflows.core.requests import Pending
-from workflows.core.state_keys import StepKey
+from coterie.dsl.person_names import is_among
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.state_keys import StepKey
 
 
 def decision_commands(run: str, request: Pending, login: str, *, digest: bool = False) -> str:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from coterie.dsl.visible import one_line
 from coterie.text.task_counts import TASK_MARKS, progress_of_tasks
-from dsl.visible import one_line
-from workflows.core.views import TaskGraphView
+from coterie.workflows.core.views import TaskGraphView
 
 
 def graph_line(graph: TaskGraphView) -> str:

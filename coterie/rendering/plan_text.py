@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
+from coterie.dsl.evaluate.condition_text import condition_text, value_text
+from coterie.dsl.evaluate.limits import depth_allowed
+from coterie.dsl.model.plan import Plan, Routing, Team
 from coterie.rendering.steps_text import step_lines
 from coterie.text.bound_words import number_bound
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
-from dsl.evaluate.condition_text import condition_text, value_text
-from dsl.evaluate.limits import depth_allowed
-from dsl.model.plan import Plan, Routing, Team
 
 _END = "the end"
 

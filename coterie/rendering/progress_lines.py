@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
 
+from coterie.dsl.model.budgets import column_money
+from coterie.dsl.visible import one_line
 from coterie.runs.progress import Progress, RowState, TaskRow, VisitRow
 from coterie.text.cell_wrap import wrap_cells
 from coterie.text.durations import duration
-from dsl.model.budgets import column_money
-from dsl.visible import one_line
 
 MARKS: dict[RowState, str] = {
     "running": "•",

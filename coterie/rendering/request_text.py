@@ -8,13 +8,18 @@ from shlex import quote
 
 from pydantic import JsonValue
 
-from activities.changes.shown_changes import AskedChange, asked_changes, cut_diff, request_diff
+from coterie.activities.changes.shown_changes import (
+    AskedChange,
+    asked_changes,
+    cut_diff,
+    request_diff,
+)
 from coterie.rendering.decision_commands import decision_commands, show_command
 from coterie.text.durations import duration
 from coterie.text.lines import one_entry, prompt_lines, text_of
 from coterie.text.moments import day_and_clock
 from coterie.text.problems import counted
-from workflows.core.requests import Decision, Pending, RequestView
+from coterie.workflows.core.requests import Decision, Pending, RequestView
 
 _MAX_SHOW_LENGTH = 4000
 _MAX_DIFF_LINES = 120

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from shlex import quote
 
+from coterie.dsl.visible import one_line
 from coterie.rendering.progress_lines import head_line, text_lines, visit_lines, wrapped
 from coterie.rendering.request_text import decision_line
 from coterie.rendering.run_text import outputs, work_text
@@ -14,8 +15,7 @@ from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.end_words import run_end_line
 from coterie.runs.progress import Progress
 from coterie.text.lines import text_of
-from dsl.visible import one_line
-from workflows.core.views import TeamResult
+from coterie.workflows.core.views import TeamResult
 
 _MAX_WIDTH = 120
 _MAX_LINES = 12

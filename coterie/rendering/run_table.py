@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from coterie.dsl.values import Json
+from coterie.dsl.visible import one_line
 from coterie.runs.run_list import RunRow
 from coterie.text.columns import aligned
 from coterie.text.durations import duration
-from dsl.values import Json
-from dsl.visible import one_line
 
 _HEAD = ("run", "team", "state", "began", "took", "at")
 

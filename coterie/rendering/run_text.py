@@ -5,7 +5,7 @@ from shlex import quote
 
 from pydantic import JsonValue
 
-from activities.contracts import TokenUsage
+from coterie.activities.contracts import TokenUsage
 from coterie.rendering.cost_tables import budget_lines, estimated_text, money_text
 from coterie.rendering.graph_text import graph_line, task_lines
 from coterie.rendering.request_text import decision_line, show_lines
@@ -16,7 +16,7 @@ from coterie.text.lines import one_entry, text_of
 from coterie.text.moments import clock
 from coterie.text.problems import counted
 from coterie.text.round_counts import rounds_text, steps_shown
-from workflows.core.views import RunStatus, TeamResult, TrailEntry
+from coterie.workflows.core.views import RunStatus, TeamResult, TrailEntry
 
 _MAX_LINE_LENGTH = 160
 

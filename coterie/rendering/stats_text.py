@@ -4,6 +4,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, assert_never
 
+from coterie.dsl.errors import listed
+from coterie.dsl.values import Json
+from coterie.dsl.visible import one_line
 from coterie.runs.stats_report import (
     DecisionStats,
     StatsReport,
@@ -15,9 +18,6 @@ from coterie.text.columns import aligned
 from coterie.text.durations import duration
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
-from dsl.errors import listed
-from dsl.values import Json
-from dsl.visible import one_line
 
 StatsPart = Literal["teams", "strategies", "decisions", "tools"]
 _Row = TeamStats | StrategyStats | DecisionStats | ToolStats

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
+from coterie.dsl.evaluate.condition_text import condition_text, value_text
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.step_kinds.step_base import StepKind
+from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.traversal.agent_personas import execution_plans
+from coterie.dsl.model.traversal.step_lists import step_lists
 from coterie.text.approval_words import approval
 from coterie.text.step_words import StepWording, bounds, details, heading, is_left_out
-from dsl.evaluate.condition_text import condition_text, value_text
-from dsl.model.plan import Plan
-from dsl.model.step_kinds.step_base import StepKind
-from dsl.model.steps import AgentStep, Step
-from dsl.model.traversal.agent_personas import execution_plans
-from dsl.model.traversal.step_lists import step_lists
 
 _WORDS = StepWording(condition=condition_text, value=value_text, agent_class=str)
 BEGINNINGS: dict[StepKind, str] = {

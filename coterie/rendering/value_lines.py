@@ -6,8 +6,8 @@ from itertools import islice
 
 from pydantic import JsonValue
 
+from coterie.dsl.visible import one_line
 from coterie.rendering.progress_lines import wrapped
-from dsl.visible import one_line
 
 _MAX_NESTED = 4
 """Lines of a text within a mapping or a list, so that it does not hide the rest."""

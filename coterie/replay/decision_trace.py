@@ -8,23 +8,23 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
+from coterie.dsl.errors import TeamError
+from coterie.dsl.evaluate.context import differences
+from coterie.dsl.evaluate.evidence import alternatives, examine, rules
+from coterie.dsl.evaluate.routing import choose
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Plan, Team
+from coterie.dsl.model.steps import BranchStep, Step
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.values import Json
 from coterie.replay.trace_events import TraceEvent, Visit
-from dsl.errors import TeamError
-from dsl.evaluate.context import differences
-from dsl.evaluate.evidence import alternatives, examine, rules
-from dsl.evaluate.routing import choose
-from dsl.model.facts import Facts
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Plan, Team
-from dsl.model.steps import BranchStep, Step
-from dsl.model.traversal.step_walk import walk
-from dsl.values import Json
-from workflows.core.memory import Frame, Routed, Track
-from workflows.core.progress.progress_kinds import TaskGraphProgress
-from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN, StateKey
-from workflows.core.trail_record import TrailRecord
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.memory import Frame, Routed, Track
+from coterie.workflows.core.progress.progress_kinds import TaskGraphProgress
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.trail_record import TrailRecord
+from coterie.workflows.core.views import TrailEntry
 
 
 class _Before(NamedTuple):

@@ -13,9 +13,9 @@ from google.protobuf.json_format import MessageToDict
 from pydantic import JsonValue
 from temporalio.api.common.v1 import Payload, RetryPolicy
 
-from activities.contracts import NOTIFY
+from coterie.activities.contracts import NOTIFY
+from coterie.dsl.values import Json
 from coterie.storage.wire import data_converter
-from dsl.values import Json
 
 Kind = Literal["call", "timer", "answer", "end"]
 

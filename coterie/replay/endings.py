@@ -4,11 +4,11 @@ from pydantic import ValidationError
 from temporalio.api.common.v1 import Payloads
 from temporalio.api.history.v1 import HistoryEvent
 
+from coterie.dsl.model.outcomes import Failure
 from coterie.failures import CommandError
 from coterie.runs.ends.end_facts import CLOSING_EVENTS, RunEnd
 from coterie.storage.wire import data_converter
-from dsl.model.outcomes import Failure
-from workflows.core.views import TeamResult
+from coterie.workflows.core.views import TeamResult
 
 
 def recorded_end(last: HistoryEvent) -> RunEnd | None:

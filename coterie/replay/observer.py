@@ -29,14 +29,14 @@ from temporalio.worker import (
     WorkflowInterceptorClassInput,
 )
 
+from coterie.dsl.errors import RunRefused
 from coterie.runtime.activation_order import OrderedActivations
 from coterie.runtime.task_limit import LIMIT, MAX_SECONDS
 from coterie.storage.wire import data_converter
 from coterie.version import own_version
-from dsl.errors import RunRefused
-from workflows.core.decoding import plain
-from workflows.core.requests import Pending
-from workflows.team import TeamWorkflow
+from coterie.workflows.core.decoding import plain
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.team import TeamWorkflow
 
 _START_SECONDS, _EVENT_SECONDS = 60.0, 0.05
 """Far more than a replay takes on a busy machine."""

@@ -11,18 +11,18 @@ from temporalio import workflow
 from temporalio.bridge.proto.workflow_activation import WorkflowActivation
 from temporalio.client import WorkflowHistory
 
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
+from coterie.dsl.visible import one_line
 from coterie.replay.decision_trace import DecisionObserver, ObservedState
 from coterie.replay.observer import ReceivedMessage, ReplayObserver, is_the_last, observed
 from coterie.replay.trace_events import Visit
-from dsl.model.plan import Plan
-from dsl.values import Json
-from dsl.visible import one_line
-from workflows.core.progress.progress_kinds import TaskGraphProgress
-from workflows.core.requests import RequestView
-from workflows.core.state import RunState
-from workflows.core.state_keys import StateKey
-from workflows.core.views import CostReport, RunStatus, TrailEntry
-from workflows.team import TeamWorkflow
+from coterie.workflows.core.progress.progress_kinds import TaskGraphProgress
+from coterie.workflows.core.requests import RequestView
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import StateKey
+from coterie.workflows.core.views import CostReport, RunStatus, TrailEntry
+from coterie.workflows.team import TeamWorkflow
 
 MAX_CAUSE = 300
 """Maximum characters of a replay's message."""

@@ -7,8 +7,8 @@ from enum import Enum
 
 from pydantic import JsonValue
 
+from coterie.dsl.values import Json
 from coterie.replay.effects import WorldEffect
-from dsl.values import Json
 
 _MAX_VALUE_LENGTH = 100
 _BEFORE = 20

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus, WorkflowHistory
 from temporalio.service import RPCError
 
+from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.replay.effects import WorldEffect
 from coterie.replay.links import links
@@ -19,8 +20,7 @@ from coterie.replay.replay import Replayed, replay
 from coterie.replay.replay_differences import Difference
 from coterie.runs.call_errors import NoWorker
 from coterie.runs.run_client import Run
-from dsl.values import Json
-from workflows.core.views import RunStatus, TrailEntry
+from coterie.workflows.core.views import RunStatus, TrailEntry
 
 AT_ONCE = 4
 """Histories to fetch and replay concurrently: each may take fifty megabytes."""

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from coterie.dsl.evaluate.context import PathChange
+from coterie.dsl.evaluate.evidence import Examined, TriedAlternatives
 from coterie.runs.ends.end_facts import ClosedState, VisitEnd
-from dsl.evaluate.context import PathChange
-from dsl.evaluate.evidence import Examined, TriedAlternatives
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.views import TrailEntry
 
 
 @dataclass(frozen=True, slots=True)

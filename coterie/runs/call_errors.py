@@ -12,8 +12,8 @@ from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeou
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
+from coterie.dsl.strict_json import unsound_part
 from coterie.failures import CommandError, ExitCode
-from dsl.strict_json import unsound_part
 
 UpdateName = Literal["decide", "retry", "skip", "amend", "redirect", "send_message"]
 """Updates that people send to a run."""

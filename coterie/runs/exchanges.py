@@ -10,9 +10,9 @@ from temporalio.client import Client, WorkflowHistory
 
 from coterie.runs.previous_histories import previous_history
 from coterie.runs.run_client import Run
-from workflows.core.messages import SEND_MESSAGE, SessionInput
-from workflows.core.requests import NOT_YET
-from workflows.core.state import RunState
+from coterie.workflows.core.messages import SEND_MESSAGE, SessionInput
+from coterie.workflows.core.requests import NOT_YET
+from coterie.workflows.core.state import RunState
 
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 

@@ -7,8 +7,8 @@ from pydantic import ValidationError
 from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.client import WorkflowExecutionDescription
 
-from activities.contracts import RUN_AGENT, LiveTail
-from activities.contracts.call_suffixes import step_of_id
+from coterie.activities.contracts import RUN_AGENT, LiveTail
+from coterie.activities.contracts.call_suffixes import step_of_id
 
 POLL_SECONDS = 0.12
 """Between two descriptions of a run that streams; text is visible within half a second."""

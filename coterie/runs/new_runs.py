@@ -8,13 +8,13 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
 from coterie.arguments import id_problem
+from coterie.dsl.sizes import MAX_VALUE_SIZE
+from coterie.dsl.visible import shortened_text
 from coterie.failures import CommandError
 from coterie.runs.run_client import Run
 from coterie.storage.histories import WORKFLOW
-from dsl.sizes import MAX_VALUE_SIZE
-from dsl.visible import shortened_text
-from workflows.core.memo_keys import STARTED
-from workflows.core.messages import TeamInput
+from coterie.workflows.core.memo_keys import STARTED
+from coterie.workflows.core.messages import TeamInput
 
 _TOO_LARGE = (
     "the context and the plan exceed the 2 MB limit of a run's input; put large values "

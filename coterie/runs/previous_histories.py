@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from temporalio.client import Client, WorkflowHistory
 
-from activities.contracts import FORK_RUN, ForkResult
+from coterie.activities.contracts import FORK_RUN, ForkResult
 from coterie.runs.run_client import Run
 from coterie.storage.wire import data_converter
-from workflows.core.messages import TeamInput
+from coterie.workflows.core.messages import TeamInput
 
 
 @dataclass(frozen=True, slots=True)

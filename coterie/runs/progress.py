@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from coterie.dsl.tool_loop.call_names import calls_in
 from coterie.text.problems import counted
-from dsl.tool_loop.call_names import calls_in
-from workflows.core.state_keys import StepKey
-from workflows.core.views import CostReport, StepInProgress, TrailEntry
+from coterie.workflows.core.state_keys import StepKey
+from coterie.workflows.core.views import CostReport, StepInProgress, TrailEntry
 
 RowState = Literal["running", "success", "partial", "failure", "skipped"]
 """`partial`: it succeeded, but steps in it failed."""

@@ -8,14 +8,14 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowExecutionDescription, WorkflowHistory
 from temporalio.service import RPCError
 
-from activities.contracts import CompileResult, ForkResult
+from coterie.activities.contracts import CompileResult, ForkResult
+from coterie.dsl.model.context.declarations import UNDECLARED, Declarations
+from coterie.dsl.model.plan import Plan
 from coterie.failures import CommandError
 from coterie.storage.histories import whole
 from coterie.storage.wire import data_converter, text_of
-from dsl.model.context.declarations import UNDECLARED, Declarations
-from dsl.model.plan import Plan
-from workflows.core.memo_keys import STARTED
-from workflows.core.messages import TeamInput
+from coterie.workflows.core.memo_keys import STARTED
+from coterie.workflows.core.messages import TeamInput
 
 _BEGINNING = 40
 """Events in which a run gets its plan: a worker compiles it first of all."""

@@ -17,14 +17,14 @@ from uuid import uuid4
 
 from pydantic import Field, ValidationError
 
-from activities.workspace.project_files import write_private
+from coterie.activities.workspace.project_files import write_private
 from coterie.documents.worker_trust import TrustedConfig
+from coterie.dsl.errors import listed
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Frozen
 from coterie.failures import CommandError
 from coterie.runs.run_workspaces import record_file
 from coterie.settings import Settings, state_folder
-from dsl.errors import listed
-from dsl.model.plan import Plan
-from dsl.values import Frozen
 
 PRIVATE = "coterie-run-"
 """Prefix of the queues that `coterie run` serves."""

@@ -8,8 +8,8 @@ from temporalio.api.enums.v1 import TimeoutType
 from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.client import WorkflowExecutionDescription
 
-from activities.contracts.call_suffixes import step_of_id
-from dsl.visible import shortened_text
+from coterie.activities.contracts.call_suffixes import step_of_id
+from coterie.dsl.visible import shortened_text
 
 _MAX_ERROR_LENGTH = 300
 _LOST = (

@@ -36,7 +36,7 @@ from coterie.runs.call_errors import (
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.failed_end import failed_end
 from coterie.storage.histories import WORKFLOW, whole
-from workflows.core.messages import (
+from coterie.workflows.core.messages import (
     AmendInput,
     DecideInput,
     RedirectInput,
@@ -44,8 +44,15 @@ from workflows.core.messages import (
     SkipInput,
     StateAsked,
 )
-from workflows.core.requests import NOT_YET, Decision, Pending, RequestView
-from workflows.core.views import CostReport, RunStatus, StateView, TeamResult, TrailEntry, TrailPage
+from coterie.workflows.core.requests import NOT_YET, Decision, Pending, RequestView
+from coterie.workflows.core.views import (
+    CostReport,
+    RunStatus,
+    StateView,
+    TeamResult,
+    TrailEntry,
+    TrailPage,
+)
 
 _ANSWER_SECONDS = timedelta(seconds=8)
 """Timeout of a query or a decision: a live worker answers in a fraction of it."""

@@ -21,8 +21,8 @@ from coterie.runs.recorded_plans import started_name
 from coterie.runs.run_client import Run
 from coterie.runs.task_queues import is_served
 from coterie.storage.histories import WORKFLOW
-from workflows.core.state_keys import StepKey
-from workflows.core.views import RunStatus
+from coterie.workflows.core.state_keys import StepKey
+from coterie.workflows.core.views import RunStatus
 
 OpenState = Literal[
     "running",

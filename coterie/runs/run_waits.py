@@ -9,7 +9,7 @@ from coterie.failures import CommandError, ExitCode
 from coterie.runs.call_errors import NoWorker, Unanswered, has_ended
 from coterie.runs.run_client import Run
 from coterie.terminal import note
-from workflows.core.views import Standing
+from coterie.workflows.core.views import Standing
 
 _PROBE_SECONDS = 4.0
 """Timeout of a probe: a live worker answers in a fraction of it."""

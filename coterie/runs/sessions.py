@@ -26,9 +26,9 @@ from coterie.failures import CommandError, ExitCode
 from coterie.runs.call_errors import check_sent, task_was_lost, update_error
 from coterie.runs.run_client import Run
 from coterie.storage.histories import WORKFLOW
-from workflows.core.memo_keys import STARTED
-from workflows.core.messages import SEND_MESSAGE, SessionInput, TeamInput
-from workflows.core.requests import NOT_YET
+from coterie.workflows.core.memo_keys import STARTED
+from coterie.workflows.core.messages import SEND_MESSAGE, SessionInput, TeamInput
+from coterie.workflows.core.requests import NOT_YET
 
 _AGAIN_SECONDS = 0.1
 _LOST_SECONDS = 10.0

@@ -8,7 +8,7 @@ from coterie.runs.task_queues import is_served
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import note, say
-from workflows.core.messages import TeamInput
+from coterie.workflows.core.messages import TeamInput
 
 
 async def start(settings: Settings, name: str, given: TeamInput, id: str | None) -> ExitCode:

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from dsl.values import Frozen
+from coterie.dsl.values import Frozen
 
 
 class UseStats(Frozen):

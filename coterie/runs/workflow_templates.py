@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import Field, JsonValue, ValidationError
 
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.values import Frozen, Json
 from coterie.failures import CommandError
-from dsl.errors import listed, nearest
-from dsl.values import Frozen, Json
 
 AGENT_TEAM = "agent_loop"
 FILES = "files"

@@ -16,9 +16,9 @@ from temporalio.bridge.proto.workflow_completion import WorkflowActivationComple
 from temporalio.exceptions import ApplicationError
 
 from coterie.storage.wire import data_converter
-from workflows.core.activation import MESSAGES_FOLLOW, SIGNALS_FOLLOW
-from workflows.core.messages import SEND_MESSAGE
-from workflows.core.requests import RunNotReady
+from coterie.workflows.core.activation import MESSAGES_FOLLOW, SIGNALS_FOLLOW
+from coterie.workflows.core.messages import SEND_MESSAGE
+from coterie.workflows.core.requests import RunNotReady
 
 Activate = Callable[[WorkflowActivation], WorkflowActivationCompletion]
 

@@ -14,11 +14,11 @@ from temporalio.converter import StorageDriverStoreContext, StorageDriverWorkflo
 from temporalio.worker import WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
 from temporalio.workflow import Info
 
+from coterie.dsl.values import build_validators
 from coterie.runtime.activation_order import OrderedActivations
 from coterie.runtime.task_board import TaskBoard, run_name
 from coterie.runtime.task_limit import LIMIT, MAX_SECONDS, CpuLimit, TaskOverran
-from dsl.values import build_validators
-from workflows.core.state import state_adapter
+from coterie.workflows.core.state import state_adapter
 
 
 @dataclass(frozen=True)

@@ -23,66 +23,66 @@ LIBRARIES = (
     "re2",
     "_re2",
 )
-LANGUAGE = ("dsl", "activities", "activities.contracts")
-"""Rooms that the import law keeps free of clocks, randomness and I/O."""
+LANGUAGE = ("coterie.dsl", "coterie.activities", "coterie.checkout")
+"""Rooms that the import law keeps free of clocks, randomness and I/O, and the finder of rooms."""
 
 DATA = (
-    "workflows.core.activation",
-    "workflows.core.causes",
-    "workflows.core.memory",
-    "workflows.core.messages",
-    "workflows.core.progress",
-    "workflows.core.requests",
-    "workflows.core.state",
-    "workflows.core.state_keys",
-    "workflows.core.views",
+    "coterie.workflows.core.activation",
+    "coterie.workflows.core.causes",
+    "coterie.workflows.core.memory",
+    "coterie.workflows.core.messages",
+    "coterie.workflows.core.progress",
+    "coterie.workflows.core.requests",
+    "coterie.workflows.core.state",
+    "coterie.workflows.core.state_keys",
+    "coterie.workflows.core.views",
 )
 """Types of messages and state, which call nothing."""
 
 DECIDING = (
-    "workflows.agents",
-    "workflows.approvals",
-    "workflows.branch_results",
-    "workflows.budgets",
-    "workflows.sessions",
-    "workflows.control",
-    "workflows.core",
-    "workflows.fan_out",
-    "workflows.handlers",
-    "workflows.interpreter",
-    "workflows.run_hooks",
-    "workflows.sequence",
-    "workflows.context_drafts",
-    "workflows.graph_ledger",
-    "workflows.result_checks",
-    "workflows.skipped_steps",
-    "workflows.step_attempts",
-    "workflows.steps",
-    "workflows.temporal",
-    "workflows.visit_limits",
+    "coterie.workflows.agents",
+    "coterie.workflows.approvals",
+    "coterie.workflows.branch_results",
+    "coterie.workflows.budgets",
+    "coterie.workflows.sessions",
+    "coterie.workflows.control",
+    "coterie.workflows.core",
+    "coterie.workflows.fan_out",
+    "coterie.workflows.handlers",
+    "coterie.workflows.interpreter",
+    "coterie.workflows.run_hooks",
+    "coterie.workflows.sequence",
+    "coterie.workflows.context_drafts",
+    "coterie.workflows.graph_ledger",
+    "coterie.workflows.result_checks",
+    "coterie.workflows.skipped_steps",
+    "coterie.workflows.step_attempts",
+    "coterie.workflows.steps",
+    "coterie.workflows.temporal",
+    "coterie.workflows.visit_limits",
 )
 """The interpreter, by shelf: it reaches the world only through the Scope."""
 
 ANSWERING = (
-    "workflows.core.decoding",
-    "workflows.core.encoding",
-    "workflows.handlers.message_handlers",
-    "workflows.handlers.query_handlers",
-    "workflows.handlers.session_messages",
+    "coterie.workflows.core.decoding",
+    "coterie.workflows.core.encoding",
+    "coterie.workflows.handlers.message_handlers",
+    "coterie.workflows.handlers.query_handlers",
+    "coterie.workflows.handlers.session_messages",
 )
 """Modules of these shelves that handle messages; `tests/law` lists what they use of Temporal."""
 
 ACTING = (
-    "workflows.temporal.abandoned_branches",
-    "workflows.temporal.activity_calls",
-    "workflows.temporal.branch_runner",
-    "workflows.temporal.branches",
-    "workflows.temporal.call_failures",
-    "workflows.temporal.durable_scope",
-    "workflows.temporal.live_board",
-    "workflows.temporal.notifier",
-    "workflows.temporal.pacer",
-    "workflows.temporal.timed_conditions",
+    "coterie.workflows.temporal.abandoned_branches",
+    "coterie.workflows.temporal.activity_calls",
+    "coterie.workflows.temporal.branch_runner",
+    "coterie.workflows.temporal.branches",
+    "coterie.workflows.temporal.call_failures",
+    "coterie.workflows.temporal.durable_scope",
+    "coterie.workflows.temporal.live_board",
+    "coterie.workflows.temporal.notifier",
+    "coterie.workflows.temporal.pacer",
+    "coterie.workflows.temporal.timed_conditions",
 )
 """Modules of these shelves with the Scope of a workflow. Their effects are Temporal's own, and of
 asyncio they use only tasks. In the sandbox, each run would keep 80 kB of identical functions."""

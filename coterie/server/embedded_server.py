@@ -15,7 +15,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from activities.workspace.project_files import write_private
+from coterie.activities.workspace.project_files import write_private
 from coterie.failures import CommandError
 from coterie.server.server_process import (
     ServerRecord,

@@ -18,12 +18,12 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from urllib.parse import quote
 
-from activities.processes.search_path import path_outside
-from activities.workspace.project_files import private_opener
+from coterie.activities.processes.search_path import path_outside
+from coterie.activities.workspace.project_files import private_opener
+from coterie.dsl.values import Frozen
 from coterie.failures import CommandError
 from coterie.settings import Settings
-from dsl.values import Frozen
-from workflows.temporal.attribute_kinds import KINDS
+from coterie.workflows.temporal.attribute_kinds import KINDS
 
 HOST = "127.0.0.1"
 _KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "LANG", "XDG_CONFIG_HOME", "SYSTEMROOT")

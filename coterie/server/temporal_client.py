@@ -7,10 +7,10 @@ from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode, TLSConfig
 
+from coterie.dsl.visible import shortened_text
 from coterie.failures import CommandError
 from coterie.settings import Settings
 from coterie.storage.large_values import storage_of
-from dsl.visible import shortened_text
 
 _SOME_SECONDS = timedelta(seconds=10)
 

@@ -21,13 +21,13 @@ from temporalio.converter import (
     StorageDriverStoreContext,
 )
 
-from activities.storage.absences import outlast_absence, seconds_to_store
-from activities.storage.blobs import BlobDamaged, BlobMissing, BlobsUnusable, name_of
+from coterie.activities.storage.absences import outlast_absence, seconds_to_store
+from coterie.activities.storage.blobs import BlobDamaged, BlobMissing, BlobsUnusable, name_of
+from coterie.dsl.visible import shortened_text
 from coterie.failures import CommandError
 from coterie.storage.stored_references import BUCKET_DRIVER, CheckedConverter, claim_problem
 from coterie.storage.value_storage import Storage, is_for_storage
 from coterie.storage.wire import THRESHOLD, LeanPayloadConverter
-from dsl.visible import shortened_text
 
 if TYPE_CHECKING:
     from types_aiobotocore_s3.client import S3Client

@@ -15,7 +15,7 @@ from temporalio.converter import (
     StorageDriverStoreContext,
 )
 
-from activities.storage.blobs import BlobDamaged, DirectoryBlobs
+from coterie.activities.storage.blobs import BlobDamaged, DirectoryBlobs
 from coterie.storage.stored_references import (
     DIRECTORY_DRIVER,
     DIRECTORY_HASH,

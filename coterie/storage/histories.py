@@ -13,7 +13,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 from temporalio.converter import DataConverter
 
-from activities.storage.blobs import BlobMissing, BlobsUnusable
+from coterie.activities.storage.blobs import BlobMissing, BlobsUnusable
 from coterie.failures import CommandError
 from coterie.settings import Settings
 from coterie.storage.large_values import storage_of

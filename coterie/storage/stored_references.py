@@ -21,7 +21,7 @@ from temporalio.converter import (
 )
 from temporalio.exceptions import ApplicationError
 
-from workflows.core.decoding import INVALID_REFERENCE
+from coterie.workflows.core.decoding import INVALID_REFERENCE
 
 DIRECTORY_DRIVER = "coterie.directory"
 """Appears in histories: never rename it."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from temporalio.api.common.v1 import Payload
 from temporalio.converter import DataConverter
 
-from activities.storage.blobs import Blobs
+from coterie.activities.storage.blobs import Blobs
 from coterie.storage.wire import MAY_BE_KEPT_OUTSIDE
 
 ONE_BY_ONE = 1

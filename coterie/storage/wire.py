@@ -20,7 +20,7 @@ from temporalio.converter import (
 )
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     CompileResult,
@@ -28,7 +28,7 @@ from activities.contracts import (
     SkillResult,
 )
 from coterie.storage.stored_references import CheckedConverter, InvalidReferenceConverter
-from workflows.core.messages import TeamInput
+from coterie.workflows.core.messages import TeamInput
 
 THRESHOLD = 32 * 1024
 """Size in bytes from which a payload is stored outside histories, if there is a storage."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.views import TrailEntry
 
 _AROUND = 3
 """Equal teams to show before and after each difference."""

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
+from coterie.dsl.model.plan import Plan
 from coterie.rendering.run_text import trail_line
 from coterie.testing.test_runner import CaseResult
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
-from dsl.model.plan import Plan
 
 
 def result_text(result: CaseResult, *, trail: bool = False) -> str:

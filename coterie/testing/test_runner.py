@@ -11,6 +11,7 @@ from uuid import uuid4
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from coterie.dsl.model.traversal.step_paths import message_wait_paths
 from coterie.failures import CommandError
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.new_runs import start_run
@@ -27,9 +28,8 @@ from coterie.testing.simulation.scheduled_events import scheduled_events
 from coterie.testing.simulation.scheduled_messages import Messages
 from coterie.testing.simulation.stage import Stage, prepared_stage
 from coterie.testing.simulation.stub_model import with_time_to_think
-from dsl.model.traversal.step_paths import message_wait_paths
-from workflows.core.messages import TeamInput
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.messages import TeamInput
+from coterie.workflows.core.views import TrailEntry
 
 AT_ONCE = 4
 """Concurrent cases; each mostly waits for other processes."""

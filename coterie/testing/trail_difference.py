@@ -9,7 +9,7 @@ from coterie.rendering.run_text import trail_event
 from coterie.testing.files.expectations import as_seconds, check_text, holds, shown
 from coterie.testing.files.short_names import written_forms
 from coterie.testing.files.test_document import TrailCheck
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.views import TrailEntry
 
 
 @dataclass(frozen=True, slots=True)

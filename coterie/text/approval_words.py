@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import AgentStep, SkillStep, Step
+from coterie.dsl.model.terms import NEVER, CallApproval, call_approval
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.traversal.callable_tools import step_of_tool, tools_of
 from coterie.text.step_words import StepWording, asking, some_tools
-from dsl.model.plan import Plan
-from dsl.model.steps import AgentStep, SkillStep, Step
-from dsl.model.terms import NEVER, CallApproval, call_approval
-from dsl.model.tools.tool_contract import Tool
-from dsl.model.traversal.callable_tools import step_of_tool, tools_of
 
 
 def approval(step: Step, plan: Plan, words: StepWording) -> str:

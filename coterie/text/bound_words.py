@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
+from coterie.dsl.model.template_bound import TemplateBound, TemplateDuration
 from coterie.text.durations import duration
 from coterie.text.problems import counted
-from dsl.model.template_bound import TemplateBound, TemplateDuration
 
 ValueWords = Callable[[object], str]
 

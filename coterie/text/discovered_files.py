@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from coterie.text.problems import counted
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.views import TrailEntry
 
 LARGE_SHARE = 0.5
 """Share of a model's context window; prompts, history and the answer need the rest."""

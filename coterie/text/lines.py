@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from dsl.visible import visible
+from coterie.dsl.visible import visible
 
 _QUOTED = "  > "
 """Prefix of each line of a prompt."""

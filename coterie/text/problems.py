@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from coterie.dsl.errors import Problem
+from coterie.dsl.redaction import RedactedLine, continued_lines, redacted_line
 from coterie.text.document_text import text_of_document
 from coterie.text.lines import text_of
-from dsl.errors import Problem
-from dsl.redaction import RedactedLine, continued_lines, redacted_line
 
 ReadLines = Callable[[str], Sequence[str]]
 _MAX_WIDTH = 120

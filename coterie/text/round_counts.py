@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dsl.visible import one_line
-from workflows.core.state_keys import StepKey
-from workflows.core.views import RoundsView, StepInProgress
+from coterie.dsl.visible import one_line
+from coterie.workflows.core.state_keys import StepKey
+from coterie.workflows.core.views import RoundsView, StepInProgress
 
 _MAX_STEPS = 5
 """Steps in progress within one loop that a list shows."""

@@ -7,13 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from coterie.text.bound_words import counted_bound, duration_bound, number_bound
-from coterie.text.durations import duration
-from coterie.text.problems import counted
-from dsl.model.conditions import Condition
-from dsl.model.plan import Persona, Plan
-from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
-from dsl.model.steps import (
+from coterie.dsl.model.conditions import Condition
+from coterie.dsl.model.plan import Persona, Plan
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
+from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
     BlockStep,
@@ -32,9 +29,9 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
-from dsl.model.terms import DecisionTerms
-from dsl.model.traversal.agent_personas import execution_plans
-from dsl.model.traversal.step_lists import (
+from coterie.dsl.model.terms import DecisionTerms
+from coterie.dsl.model.traversal.agent_personas import execution_plans
+from coterie.dsl.model.traversal.step_lists import (
     AtTheEnd,
     Choosing,
     Concurrent,
@@ -49,8 +46,11 @@ from dsl.model.traversal.step_lists import (
     Tried,
     WhenHolds,
 )
-from dsl.model.traversal.step_walk import walk
-from dsl.templates.template import is_template
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.templates.template import is_template
+from coterie.text.bound_words import counted_bound, duration_bound, number_bound
+from coterie.text.durations import duration
+from coterie.text.problems import counted
 
 _MAX_TOOLS = 8
 """Names of tools that an agent's line shows."""

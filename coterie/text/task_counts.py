@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES, GraphTaskStatus
-from dsl.visible import one_line
+from coterie.dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES, GraphTaskStatus
+from coterie.dsl.visible import one_line
 
 TASK_MARKS: Mapping[GraphTaskStatus, str] = {
     "completed": "✓",

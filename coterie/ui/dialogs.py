@@ -13,13 +13,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Input, TextArea
 
 from coterie.argument_values import json_value
+from coterie.dsl.sizes import MAX_BY_LENGTH, MAX_WHY_LENGTH
+from coterie.dsl.visible import visible
 from coterie.failures import CommandError
 from coterie.rendering.progress_lines import ProgressLine
 from coterie.ui.line_pane import LinePane
 from coterie.ui.steering import EditedPayload, PersonsAnswer
-from dsl.sizes import MAX_BY_LENGTH, MAX_WHY_LENGTH
-from dsl.visible import visible
-from workflows.core.requests import Pending
+from coterie.workflows.core.requests import Pending
 
 Lines = Callable[[int], Sequence[ProgressLine]]
 """The lines of a dialog at a width in cells."""

@@ -16,8 +16,8 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from coterie.dsl.visible import one_line
 from coterie.rendering.progress_lines import ProgressLine
-from dsl.visible import one_line
 
 _TAB = " " * 4
 

@@ -10,16 +10,16 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from coterie.display.following.plain_view import RunNews, follow
+from coterie.dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES, GraphTaskStatus
+from coterie.dsl.task_graph.task_causes import GraphTaskBlocked, GraphTaskEnded, GraphTaskStarted
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.live_texts import LiveAnswer
 from coterie.runs.progress import Progress
 from coterie.runs.retries import PendingRetry
-from dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES, GraphTaskStatus
-from dsl.task_graph.task_causes import GraphTaskBlocked, GraphTaskEnded, GraphTaskStarted
-from workflows.core.causes.agent_causes import ModelTurned
-from workflows.core.requests import Pending
-from workflows.core.state_keys import StepKey
-from workflows.core.views import RunStatus, TrailEntry
+from coterie.workflows.core.causes.agent_causes import ModelTurned
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.state_keys import StepKey
+from coterie.workflows.core.views import RunStatus, TrailEntry
 
 _STATUSES: dict[str, GraphTaskStatus] = {
     "started": "in_progress",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from coterie.display.following.live_text_lines import last_lines
 from coterie.display.following.plain_view import innermost
+from coterie.dsl.visible import one_line
 from coterie.rendering.approval_panel import panel_lines
 from coterie.rendering.cost_tables import budget_lines, estimated_text, money_text
 from coterie.rendering.progress_lines import ProgressLine, wrapped
@@ -19,10 +20,9 @@ from coterie.text.durations import duration
 from coterie.text.problems import counted
 from coterie.text.task_counts import progress_of_tasks
 from coterie.ui.observed_run import ObservedRun
-from dsl.visible import one_line
-from workflows.core.requests import Pending
-from workflows.core.state_keys import StepKey
-from workflows.core.views import BudgetUse, RunStatus, StepInProgress
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.state_keys import StepKey
+from coterie.workflows.core.views import BudgetUse, RunStatus, StepInProgress
 
 _BAR = 20
 """Cells of a bar."""

@@ -22,7 +22,7 @@ from coterie.ui.panes import action_lines, head_lines, request_lines, thought_li
 from coterie.ui.steering import Steering
 from coterie.ui.subjects import DialogSubjects
 from coterie.ui.tree_pane import ScreenRow, tree_rows
-from workflows.core.requests import Pending
+from coterie.workflows.core.requests import Pending
 
 _MAX_MESSAGES = 50
 _SECOND = 1.0

@@ -17,7 +17,7 @@ from coterie.runs.run_client import Run
 from coterie.ui.observed_run import ObservedRun
 from coterie.ui.run_app import RunApp
 from coterie.ui.steering import Steering
-from workflows.core.requests import Pending
+from coterie.workflows.core.requests import Pending
 
 
 class RunScreen:

@@ -10,14 +10,14 @@ from typing import Literal
 from pydantic import JsonValue
 
 from coterie.control.run_signals import send_cancel, send_control
+from coterie.dsl.person_names import is_among
 from coterie.failures import CommandError
 from coterie.rendering.request_text import decision_text
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
-from dsl.person_names import is_among
-from workflows.core.messages import DecideInput, RetryInput, SkipInput
-from workflows.core.requests import Decision, Pending
-from workflows.core.state_keys import StepKey
+from coterie.workflows.core.messages import DecideInput, RetryInput, SkipInput
+from coterie.workflows.core.requests import Decision, Pending
+from coterie.workflows.core.state_keys import StepKey
 
 AUTO_COMMENT = "approved by auto"
 """The reason in the trail of an approval that nobody looked at."""

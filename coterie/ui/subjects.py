@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Literal
 
 from coterie.control.deciding_names import DecidingNames
+from coterie.dsl.visible import one_line
 from coterie.rendering.approval_panel import panel_lines
 from coterie.rendering.progress_lines import ProgressLine, wrapped
 from coterie.rendering.request_text import short_digest
 from coterie.ui.dialogs import DialogSubject
-from dsl.visible import one_line
-from workflows.core.requests import Pending
+from coterie.workflows.core.requests import Pending
 
 _EFFECTS: dict[Literal["pause", "resume", "stop"], str] = {
     "pause": "Nothing new starts, and deadlines stand still. Calls in progress end.",

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from coterie.dsl.task_graph.graph_tasks import GraphTaskStatus
+from coterie.dsl.visible import one_line
 from coterie.rendering.progress_lines import ProgressLine, row_line
 from coterie.runs.progress import RowState, VisitRow
 from coterie.text.durations import duration
 from coterie.text.round_counts import rounds_text, steps_shown
 from coterie.text.task_counts import TASK_MARKS
 from coterie.ui.observed_run import ObservedRun, ObservedTask
-from dsl.task_graph.graph_tasks import GraphTaskStatus
-from dsl.visible import one_line
-from workflows.core.state_keys import StepKey
-from workflows.core.views import StepInProgress
+from coterie.workflows.core.state_keys import StepKey
+from coterie.workflows.core.views import StepInProgress
 
 _STYLES: Mapping[GraphTaskStatus, str] = {
     "completed": "green",

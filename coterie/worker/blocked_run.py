@@ -20,7 +20,7 @@ from temporalio.service import RPCError
 from coterie.failures import CommandError
 from coterie.server.connection import open_connection
 from coterie.settings import load
-from workflows.core.messages import WORKER_BLOCKED
+from coterie.workflows.core.messages import WORKER_BLOCKED
 
 _LOG = logging.getLogger(__name__)
 

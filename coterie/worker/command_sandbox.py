@@ -3,10 +3,10 @@
 import os
 from pathlib import Path
 
-from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
-from activities.processes.command_user import command_user
-from activities.processes.process_privacy import keep_to_itself
-from activities.processes.search_path import path_outside
+from coterie.activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
+from coterie.activities.processes.command_user import command_user
+from coterie.activities.processes.process_privacy import keep_to_itself
+from coterie.activities.processes.search_path import path_outside
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.failures import CommandError
 from coterie.settings import Settings

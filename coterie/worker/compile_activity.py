@@ -10,22 +10,28 @@ from temporalio import activity
 from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     COMPILE_TEAM,
     CompileRequest,
     CompileResult,
     OwnQueue,
     VisibilitySettings,
 )
-from activities.process_pool.thread_runner import ThreadRunner
-from activities.process_pool.work import WorkEnded, WorkRunner
-from activities.threads.run_threads import TURN_THREADS
+from coterie.activities.process_pool.thread_runner import ThreadRunner
+from coterie.activities.process_pool.work import WorkEnded, WorkRunner
+from coterie.activities.threads.run_threads import TURN_THREADS
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.mcp_listings import read_listings
 from coterie.documents.product_capabilities import capabilities
 from coterie.documents.tool_packages import known_skills
 from coterie.documents.trusted_catalog import scope_providers
 from coterie.documents.worker_trust import TrustedConfig, absolute_providers
+from coterie.dsl.analysis.findings import with_needs
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.compile.server_offers import with_servers
+from coterie.dsl.errors import InvalidDocument, listed, nearest
+from coterie.dsl.model.capabilities import Capabilities
+from coterie.dsl.model.plan import Plan
 from coterie.settings import Settings
 from coterie.worker.closed_runs import while_run_is_open
 from coterie.worker.provider_queues import ProviderQueue
@@ -36,12 +42,6 @@ from coterie.worker.started_documents import (
     cpu_seconds,
     problems_text,
 )
-from dsl.analysis.findings import with_needs
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.compile.server_offers import with_servers
-from dsl.errors import InvalidDocument, listed, nearest
-from dsl.model.capabilities import Capabilities
-from dsl.model.plan import Plan
 
 INLINE = "inline document"
 """File name of an inline document in problems."""

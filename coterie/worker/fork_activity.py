@@ -7,8 +7,8 @@ history (decision 0010).
 from temporalio import activity
 from temporalio.client import Client
 
-from activities.contracts import FORK_RUN, ForkRequest, ForkResult
-from activities.heartbeats import heartbeating
+from coterie.activities.contracts import FORK_RUN, ForkRequest, ForkResult
+from coterie.activities.heartbeats import heartbeating
 from coterie.control.fork_point import (
     ForkPoint,
     first_of,
@@ -19,7 +19,7 @@ from coterie.control.fork_point import (
 from coterie.failures import CommandError
 from coterie.runs.call_errors import Unanswered
 from coterie.worker.plan_policy import PlanPolicy
-from workflows.plan_source import ADVICE
+from coterie.workflows.plan_source import ADVICE
 
 
 class ForkActivities:

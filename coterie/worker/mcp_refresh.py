@@ -2,21 +2,21 @@
 
 from collections.abc import Sequence
 
-from activities.mcp_client.call_outcomes import ServerUnreachable
-from activities.mcp_client.server_pool import McpServers
-from activities.skills.missing_packages import needing
-from activities.workspace.skill_failures import SkillFailure
+from coterie.activities.mcp_client.call_outcomes import ServerUnreachable
+from coterie.activities.mcp_client.server_pool import McpServers
+from coterie.activities.skills.missing_packages import needing
+from coterie.activities.workspace.skill_failures import SkillFailure
 from coterie.documents.listing_changes import RefreshedListing, overridden_entries
 from coterie.documents.mcp_listings import read_listings, write_listings
 from coterie.documents.worker_trust import TrustedConfig
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.model.capabilities import ServerListing
+from coterie.dsl.model.sections.mcp_digests import digest_of_address
+from coterie.dsl.model.tools.offer_names import matches_offer
 from coterie.failures import CommandError
 from coterie.interrupts import run_async
 from coterie.settings import Settings
 from coterie.worker.surroundings import mcp_servers_of
-from dsl.errors import listed, nearest
-from dsl.model.capabilities import ServerListing
-from dsl.model.sections.mcp_digests import digest_of_address
-from dsl.model.tools.offer_names import matches_offer
 
 
 def refresh_listings(

@@ -18,8 +18,8 @@ from temporalio.worker import (
     WorkflowInterceptorClassInput,
 )
 
-from dsl.model.plan import Plan
-from workflows.plan_source import ACCEPTS_PLANS
+from coterie.dsl.model.plan import Plan
+from coterie.workflows.plan_source import ACCEPTS_PLANS
 
 
 class OwnRuns(Protocol):

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from importlib.machinery import all_suffixes
 from pathlib import Path
 
-import activities
-import config
-import dsl
-import workflows
-from activities.workspace.command_start import CACHE
+import coterie.activities as activities
+import coterie.config as config
+import coterie.dsl as dsl
+import coterie.workflows as workflows
 from coterie import version
+from coterie.activities.workspace.command_start import CACHE
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.settings import LISTINGS_FILE, OVERRIDE_FILE, SYSTEM_FILE, Settings
 

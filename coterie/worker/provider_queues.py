@@ -16,13 +16,13 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 from temporalio.worker import Worker
 
-from activities.agent_activity import AgentActivities
-from activities.contracts import MAX_HEARTBEAT_DELAY, OwnQueue
-from activities.failure_redaction import SecretsInterceptor
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.contracts import MAX_HEARTBEAT_DELAY, OwnQueue
+from coterie.activities.failure_redaction import SecretsInterceptor
 from coterie.documents.worker_trust import TrustedConfig
+from coterie.dsl.model.sections.provider_document import ProviderSection, RateLimitPolicy
 from coterie.version import own_version
 from coterie.worker.plan_policy import RunCallsOnly
-from dsl.model.sections.provider_document import ProviderSection, RateLimitPolicy
 
 _SOME_SECONDS = timedelta(seconds=10)
 Update = UpdateTaskQueueConfigRequest.RateLimitUpdate

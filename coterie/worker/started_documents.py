@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from pydantic import ConfigDict, TypeAdapter
 
-from activities.process_pool.work import Work
-from dsl.analysis.findings import with_needs
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.errors import InvalidDocument
-from dsl.model.capabilities import Capabilities
-from dsl.model.plan import Plan
-from dsl.values import Frozen
+from coterie.activities.process_pool.work import Work
+from coterie.dsl.analysis.findings import with_needs
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.capabilities import Capabilities
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Frozen
 
 _CPU_SECONDS = 3
 _CHARACTERS_PER_SECOND = 50_000

@@ -10,34 +10,34 @@ from functools import partial
 from math import ceil
 from pathlib import Path
 
-from activities.agents.agent_base import BaseAgent
-from activities.agents.extension_agent import extension_agent
-from activities.factory import BUILT_IN
-from activities.mcp_client.server_pool import McpServers
-from activities.mcp_client.server_settings import McpServer
-from activities.notifications import Channel, NotificationCommand, Webhook
-from activities.processes.bubblewrap import Bubblewrap
-from activities.processes.process_group import ProcessLimits
-from activities.processes.search_path import fixed_command
-from activities.providers.provider import ProviderSettings
-from activities.providers.provider_registry import KINDS, Maker
-from activities.skills.functions.function_skills import FunctionSkill
-from activities.user_code.child_pool import UserCode
-from activities.user_code.extension_provider import ExtensionProvider
-from activities.workspace.command_parameters import Parameter
-from activities.workspace.command_start import PASSED_ON, SAFE_IMPORTS
-from activities.workspace.skill_base import Command, Workspace
-from activities.workspace.web_access import WebAccess
+from coterie.activities.agents.agent_base import BaseAgent
+from coterie.activities.agents.extension_agent import extension_agent
+from coterie.activities.factory import BUILT_IN
+from coterie.activities.mcp_client.server_pool import McpServers
+from coterie.activities.mcp_client.server_settings import McpServer
+from coterie.activities.notifications import Channel, NotificationCommand, Webhook
+from coterie.activities.processes.bubblewrap import Bubblewrap
+from coterie.activities.processes.process_group import ProcessLimits
+from coterie.activities.processes.search_path import fixed_command
+from coterie.activities.providers.provider import ProviderSettings
+from coterie.activities.providers.provider_registry import KINDS, Maker
+from coterie.activities.skills.functions.function_skills import FunctionSkill
+from coterie.activities.user_code.child_pool import UserCode
+from coterie.activities.user_code.extension_provider import ExtensionProvider
+from coterie.activities.workspace.command_parameters import Parameter
+from coterie.activities.workspace.command_start import PASSED_ON, SAFE_IMPORTS
+from coterie.activities.workspace.skill_base import Command, Workspace
+from coterie.activities.workspace.web_access import WebAccess
 from coterie.documents.installed_extensions import allowed_paths
 from coterie.documents.mcp_listings import read_listings
 from coterie.documents.tool_discovery import found_tools
 from coterie.documents.worker_trust import TrustedConfig, key_name
+from coterie.dsl.checks.agents.agent_classes import is_allowed
+from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.model.sections.provider_document import ProviderSection, provider_kind
+from coterie.dsl.model.sections.worker_document import ChannelSection, CommandSection
 from coterie.settings import Settings
 from coterie.worker.protected_paths import hidden_paths, protected_paths
-from dsl.checks.agents.agent_classes import is_allowed
-from dsl.model.sections.mcp_document import McpServerSection
-from dsl.model.sections.provider_document import ProviderSection, provider_kind
-from dsl.model.sections.worker_document import ChannelSection, CommandSection
 
 
 def provider_settings(trusted: TrustedConfig, settings: Settings) -> dict[str, ProviderSettings]:

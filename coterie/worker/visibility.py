@@ -12,9 +12,9 @@ from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from activities.contracts import VisibilitySettings
+from coterie.activities.contracts import VisibilitySettings
 from coterie.documents.worker_trust import TrustedConfig
-from workflows.temporal.attribute_kinds import KINDS
+from coterie.workflows.temporal.attribute_kinds import KINDS
 
 _TYPES = {
     "Keyword": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from activities.processes.process_privacy import keep_to_itself
+from coterie.activities.processes.process_privacy import keep_to_itself
 from coterie.runtime.task_board import BoardReader, WorkflowTask
 
 MAX_TASK_CPU = 10.0

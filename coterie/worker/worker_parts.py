@@ -7,16 +7,17 @@ from pathlib import Path
 
 from temporalio.client import Client
 
-from activities.call_prices import Pricing
-from activities.contracts import VisibilitySettings
-from activities.mcp_client.server_pool import McpServers
-from activities.notifications import Webhook
-from activities.process_pool.process_pool import ProcessPool
-from activities.processes.bubblewrap import Bubblewrap
-from activities.providers.provider_registry import Providers
-from activities.user_code.child_pool import UserCode
+from coterie.activities.call_prices import Pricing
+from coterie.activities.contracts import VisibilitySettings
+from coterie.activities.mcp_client.server_pool import McpServers
+from coterie.activities.notifications import Webhook
+from coterie.activities.process_pool.process_pool import ProcessPool
+from coterie.activities.processes.bubblewrap import Bubblewrap
+from coterie.activities.providers.provider_registry import Providers
+from coterie.activities.user_code.child_pool import UserCode
 from coterie.documents.tool_discovery import tool_code
 from coterie.documents.worker_trust import TrustedConfig
+from coterie.dsl.known_secrets import KnownSecrets, secrets_of
 from coterie.runtime.task_board import TaskBoard
 from coterie.settings import Settings
 from coterie.terminal import note
@@ -31,7 +32,6 @@ from coterie.worker.surroundings import (
     user_code_of,
 )
 from coterie.worker.visibility import visibility_settings
-from dsl.known_secrets import KnownSecrets, secrets_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,17 @@ from typing import NamedTuple
 from temporalio.client import Client
 from temporalio.worker import Interceptor, Worker
 
-from activities.agent_activity import AgentActivities
-from activities.agents.inner_calls import InnerCalls
-from activities.contracts import MAX_HEARTBEAT_DELAY
-from activities.failure_redaction import SecretsInterceptor
-from activities.notifications import NotificationActivities
-from activities.processes.process_privacy import keep_to_itself
-from activities.skills.long_calls.long_call import LongCalls
-from activities.skills.skill_activity import SkillActivities
-from activities.skills.skill_registry import SKILLS, AnySkill, contracts
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.agents.inner_calls import InnerCalls
+from coterie.activities.contracts import MAX_HEARTBEAT_DELAY
+from coterie.activities.failure_redaction import SecretsInterceptor
+from coterie.activities.notifications import NotificationActivities
+from coterie.activities.processes.process_privacy import keep_to_itself
+from coterie.activities.skills.long_calls.long_call import LongCalls
+from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.skills.skill_registry import SKILLS, AnySkill, contracts
 from coterie.documents.worker_trust import TrustedConfig
+from coterie.dsl.model.capabilities import SkillContract
 from coterie.logs import hide
 from coterie.runtime.frozen_heap import frozen_heap
 from coterie.runtime.task_board import TaskBoard
@@ -43,8 +44,7 @@ from coterie.worker.surroundings import (
 )
 from coterie.worker.watchdog_process import watched
 from coterie.worker.worker_parts import WorkerParts, worker_parts
-from dsl.model.capabilities import SkillContract
-from workflows.team import TeamWorkflow
+from coterie.workflows.team import TeamWorkflow
 
 MAX_ACTIVITIES = 100
 """Concurrent calls of models and skills in one worker: they mostly wait for other systems."""

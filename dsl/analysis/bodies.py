@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from dsl.model.plan import CONCENTRATOR_NAMES, Plan, Team
-from dsl.model.step_kinds.agent_types import ORCHESTRATING
-from dsl.model.steps import AgentStep, Step
-from dsl.model.traversal.agent_personas import execution_plans
-from dsl.model.traversal.callable_tools import step_of_tool, tools_of
-from dsl.model.traversal.step_walk import walk
-from dsl.source.nodes import Node
-from dsl.values import NodePath
+from coterie.dsl.model.plan import CONCENTRATOR_NAMES, Plan, Team
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
+from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.traversal.agent_personas import execution_plans
+from coterie.dsl.model.traversal.callable_tools import step_of_tool, tools_of
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import NodePath
 
 TEAMS: NodePath = ("orchestration", "teams")
 _PERSONAS: NodePath = ("llm_config", "personas")

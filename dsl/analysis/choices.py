@@ -5,21 +5,21 @@ from dataclasses import dataclass
 from itertools import chain, combinations, islice
 from typing import NamedTuple
 
-from dsl.analysis.bodies import TEAMS, Bodies, Body
-from dsl.analysis.routes.teams import Teams
-from dsl.evaluate.condition_text import condition_text
-from dsl.logic.formulas import Formula
-from dsl.logic.possible_statuses import during
-from dsl.logic.solver import Effort, Statuses, can_hold
-from dsl.logic.translation import formula
-from dsl.model.conditions import AllOf, Condition
-from dsl.model.plan import Routing, Team
-from dsl.model.steps import BranchStep, TryStep
-from dsl.model.traversal.step_walk import conditions
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import NodePath
-from dsl.wording.finding_wording import (
+from coterie.dsl.analysis.bodies import TEAMS, Bodies, Body
+from coterie.dsl.analysis.routes.teams import Teams
+from coterie.dsl.evaluate.condition_text import condition_text
+from coterie.dsl.logic.formulas import Formula
+from coterie.dsl.logic.possible_statuses import during
+from coterie.dsl.logic.solver import Effort, Statuses, can_hold
+from coterie.dsl.logic.translation import formula
+from coterie.dsl.model.conditions import AllOf, Condition
+from coterie.dsl.model.plan import Routing, Team
+from coterie.dsl.model.steps import BranchStep, TryStep
+from coterie.dsl.model.traversal.step_walk import conditions
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.finding_wording import (
     alternative_unreached,
     clause_unused,
     default_unused,

@@ -3,24 +3,24 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from dsl.analysis.bodies import TEAMS, Bodies, bodies
-from dsl.analysis.dataflow import Input, output_reads
-from dsl.analysis.reader import Reader
-from dsl.checks.context_declarations import PLACE
-from dsl.evaluate.context_writes import written_value
-from dsl.evaluate.declared_values import form_of
-from dsl.hooks.hook_reads import read_by
-from dsl.json_schema.keyword_check import excerpt
-from dsl.model.context.declarations import Declarations
-from dsl.model.plan import Plan, Team
-from dsl.model.steps import AgentStep, TeamStep
-from dsl.path_sets import PathIndex
-from dsl.paths import Path, parse
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Mark, Node
-from dsl.templates.path_templates import fixed_part
-from dsl.values import Json
-from dsl.wording.finding_wording import declared_unused
+from coterie.dsl.analysis.bodies import TEAMS, Bodies, bodies
+from coterie.dsl.analysis.dataflow import Input, output_reads
+from coterie.dsl.analysis.reader import Reader
+from coterie.dsl.checks.context_declarations import PLACE
+from coterie.dsl.evaluate.context_writes import written_value
+from coterie.dsl.evaluate.declared_values import form_of
+from coterie.dsl.hooks.hook_reads import read_by
+from coterie.dsl.json_schema.keyword_check import excerpt
+from coterie.dsl.model.context.declarations import Declarations
+from coterie.dsl.model.plan import Plan, Team
+from coterie.dsl.model.steps import AgentStep, TeamStep
+from coterie.dsl.path_sets import PathIndex
+from coterie.dsl.paths import Path, parse
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Mark, Node
+from coterie.dsl.templates.path_templates import fixed_part
+from coterie.dsl.values import Json
+from coterie.dsl.wording.finding_wording import declared_unused
 
 _REPLACE = "replace"
 _NO_DOCUMENT = Node({}, Mark("", 1, 1))

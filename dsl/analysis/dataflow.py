@@ -9,19 +9,19 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from dsl.analysis.bodies import TEAMS, Bodies
-from dsl.analysis.reader import Reader
-from dsl.analysis.reads import Read, value_reads
-from dsl.analysis.routes.teams import TeamNode, Teams
-from dsl.model.plan import Plan
-from dsl.model.steps import TeamStep
-from dsl.path_sets import PathIndex
-from dsl.paths import Path
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Mark
-from dsl.source.nodes import Node as Written
-from dsl.templates.path_templates import fixed_part
-from dsl.wording.finding_wording import field_read_too_early, team_read_too_early
+from coterie.dsl.analysis.bodies import TEAMS, Bodies
+from coterie.dsl.analysis.reader import Reader
+from coterie.dsl.analysis.reads import Read, value_reads
+from coterie.dsl.analysis.routes.teams import TeamNode, Teams
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import TeamStep
+from coterie.dsl.path_sets import PathIndex
+from coterie.dsl.paths import Path
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Mark
+from coterie.dsl.source.nodes import Node as Written
+from coterie.dsl.templates.path_templates import fixed_part
+from coterie.dsl.wording.finding_wording import field_read_too_early, team_read_too_early
 
 
 class Input(NamedTuple):

@@ -8,30 +8,30 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from dsl.analysis.bodies import Bodies, bodies
-from dsl.analysis.choices import Choices
-from dsl.analysis.concurrency.stateful_tools import check_stateful_tools
-from dsl.analysis.context_use import check_unused, context_users, declared_inputs
-from dsl.analysis.dataflow import Flow, Input, check_context
-from dsl.analysis.labels.grant_findings import check_grants_count
-from dsl.analysis.labels.label_findings import check_labels
-from dsl.analysis.model_settings import check_settings
-from dsl.analysis.needs import Needs
-from dsl.analysis.reader import Reader
-from dsl.analysis.routes.loops import check_loops, check_reach
-from dsl.analysis.routes.teams import Teams, team_graph
-from dsl.analysis.sessions.reply_paths import check_replies
-from dsl.analysis.sessions.stray_replies import check_stray_replies
-from dsl.analysis.unhandled_failures import check_failures
-from dsl.analysis.variables import check_variables
-from dsl.compile.compiler import Compiled
-from dsl.errors import Problem
-from dsl.logic.solver import Effort
-from dsl.model.steps import TeamStep
-from dsl.source.author_paths import name_of_path
-from dsl.source.collected_problems import Problems, reading_order
-from dsl.source.nodes import Node
-from dsl.wording.finding_wording import analysis_incomplete
+from coterie.dsl.analysis.bodies import Bodies, bodies
+from coterie.dsl.analysis.choices import Choices
+from coterie.dsl.analysis.concurrency.stateful_tools import check_stateful_tools
+from coterie.dsl.analysis.context_use import check_unused, context_users, declared_inputs
+from coterie.dsl.analysis.dataflow import Flow, Input, check_context
+from coterie.dsl.analysis.labels.grant_findings import check_grants_count
+from coterie.dsl.analysis.labels.label_findings import check_labels
+from coterie.dsl.analysis.model_settings import check_settings
+from coterie.dsl.analysis.needs import Needs
+from coterie.dsl.analysis.reader import Reader
+from coterie.dsl.analysis.routes.loops import check_loops, check_reach
+from coterie.dsl.analysis.routes.teams import Teams, team_graph
+from coterie.dsl.analysis.sessions.reply_paths import check_replies
+from coterie.dsl.analysis.sessions.stray_replies import check_stray_replies
+from coterie.dsl.analysis.unhandled_failures import check_failures
+from coterie.dsl.analysis.variables import check_variables
+from coterie.dsl.compile.compiler import Compiled
+from coterie.dsl.errors import Problem
+from coterie.dsl.logic.solver import Effort
+from coterie.dsl.model.steps import TeamStep
+from coterie.dsl.source.author_paths import name_of_path
+from coterie.dsl.source.collected_problems import Problems, reading_order
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.wording.finding_wording import analysis_incomplete
 
 
 class Analysis(NamedTuple):

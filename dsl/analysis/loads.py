@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dsl.analysis.bodies import Bodies, Body
-from dsl.analysis.labels.grant_paths import GrantPaths
-from dsl.analysis.load_sums import (
+from coterie.dsl.analysis.bodies import Bodies, Body
+from coterie.dsl.analysis.labels.grant_paths import GrantPaths
+from coterie.dsl.analysis.load_sums import (
     APPROVALS,
     MODEL_CALLS,
     SKILL_CALLS,
@@ -16,14 +16,14 @@ from dsl.analysis.load_sums import (
     largest,
     times,
 )
-from dsl.analysis.model_loads import Terms, answer_loads
-from dsl.checks.steps.parallel_checks import possible_branches
-from dsl.egress.egress_rules import may_ask
-from dsl.hooks.hook_costs import maximum_retries, skill_calls
-from dsl.model.context.declarations import declared_at
-from dsl.model.hooks import Hook
-from dsl.model.plan import Persona, Plan
-from dsl.model.steps import (
+from coterie.dsl.analysis.model_loads import Terms, answer_loads
+from coterie.dsl.checks.steps.parallel_checks import possible_branches
+from coterie.dsl.egress.egress_rules import may_ask
+from coterie.dsl.hooks.hook_costs import maximum_retries, skill_calls
+from coterie.dsl.model.context.declarations import declared_at
+from coterie.dsl.model.hooks import Hook
+from coterie.dsl.model.plan import Persona, Plan
+from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
     BlockStep,
@@ -37,14 +37,14 @@ from dsl.model.steps import (
     ToolStep,
     TryStep,
 )
-from dsl.model.template_bound import maximum_of
-from dsl.model.tools.tool_contract import Tool
-from dsl.model.traversal.callable_tools import tools_of
-from dsl.model.traversal.step_bounds import maximum_turns
-from dsl.model.traversal.step_lists import step_lists
-from dsl.source.nodes import Mark, Node
-from dsl.templates.template import plain_path
-from dsl.values import JsonValue, NodePath
+from coterie.dsl.model.template_bound import maximum_of
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.traversal.callable_tools import tools_of
+from coterie.dsl.model.traversal.step_bounds import maximum_turns
+from coterie.dsl.model.traversal.step_lists import step_lists
+from coterie.dsl.source.nodes import Mark, Node
+from coterie.dsl.templates.template import plain_path
+from coterie.dsl.values import JsonValue, NodePath
 
 MAX_CALLS_OF_TURN = 100
 """Calls of one model turn that a run executes."""

@@ -3,14 +3,22 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dsl.analysis.load_sums import COST, MODEL_CALLS, OUTPUT_TOKENS, SKILL_CALLS, Key, Load, added
-from dsl.hooks.hook_costs import TURN_POINTS, maximum_retries, skill_calls
-from dsl.model.hooks import Hook
-from dsl.model.plan import Persona
-from dsl.model.price import Price
-from dsl.model.step_kinds.agent_types import SINGLE_SHOT
-from dsl.model.steps import AgentStep
-from dsl.model.traversal.step_bounds import maximum_turns
+from coterie.dsl.analysis.load_sums import (
+    COST,
+    MODEL_CALLS,
+    OUTPUT_TOKENS,
+    SKILL_CALLS,
+    Key,
+    Load,
+    added,
+)
+from coterie.dsl.hooks.hook_costs import TURN_POINTS, maximum_retries, skill_calls
+from coterie.dsl.model.hooks import Hook
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.price import Price
+from coterie.dsl.model.step_kinds.agent_types import SINGLE_SHOT
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.traversal.step_bounds import maximum_turns
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from dsl.analysis.bodies import Bodies
-from dsl.model.model_defaults import read_defaults
-from dsl.model.step_kinds.agent_types import ORCHESTRATING
-from dsl.model.steps import AgentStep
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import NodePath
-from dsl.wording.agent_wording import persona_key_without_effect
+from coterie.dsl.analysis.bodies import Bodies
+from coterie.dsl.model.model_defaults import read_defaults
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.agent_wording import persona_key_without_effect
 
 _PERSONAS: NodePath = ("llm_config", "personas")
 _OF_CALLS = (

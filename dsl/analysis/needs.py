@@ -9,13 +9,13 @@ from functools import reduce
 from itertools import chain
 from typing import NamedTuple, assert_never
 
-from dsl.analysis.bodies import TEAMS, Bodies
-from dsl.analysis.dataflow import Flow
-from dsl.analysis.reader import Reader
-from dsl.analysis.reads import Read, condition_reads, update_reads
-from dsl.analysis.routes.teams import Teams
-from dsl.model.plan import Team
-from dsl.model.steps import (
+from coterie.dsl.analysis.bodies import TEAMS, Bodies
+from coterie.dsl.analysis.dataflow import Flow
+from coterie.dsl.analysis.reader import Reader
+from coterie.dsl.analysis.reads import Read, condition_reads, update_reads
+from coterie.dsl.analysis.routes.teams import Teams
+from coterie.dsl.model.plan import Team
+from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
     BlockStep,
@@ -34,10 +34,10 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
-from dsl.model.traversal.step_lists import step_lists
-from dsl.model.traversal.step_walk import walk
-from dsl.source.author_paths import author_path
-from dsl.values import NodePath
+from coterie.dsl.model.traversal.step_lists import step_lists
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.source.author_paths import author_path
+from coterie.dsl.values import NodePath
 
 
 class Certain(NamedTuple):

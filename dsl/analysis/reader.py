@@ -3,27 +3,27 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dsl.analysis.bodies import Bodies, Body, written_at
-from dsl.analysis.reads import Read, condition_reads, update_reads, value_reads
-from dsl.evaluate.prompt_choice import SYSTEM, asked_prompt
-from dsl.model.conditions import Condition
-from dsl.model.facts import OWN_RESULT
-from dsl.model.plan import Plan, Team
-from dsl.model.steps import AgentStep, LoopStep, Step, TaskGraphStep
-from dsl.model.template_bound import TemplateBound
-from dsl.model.traversal.step_lists import step_lists
-from dsl.model.traversal.step_walk import (
+from coterie.dsl.analysis.bodies import Bodies, Body, written_at
+from coterie.dsl.analysis.reads import Read, condition_reads, update_reads, value_reads
+from coterie.dsl.evaluate.prompt_choice import SYSTEM, asked_prompt
+from coterie.dsl.model.conditions import Condition
+from coterie.dsl.model.facts import OWN_RESULT
+from coterie.dsl.model.plan import Plan, Team
+from coterie.dsl.model.steps import AgentStep, LoopStep, Step, TaskGraphStep
+from coterie.dsl.model.template_bound import TemplateBound
+from coterie.dsl.model.traversal.step_lists import step_lists
+from coterie.dsl.model.traversal.step_walk import (
     APPROVAL_CONDITION,
     FILLED_BETWEEN,
     asks_after,
     conditions,
     templated,
 )
-from dsl.path_sets import PathSet
-from dsl.paths import Path
-from dsl.source.nodes import Node
-from dsl.templates.brace_prompts import braces_to_template
-from dsl.values import NodePath
+from coterie.dsl.path_sets import PathSet
+from coterie.dsl.paths import Path
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.templates.brace_prompts import braces_to_template
+from coterie.dsl.values import NodePath
 
 _ROUNDS = ("while", "until", "break_when")
 _AFTER = ("fail_when", "score")

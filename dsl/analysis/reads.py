@@ -7,9 +7,9 @@ from typing import NamedTuple, cast
 
 from jinja2 import nodes
 
-from dsl.evaluate.operators.operator_table import OPERATORS, WITHOUT_VALUE
-from dsl.logic.expressions import path_of
-from dsl.model.conditions import (
+from coterie.dsl.evaluate.operators.operator_table import OPERATORS, WITHOUT_VALUE
+from coterie.dsl.logic.expressions import path_of
+from coterie.dsl.model.conditions import (
     AllOf,
     AnyOf,
     Condition,
@@ -19,13 +19,13 @@ from dsl.model.conditions import (
     TaskField,
     TaskStatus,
 )
-from dsl.paths import MISSING, Path
-from dsl.paths import parse as parse_path
-from dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
-from dsl.templates.path_templates import key_segments
-from dsl.templates.template import is_template
-from dsl.templates.template_paths import paths
-from dsl.values import Json, NodePath
+from coterie.dsl.paths import MISSING, Path
+from coterie.dsl.paths import parse as parse_path
+from coterie.dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
+from coterie.dsl.templates.path_templates import key_segments
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.templates.template_paths import paths
+from coterie.dsl.values import Json, NodePath
 
 _TAKES_CARE = re.compile(r"\b(default|d|defined|undefined|if|elif|else|and|or|for)\b")
 _METHODS = MAPPING_METHODS | TEXT_METHODS

@@ -1,15 +1,15 @@
 """Failures that no route handles."""
 
-from dsl.analysis.bodies import TEAMS
-from dsl.analysis.routes.teams import TeamNode, Teams
-from dsl.logic.routing_gaps import holes
-from dsl.logic.solver import Effort
-from dsl.model.step_kinds.kind_facts import KIND_FACTS
-from dsl.model.steps import Step
-from dsl.model.traversal.step_walk import walk
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node as Tree
-from dsl.wording.finding_wording import unhandled_failure
+from coterie.dsl.analysis.bodies import TEAMS
+from coterie.dsl.analysis.routes.teams import TeamNode, Teams
+from coterie.dsl.logic.routing_gaps import holes
+from coterie.dsl.logic.solver import Effort
+from coterie.dsl.model.step_kinds.kind_facts import KIND_FACTS
+from coterie.dsl.model.steps import Step
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node as Tree
+from coterie.dsl.wording.finding_wording import unhandled_failure
 
 
 def check_failures(graph: Teams, tree: Tree, problems: Problems, effort: Effort) -> None:

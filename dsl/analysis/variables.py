@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
-from dsl.analysis.bodies import TEAMS, Bodies, Body
-from dsl.analysis.reader import Guards, Reader, guarded
-from dsl.analysis.reads import Read
-from dsl.model.facts import GRAPH_VARIABLE, ROOTS
-from dsl.model.steps import (
+from coterie.dsl.analysis.bodies import TEAMS, Bodies, Body
+from coterie.dsl.analysis.reader import Guards, Reader, guarded
+from coterie.dsl.analysis.reads import Read
+from coterie.dsl.model.facts import GRAPH_VARIABLE, ROOTS
+from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
     BlockStep,
@@ -26,14 +26,14 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
-from dsl.model.template_bound import maximum_of
-from dsl.model.traversal.step_lists import step_lists
-from dsl.model.traversal.step_walk import walk
-from dsl.paths import Path
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import NodePath
-from dsl.wording.finding_wording import read_too_early
+from coterie.dsl.model.template_bound import maximum_of
+from coterie.dsl.model.traversal.step_lists import step_lists
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.paths import Path
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.finding_wording import read_too_early
 
 Names = int
 """A bit for each value of a body: `("tasks", name)` for an outcome, `(name,)` for a variable. Each

@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from dsl.analysis.findings import Analysis
-from dsl.analysis.labels.grant_paths import GrantPaths
-from dsl.analysis.load_sums import (
+from coterie.dsl.analysis.findings import Analysis
+from coterie.dsl.analysis.labels.grant_paths import GrantPaths
+from coterie.dsl.analysis.load_sums import (
     APPROVALS,
     COST,
     MODEL_CALLS,
@@ -24,13 +24,13 @@ from dsl.analysis.load_sums import (
     numbers_by_name,
     times,
 )
-from dsl.analysis.loads import Loads, Unbounded
-from dsl.analysis.model_loads import Terms
-from dsl.analysis.routes.visits import RoutesBound
-from dsl.analysis.sessions.message_costs import MessageBounds, message_bounds
-from dsl.compile.compiler import Compiled
-from dsl.hooks.hook_costs import skill_calls
-from dsl.model.plan import Plan
+from coterie.dsl.analysis.loads import Loads, Unbounded
+from coterie.dsl.analysis.model_loads import Terms
+from coterie.dsl.analysis.routes.visits import RoutesBound
+from coterie.dsl.analysis.sessions.message_costs import MessageBounds, message_bounds
+from coterie.dsl.compile.compiler import Compiled
+from coterie.dsl.hooks.hook_costs import skill_calls
+from coterie.dsl.model.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,31 +3,31 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dsl.checks.document_steps import PlacedSteps
-from dsl.checks.format_checks import warn_of_formats
-from dsl.checks.questions_of_document import Question, decider_places, questions_of
-from dsl.errors import Code
-from dsl.json_schema.schema_checker import beyond
-from dsl.json_schema.schema_problems import schema_problem
-from dsl.look_alikes import look_alikes
-from dsl.model.document import Orchestration, SystemDocument, TeamDocument
-from dsl.model.steps import ApprovalStep
-from dsl.model.template_bound import maximum_of
-from dsl.model.terms import (
+from coterie.dsl.checks.document_steps import PlacedSteps
+from coterie.dsl.checks.format_checks import warn_of_formats
+from coterie.dsl.checks.questions_of_document import Question, decider_places, questions_of
+from coterie.dsl.errors import Code
+from coterie.dsl.json_schema.schema_checker import beyond
+from coterie.dsl.json_schema.schema_problems import schema_problem
+from coterie.dsl.look_alikes import look_alikes
+from coterie.dsl.model.document import Orchestration, SystemDocument, TeamDocument
+from coterie.dsl.model.steps import ApprovalStep
+from coterie.dsl.model.template_bound import maximum_of
+from coterie.dsl.model.terms import (
     TIMEOUT_OUTCOMES,
     ApprovalTerms,
     AskTerms,
     CallApproval,
     channels,
 )
-from dsl.person_names import each_once, person_key
-from dsl.problem_details import Details
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.values import Json, NodePath
-from dsl.visible import visible_name, without_invisible
-from dsl.wording.approval_wording import (
+from coterie.dsl.person_names import each_once, person_key
+from coterie.dsl.problem_details import Details
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.values import Json, NodePath
+from coterie.dsl.visible import visible_name, without_invisible
+from coterie.dsl.wording.approval_wording import (
     approvers_alike,
     egress_by_silence,
     egress_remembered,

@@ -3,21 +3,21 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from dsl.checks.document_steps import every_step
-from dsl.checks.paid_personas import PaidPersonas
-from dsl.model.budgets import Budget, Budgets, BudgetTerms, Scope, compiled, written
-from dsl.model.document import Orchestration, SystemDocument
-from dsl.model.plan import Persona, Team
-from dsl.model.plan_key import PlanKey
-from dsl.model.price import Price
-from dsl.model.steps import AgentStep
-from dsl.model.traversal.step_walk import walk
-from dsl.model_names import split_model
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.values import NodePath
-from dsl.wording.budget_wording import (
+from coterie.dsl.checks.document_steps import every_step
+from coterie.dsl.checks.paid_personas import PaidPersonas
+from coterie.dsl.model.budgets import Budget, Budgets, BudgetTerms, Scope, compiled, written
+from coterie.dsl.model.document import Orchestration, SystemDocument
+from coterie.dsl.model.plan import Persona, Team
+from coterie.dsl.model.plan_key import PlanKey
+from coterie.dsl.model.price import Price
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.model_names import split_model
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.budget_wording import (
     budget_blind_to_legacy,
     budget_route_missing,
     budget_route_to_itself,

@@ -6,22 +6,22 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from dsl.evaluate.declared_values import form_of, reset, value_problems
-from dsl.json_schema.keyword_check import excerpt
-from dsl.json_schema.schema_checker import beyond
-from dsl.json_schema.schema_grammar import KEYWORDS
-from dsl.json_schema.schema_problems import schema_problem
-from dsl.model.context.declarations import (
+from coterie.dsl.evaluate.declared_values import form_of, reset, value_problems
+from coterie.dsl.json_schema.keyword_check import excerpt
+from coterie.dsl.json_schema.schema_checker import beyond
+from coterie.dsl.json_schema.schema_grammar import KEYWORDS
+from coterie.dsl.json_schema.schema_problems import schema_problem
+from coterie.dsl.model.context.declarations import (
     Declarations,
     DeclaredPath,
     declared_above,
     declared_below,
 )
-from dsl.paths import MISSING, get, parse
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import Json, NodePath
-from dsl.wording.context_wording import (
+from coterie.dsl.paths import MISSING, get, parse
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import Json, NodePath
+from coterie.dsl.wording.context_wording import (
     declared_below_value,
     declared_path_name,
     default_longer,

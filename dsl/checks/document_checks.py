@@ -2,22 +2,26 @@
 
 import re
 
-from dsl.checks.agents.agent_classes import check_agent_classes
-from dsl.checks.agents.persona_names import check_persona_names
-from dsl.checks.approval_checks import check_approvals
-from dsl.checks.document_steps import every_step
-from dsl.checks.keys_without_effect import check_unread_keys, check_without_effect
-from dsl.checks.session_checks import check_sessions
-from dsl.checks.shown_texts import check_shown_texts
-from dsl.checks.tools.tool_names import check_exclusions, check_tool_names, check_unused_tools
-from dsl.checks.unexpanded_templates import refuse_texts
-from dsl.model.capabilities import Capabilities
-from dsl.model.document import Orchestration, SystemDocument
-from dsl.redaction import KEY_SHAPES
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import NodePath
-from dsl.wording.document_wording import orchestration_disabled, plain_secret
+from coterie.dsl.checks.agents.agent_classes import check_agent_classes
+from coterie.dsl.checks.agents.persona_names import check_persona_names
+from coterie.dsl.checks.approval_checks import check_approvals
+from coterie.dsl.checks.document_steps import every_step
+from coterie.dsl.checks.keys_without_effect import check_unread_keys, check_without_effect
+from coterie.dsl.checks.session_checks import check_sessions
+from coterie.dsl.checks.shown_texts import check_shown_texts
+from coterie.dsl.checks.tools.tool_names import (
+    check_exclusions,
+    check_tool_names,
+    check_unused_tools,
+)
+from coterie.dsl.checks.unexpanded_templates import refuse_texts
+from coterie.dsl.model.capabilities import Capabilities
+from coterie.dsl.model.document import Orchestration, SystemDocument
+from coterie.dsl.redaction import KEY_SHAPES
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.document_wording import orchestration_disabled, plain_secret
 
 
 def check_document(

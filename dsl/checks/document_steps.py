@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from dsl.model.document import SystemDocument
-from dsl.model.steps import AgentStep, Step
-from dsl.model.traversal.step_walk import walk
-from dsl.values import NodePath
+from coterie.dsl.model.document import SystemDocument
+from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.values import NodePath
 
 PlacedSteps = Sequence[tuple[Step, NodePath]]
 """Steps, each with the place where it is written."""

@@ -1,11 +1,11 @@
 """Checks of the schemas of answers and edited values; none of these reads a `format`."""
 
-from dsl.json_schema.schema_problems import formats, schema_problem
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Mark, Node
-from dsl.values import Json, NodePath
-from dsl.wording.agent_wording import unsound_schema
-from dsl.wording.document_wording import unchecked_formats
+from coterie.dsl.json_schema.schema_problems import formats, schema_problem
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Mark, Node
+from coterie.dsl.values import Json, NodePath
+from coterie.dsl.wording.agent_wording import unsound_schema
+from coterie.dsl.wording.document_wording import unchecked_formats
 
 
 def warn_of_formats(schema: Json, problems: Problems, mark: Mark, path: NodePath) -> None:

@@ -2,25 +2,25 @@
 
 from typing import get_args
 
-from dsl.checks.document_steps import PlacedSteps
-from dsl.checks.tools.tool_use_checks import TOOL_KEYS
-from dsl.model.document import SystemDocument
-from dsl.model.sections.provider_document import BuiltInKind, provider_kind
-from dsl.model.step_kinds.agent_types import ORCHESTRATING
-from dsl.model.steps import AgentStep, ParallelStep, PersonaDocument, TeamStep
-from dsl.problem_details import Details
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import NodePath
-from dsl.wording.agent_wording import (
+from coterie.dsl.checks.document_steps import PlacedSteps
+from coterie.dsl.checks.tools.tool_use_checks import TOOL_KEYS
+from coterie.dsl.model.document import SystemDocument
+from coterie.dsl.model.sections.provider_document import BuiltInKind, provider_kind
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
+from coterie.dsl.model.steps import AgentStep, ParallelStep, PersonaDocument, TeamStep
+from coterie.dsl.problem_details import Details
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.agent_wording import (
     key_of_another_kind,
     options_unread,
     unread_section,
     without_effect,
 )
-from dsl.wording.agents.hook_wording import hook_of_plan
-from dsl.wording.steps.step_wording import unread_output
-from dsl.wording.strategy_wording import losers_without_effect
+from coterie.dsl.wording.agents.hook_wording import hook_of_plan
+from coterie.dsl.wording.steps.step_wording import unread_output
+from coterie.dsl.wording.strategy_wording import losers_without_effect
 
 _PERSONAS: NodePath = ("llm_config", "personas")
 

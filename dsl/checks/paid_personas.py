@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dsl.model.budgets import Budget
-from dsl.model.plan import Persona, Team
-from dsl.model.steps import AgentStep, Step, TeamStep, ToolStep
-from dsl.model.tools.tool_contract import Tool
-from dsl.model.traversal.step_walk import walk
+from coterie.dsl.model.budgets import Budget
+from coterie.dsl.model.plan import Persona, Team
+from coterie.dsl.model.steps import AgentStep, Step, TeamStep, ToolStep
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.traversal.step_walk import walk
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,26 +3,26 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from dsl.checks.budget_checks import sections
-from dsl.checks.document_steps import PlacedSteps, every_step
-from dsl.model.budgets import written
-from dsl.model.document import Orchestration, SystemDocument
-from dsl.model.steps import AgentStep, ApprovalStep, SkillStep
-from dsl.model.terms import (
+from coterie.dsl.checks.budget_checks import sections
+from coterie.dsl.checks.document_steps import PlacedSteps, every_step
+from coterie.dsl.model.budgets import written
+from coterie.dsl.model.document import Orchestration, SystemDocument
+from coterie.dsl.model.steps import AgentStep, ApprovalStep, SkillStep
+from coterie.dsl.model.terms import (
     CallApproval,
     DecisionTerms,
     LimitQuestion,
     channels,
 )
-from dsl.values import NodePath
-from dsl.wording.approval_wording import (
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.approval_wording import (
     approval_before_step,
     approval_of_tool,
     question_of_egress,
     question_of_no_progress,
 )
-from dsl.wording.budget_wording import question_of_budget
-from dsl.wording.step_names import called
+from coterie.dsl.wording.budget_wording import question_of_budget
+from coterie.dsl.wording.step_names import called
 
 
 class Question(NamedTuple):

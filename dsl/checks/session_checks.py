@@ -2,16 +2,16 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from dsl.checks.document_steps import PlacedSteps
-from dsl.model.document import Orchestration, TeamDocument
-from dsl.model.steps import LoopStep, ReplyStep, Step, TaskGraphStep, WaitStep
-from dsl.model.template_bound import maximum_of
-from dsl.model.traversal.step_lists import AtTheEnd, Concurrent, step_lists
-from dsl.problem_details import Details
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import NodePath
-from dsl.wording.session_wording import (
+from coterie.dsl.checks.document_steps import PlacedSteps
+from coterie.dsl.model.document import Orchestration, TeamDocument
+from coterie.dsl.model.steps import LoopStep, ReplyStep, Step, TaskGraphStep, WaitStep
+from coterie.dsl.model.template_bound import maximum_of
+from coterie.dsl.model.traversal.step_lists import AtTheEnd, Concurrent, step_lists
+from coterie.dsl.problem_details import Details
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.session_wording import (
     Aside,
     conversation_of_several,
     messages_without_session,

@@ -5,21 +5,24 @@ from typing import NamedTuple, cast
 
 from pydantic import BaseModel
 
-from dsl.checks.agents.hook_template_checks import names_at
-from dsl.checks.agents.placeholder_checks import placeholders
-from dsl.checks.document_steps import PlacedSteps
-from dsl.model.document import ApprovalSection, ChatSection, SystemDocument
-from dsl.model.facts import ROOTS
-from dsl.model.hooks import HookSection
-from dsl.model.step_kinds.kind_facts import KIND_FACTS
-from dsl.model.steps import STEP_MODELS
-from dsl.model.terms import AskTerms, CallApproval
-from dsl.model.tools.tool_section import ToolSection
-from dsl.model.traversal.step_walk import variables
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import NodePath
-from dsl.wording.agents.prompt_wording import placeholders_shown, placeholders_shown_literally
+from coterie.dsl.checks.agents.hook_template_checks import names_at
+from coterie.dsl.checks.agents.placeholder_checks import placeholders
+from coterie.dsl.checks.document_steps import PlacedSteps
+from coterie.dsl.model.document import ApprovalSection, ChatSection, SystemDocument
+from coterie.dsl.model.facts import ROOTS
+from coterie.dsl.model.hooks import HookSection
+from coterie.dsl.model.step_kinds.kind_facts import KIND_FACTS
+from coterie.dsl.model.steps import STEP_MODELS
+from coterie.dsl.model.terms import AskTerms, CallApproval
+from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.model.traversal.step_walk import variables
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.agents.prompt_wording import (
+    placeholders_shown,
+    placeholders_shown_literally,
+)
 
 _SHOWN: dict[type[BaseModel], tuple[str, ...]] = {
     **{STEP_MODELS[kind]: facts.shown for kind, facts in KIND_FACTS.items()},

@@ -1,13 +1,13 @@
 """Checks that a team has what its type needs, and no section of another type."""
 
-from dsl.checks.document_steps import every_step
-from dsl.model.document import SystemDocument, TeamDocument
-from dsl.model.steps import TeamStep
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.values import NodePath
-from dsl.wording.routing_wording import (
+from coterie.dsl.checks.document_steps import every_step
+from coterie.dsl.model.document import SystemDocument, TeamDocument
+from coterie.dsl.model.steps import TeamStep
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.routing_wording import (
     bound_of_called_team,
     bound_of_concentrator,
     bound_of_itself,

@@ -7,30 +7,30 @@ from typing import cast
 
 from pydantic import BaseModel
 
-from dsl.model.conditions import ContextField, Expression, TaskField
-from dsl.model.document import (
+from coterie.dsl.model.conditions import ContextField, Expression, TaskField
+from coterie.dsl.model.document import (
     Orchestration,
     RoutingDocument,
     RuleDocument,
     SystemDocument,
     TeamDocument,
 )
-from dsl.model.hooks import HookSection
-from dsl.model.plan import MaxVisits
-from dsl.model.sections.provider_document import LlmConfig
-from dsl.model.sections.variable_names import written_variable
-from dsl.model.step_kinds.step_base import Retry, StepBase
-from dsl.model.steps import STEP_MODELS, AgentStep, ParallelBranch, PersonaDocument
-from dsl.model.template_bound import TemplateBound, TemplateDuration
-from dsl.model.terms import ApprovalTerms, AskTerms, CallApproval
-from dsl.model.tools.tool_section import ToolSection
-from dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS
-from dsl.model.traversal.step_walk import FILLED_OF_CALL_APPROVALS, FILLED_OF_STEPS
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.templates.template import is_template
-from dsl.values import UNREADABLE, NodePath
-from dsl.wording.document_wording import (
+from coterie.dsl.model.hooks import HookSection
+from coterie.dsl.model.plan import MaxVisits
+from coterie.dsl.model.sections.provider_document import LlmConfig
+from coterie.dsl.model.sections.variable_names import written_variable
+from coterie.dsl.model.step_kinds.step_base import Retry, StepBase
+from coterie.dsl.model.steps import STEP_MODELS, AgentStep, ParallelBranch, PersonaDocument
+from coterie.dsl.model.template_bound import TemplateBound, TemplateDuration
+from coterie.dsl.model.terms import ApprovalTerms, AskTerms, CallApproval
+from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS
+from coterie.dsl.model.traversal.step_walk import FILLED_OF_CALL_APPROVALS, FILLED_OF_STEPS
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import UNREADABLE, NodePath
+from coterie.dsl.wording.document_wording import (
     control_character,
     unexpanded_template,
     unexpanded_variable,

@@ -7,24 +7,28 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from dsl.checks.agents.agent_checks import check_agent_keys, check_legacy
-from dsl.checks.agents.call_approval_checks import checked_by
-from dsl.checks.steps.bound_checks import with_maxima
-from dsl.checks.steps.outside_reads import OutsideReads
-from dsl.checks.steps.step_scope import StepScope
-from dsl.compile.loop_policy import compiled_loop
-from dsl.compile.merged_personas import PersonaMerger
-from dsl.compile.persona_checks import PersonaChecks
-from dsl.egress.channel_labels import call_labels
-from dsl.model.budgets import Budgets
-from dsl.model.plan import Persona
-from dsl.model.plan_key import PlanKey
-from dsl.model.step_kinds.agent_types import ORCHESTRATING, default_agent_type, offered_tools
-from dsl.model.step_kinds.step_base import terms_of
-from dsl.model.steps import AgentStep, LoopStep, SkillStep, Step
-from dsl.model.traversal.step_lists import rebuilt
-from dsl.values import UNREADABLE, Json, NodePath
-from dsl.wording.agent_wording import skill_as_task
+from coterie.dsl.checks.agents.agent_checks import check_agent_keys, check_legacy
+from coterie.dsl.checks.agents.call_approval_checks import checked_by
+from coterie.dsl.checks.steps.bound_checks import with_maxima
+from coterie.dsl.checks.steps.outside_reads import OutsideReads
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.compile.loop_policy import compiled_loop
+from coterie.dsl.compile.merged_personas import PersonaMerger
+from coterie.dsl.compile.persona_checks import PersonaChecks
+from coterie.dsl.egress.channel_labels import call_labels
+from coterie.dsl.model.budgets import Budgets
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.plan_key import PlanKey
+from coterie.dsl.model.step_kinds.agent_types import (
+    ORCHESTRATING,
+    default_agent_type,
+    offered_tools,
+)
+from coterie.dsl.model.step_kinds.step_base import terms_of
+from coterie.dsl.model.steps import AgentStep, LoopStep, SkillStep, Step
+from coterie.dsl.model.traversal.step_lists import rebuilt
+from coterie.dsl.values import UNREADABLE, Json, NodePath
+from coterie.dsl.wording.agent_wording import skill_as_task
 
 KeyOf = Callable[[str, str], PlanKey]
 """Returns the plan key of a persona with the `config` of a step."""

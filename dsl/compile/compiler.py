@@ -8,29 +8,29 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from dsl.checks.agents.streaming_checks import check_streamed_replies
-from dsl.checks.document_checks import check_document
-from dsl.compile.document_expansion import with_declarations, with_mcp_tools, with_subagents
-from dsl.compile.included_parts import included_part, joined
-from dsl.compile.plan_compiler import PlanCompiler
-from dsl.compile.shapes import parse_document
-from dsl.errors import UNREADABLE, InvalidDocument, Problem
-from dsl.model.capabilities import Capabilities
-from dsl.model.plan import Plan
-from dsl.model.price import Price
-from dsl.model.sections.provider_document import ProviderSection
-from dsl.model.sections.worker_document import WorkerSection
-from dsl.normalise.forms import normalised
-from dsl.source.collected_problems import Problems
-from dsl.source.dialects import dialect_of
-from dsl.source.nodes import Mark, Node, overlaid
-from dsl.source.yaml_events import document_events
-from dsl.source.yaml_reader import document_tree, partial_tree
-from dsl.values import NodePath
-from dsl.wording.dialect_wording import other_system
-from dsl.wording.document_wording import decided_by_worker, orchestration_missing
-from dsl.wording.include_wording import include_inline
-from dsl.wording.yaml_wording import no_document, not_a_mapping
+from coterie.dsl.checks.agents.streaming_checks import check_streamed_replies
+from coterie.dsl.checks.document_checks import check_document
+from coterie.dsl.compile.document_expansion import with_declarations, with_mcp_tools, with_subagents
+from coterie.dsl.compile.included_parts import included_part, joined
+from coterie.dsl.compile.plan_compiler import PlanCompiler
+from coterie.dsl.compile.shapes import parse_document
+from coterie.dsl.errors import UNREADABLE, InvalidDocument, Problem
+from coterie.dsl.model.capabilities import Capabilities
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.price import Price
+from coterie.dsl.model.sections.provider_document import ProviderSection
+from coterie.dsl.model.sections.worker_document import WorkerSection
+from coterie.dsl.normalise.forms import normalised
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.dialects import dialect_of
+from coterie.dsl.source.nodes import Mark, Node, overlaid
+from coterie.dsl.source.yaml_events import document_events
+from coterie.dsl.source.yaml_reader import document_tree, partial_tree
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.dialect_wording import other_system
+from coterie.dsl.wording.document_wording import decided_by_worker, orchestration_missing
+from coterie.dsl.wording.include_wording import include_inline
+from coterie.dsl.wording.yaml_wording import no_document, not_a_mapping
 
 _UNMERGED = (*UNREADABLE, "E111")
 

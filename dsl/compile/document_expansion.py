@@ -6,27 +6,27 @@ Nothing connects to a server here: its tools come from a recorded listing.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dsl.checks.tools.tool_names import subagents_of
-from dsl.compile.server_offers import server_of, with_servers
-from dsl.egress.channel_labels import open_commands
-from dsl.errors import Code
-from dsl.model.capabilities import Capabilities, McpContract, Reach
-from dsl.model.document import SystemDocument
-from dsl.model.sections.worker_document import sandbox_mode
-from dsl.model.tools.tool_groups import is_group, is_included, member_name
-from dsl.model.tools.tool_section import ToolSection
-from dsl.problem_details import Details
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.values import NodePath
-from dsl.wording.tools.mcp_wording import (
+from coterie.dsl.checks.tools.tool_names import subagents_of
+from coterie.dsl.compile.server_offers import server_of, with_servers
+from coterie.dsl.egress.channel_labels import open_commands
+from coterie.dsl.errors import Code
+from coterie.dsl.model.capabilities import Capabilities, McpContract, Reach
+from coterie.dsl.model.document import SystemDocument
+from coterie.dsl.model.sections.worker_document import sandbox_mode
+from coterie.dsl.model.tools.tool_groups import is_group, is_included, member_name
+from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.problem_details import Details
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.tools.mcp_wording import (
     group_described,
     included_by_tool,
     server_not_listed,
     server_without_tools,
 )
-from dsl.wording.tools.tool_wording import subagent_named_like_tool
+from coterie.dsl.wording.tools.tool_wording import subagent_named_like_tool
 
 
 def with_declarations(capabilities: Capabilities, document: SystemDocument) -> Capabilities:

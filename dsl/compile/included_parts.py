@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import BaseModel
 
-from dsl.model.document import Orchestration, SystemDocument
-from dsl.model.sections.provider_document import LlmConfig
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node, overlaid
-from dsl.values import NodePath
-from dsl.wording.include_wording import defined_twice, include_form, key_of_including
+from coterie.dsl.model.document import Orchestration, SystemDocument
+from coterie.dsl.model.sections.provider_document import LlmConfig
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node, overlaid
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.include_wording import defined_twice, include_form, key_of_including
 
 _SECTIONS: Mapping[NodePath, str] = {
     ("llm_config", "personas"): "persona",

@@ -2,7 +2,7 @@
 
 from typing import Literal, assert_never
 
-from dsl.model.steps import (
+from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
     BlockStep,

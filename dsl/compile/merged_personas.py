@@ -8,22 +8,22 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from dsl.errors import Code
-from dsl.model.capabilities import Capabilities
-from dsl.model.merge import deep_merge
-from dsl.model.plan import Persona
-from dsl.model.sections.provider_document import LlmConfig
-from dsl.model.step_kinds.agent_types import offered_tools
-from dsl.model.steps import (
+from coterie.dsl.errors import Code
+from coterie.dsl.model.capabilities import Capabilities
+from coterie.dsl.model.merge import deep_merge
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.sections.provider_document import LlmConfig
+from coterie.dsl.model.step_kinds.agent_types import offered_tools
+from coterie.dsl.model.steps import (
     AgentStep,
     PersonaDocument,
 )
-from dsl.problem_details import Details
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.values import Json, JsonValue, NodePath
-from dsl.wording.agent_wording import chosen_for_all, model_missing, provider_missing
+from coterie.dsl.problem_details import Details
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.values import Json, JsonValue, NodePath
+from coterie.dsl.wording.agent_wording import chosen_for_all, model_missing, provider_missing
 
 PERSONAS: NodePath = ("llm_config", "personas")
 _Choice = Literal["provider", "model"]

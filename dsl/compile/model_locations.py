@@ -7,8 +7,8 @@ from typing import Annotated, ForwardRef, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, Tag
 from typing_extensions import TypeAliasType
 
-from dsl.model import conditions, steps
-from dsl.values import NodePath
+from coterie.dsl.model import conditions, steps
+from coterie.dsl.values import NodePath
 
 TAGGED: dict[str, type[BaseModel]] = {
     **{

@@ -5,29 +5,29 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from dsl.checks.agents.agent_checks import check_fallback
-from dsl.checks.agents.compaction_checks import check_compaction
-from dsl.checks.agents.hook_checks import check_streamed_answers, compiled_hooks, hook_lines
-from dsl.checks.agents.prompt_checks import check_prompts, check_syntax
-from dsl.checks.agents.streaming_checks import check_batch, check_streaming
-from dsl.checks.agents.vendor_checks import check_vendor_rules
-from dsl.checks.contracts.outputs import DeclaredOutputs
-from dsl.checks.format_checks import check_answer_schema
-from dsl.checks.steps.outside_reads import OutsideReads
-from dsl.checks.steps.step_checks import check_steps
-from dsl.checks.steps.step_scope import StepScope
-from dsl.checks.tools.tool_use_checks import check_tool_use
-from dsl.compile.merged_personas import PERSONAS, MergedPersona
-from dsl.model.capabilities import Capabilities
-from dsl.model.document import SystemDocument
-from dsl.model.hooks import Hook, HookSection
-from dsl.model.plan import Persona
-from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT
-from dsl.model.steps import AgentStep, Step
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import Json, NodePath
-from dsl.wording.agent_wording import plan_missing, plan_not_followed, plan_within_itself
+from coterie.dsl.checks.agents.agent_checks import check_fallback
+from coterie.dsl.checks.agents.compaction_checks import check_compaction
+from coterie.dsl.checks.agents.hook_checks import check_streamed_answers, compiled_hooks, hook_lines
+from coterie.dsl.checks.agents.prompt_checks import check_prompts, check_syntax
+from coterie.dsl.checks.agents.streaming_checks import check_batch, check_streaming
+from coterie.dsl.checks.agents.vendor_checks import check_vendor_rules
+from coterie.dsl.checks.contracts.outputs import DeclaredOutputs
+from coterie.dsl.checks.format_checks import check_answer_schema
+from coterie.dsl.checks.steps.outside_reads import OutsideReads
+from coterie.dsl.checks.steps.step_checks import check_steps
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.checks.tools.tool_use_checks import check_tool_use
+from coterie.dsl.compile.merged_personas import PERSONAS, MergedPersona
+from coterie.dsl.model.capabilities import Capabilities
+from coterie.dsl.model.document import SystemDocument
+from coterie.dsl.model.hooks import Hook, HookSection
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT
+from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import Json, NodePath
+from coterie.dsl.wording.agent_wording import plan_missing, plan_not_followed, plan_within_itself
 
 _RUN_HOOKS: NodePath = ("orchestration", "hooks")
 

@@ -4,36 +4,36 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from dsl.checks.agents.prompt_checks import check_syntax
-from dsl.checks.agents.streaming_checks import check_reasks
-from dsl.checks.budget_checks import BudgetCompiler, PriceOf, prices_of
-from dsl.checks.context_declarations import declared_context
-from dsl.checks.contracts.outputs import DeclaredOutputs
-from dsl.checks.format_checks import check_answer_schema
-from dsl.checks.paid_personas import PaidPersonas
-from dsl.checks.questions_of_document import names_channel
-from dsl.checks.steps.step_checks import check_steps
-from dsl.checks.tools.agent_cycles import check_cycles
-from dsl.checks.tools.vendor_schemas import check_offered_schemas, within_vendor_limits
-from dsl.compile.agent_resolver import AgentResolver
-from dsl.compile.merged_personas import PERSONAS, PersonaMerger
-from dsl.compile.persona_checks import PersonaChecks
-from dsl.compile.route_compiler import RouteCompiler
-from dsl.compile.team_compiler import TeamCompiler
-from dsl.compile.tool_compiler import ToolCompiler
-from dsl.egress.egress_rules import can_send_private_data
-from dsl.model.capabilities import Capabilities
-from dsl.model.document import Orchestration, SystemDocument
-from dsl.model.plan import DEFAULT_MESSAGES, Limits, Persona, Plan
-from dsl.model.steps import PersonaDocument
-from dsl.model.terms import AskTerms, channels, limit_reaction
-from dsl.model.tools.tool_contract import Tool
-from dsl.model.tools.tool_groups import tool_groups
-from dsl.model.traversal.step_walk import walk
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.values import Json, NodePath
+from coterie.dsl.checks.agents.prompt_checks import check_syntax
+from coterie.dsl.checks.agents.streaming_checks import check_reasks
+from coterie.dsl.checks.budget_checks import BudgetCompiler, PriceOf, prices_of
+from coterie.dsl.checks.context_declarations import declared_context
+from coterie.dsl.checks.contracts.outputs import DeclaredOutputs
+from coterie.dsl.checks.format_checks import check_answer_schema
+from coterie.dsl.checks.paid_personas import PaidPersonas
+from coterie.dsl.checks.questions_of_document import names_channel
+from coterie.dsl.checks.steps.step_checks import check_steps
+from coterie.dsl.checks.tools.agent_cycles import check_cycles
+from coterie.dsl.checks.tools.vendor_schemas import check_offered_schemas, within_vendor_limits
+from coterie.dsl.compile.agent_resolver import AgentResolver
+from coterie.dsl.compile.merged_personas import PERSONAS, PersonaMerger
+from coterie.dsl.compile.persona_checks import PersonaChecks
+from coterie.dsl.compile.route_compiler import RouteCompiler
+from coterie.dsl.compile.team_compiler import TeamCompiler
+from coterie.dsl.compile.tool_compiler import ToolCompiler
+from coterie.dsl.egress.egress_rules import can_send_private_data
+from coterie.dsl.model.capabilities import Capabilities
+from coterie.dsl.model.document import Orchestration, SystemDocument
+from coterie.dsl.model.plan import DEFAULT_MESSAGES, Limits, Persona, Plan
+from coterie.dsl.model.steps import PersonaDocument
+from coterie.dsl.model.terms import AskTerms, channels, limit_reaction
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_groups import tool_groups
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.values import Json, NodePath
 
 
 class PlanCompiler:

@@ -4,21 +4,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from dsl.checks.steps.condition_checks import check_condition
-from dsl.checks.steps.context_update_checks import check_updates
-from dsl.checks.steps.step_scope import StepScope
-from dsl.logic.routing_gaps import holes
-from dsl.logic.solver import Effort
-from dsl.model.document import RoutingDocument, RuleDocument, TeamDocument
-from dsl.model.plan import Routing, Rule
-from dsl.model.traversal.step_walk import asks, walk
-from dsl.paths import Path, parse, path_text
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.templates.path_templates import fixed_part
-from dsl.values import NodePath
-from dsl.wording.routing_wording import (
+from coterie.dsl.checks.steps.condition_checks import check_condition
+from coterie.dsl.checks.steps.context_update_checks import check_updates
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.logic.routing_gaps import holes
+from coterie.dsl.logic.solver import Effort
+from coterie.dsl.model.document import RoutingDocument, RuleDocument, TeamDocument
+from coterie.dsl.model.plan import Routing, Rule
+from coterie.dsl.model.traversal.step_walk import asks, walk
+from coterie.dsl.paths import Path, parse, path_text
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.templates.path_templates import fixed_part
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.routing_wording import (
     clean_up_collects,
     fan_out_branches,
     key_of_fan_out,

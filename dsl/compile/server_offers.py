@@ -6,7 +6,7 @@ worker's configuration says otherwise.
 
 from collections.abc import Mapping
 
-from dsl.model.capabilities import (
+from coterie.dsl.model.capabilities import (
     Capabilities,
     Label,
     McpContract,
@@ -14,10 +14,10 @@ from dsl.model.capabilities import (
     ServerState,
     ServerTool,
 )
-from dsl.model.sections.mcp_digests import digest_of_address, digest_of_tool
-from dsl.model.sections.mcp_document import McpServerSection
-from dsl.model.tools.offer_names import kind_of_offer
-from dsl.values import Json
+from coterie.dsl.model.sections.mcp_digests import digest_of_address, digest_of_tool
+from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.model.tools.offer_names import kind_of_offer
+from coterie.dsl.values import Json
 
 STRICTEST: tuple[Label, ...] = ("untrusted", "egress")
 """The labels of a tool that the worker's configuration says nothing about."""

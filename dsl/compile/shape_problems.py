@@ -6,16 +6,16 @@ from typing import cast, get_args
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
-from dsl.compile.model_locations import keys, model_at, path_at, words_at
-from dsl.errors import Code, closest
-from dsl.evaluate.operators.operator_table import SHORT_NAMES
-from dsl.model.conditions import CONDITION_KEYS, UNKNOWN_CONDITION
-from dsl.model.document import SystemDocument
-from dsl.model.sections.variable_names import written_variable
-from dsl.model.step_kinds.step_base import STEP_KINDS
-from dsl.model.step_kinds.step_tags import UNKNOWN_STEP
-from dsl.model.steps import STEP_MODELS
-from dsl.problem_details import (
+from coterie.dsl.compile.model_locations import keys, model_at, path_at, words_at
+from coterie.dsl.errors import Code, closest
+from coterie.dsl.evaluate.operators.operator_table import SHORT_NAMES
+from coterie.dsl.model.conditions import CONDITION_KEYS, UNKNOWN_CONDITION
+from coterie.dsl.model.document import SystemDocument
+from coterie.dsl.model.sections.variable_names import written_variable
+from coterie.dsl.model.step_kinds.step_base import STEP_KINDS
+from coterie.dsl.model.step_kinds.step_tags import UNKNOWN_STEP
+from coterie.dsl.model.steps import STEP_MODELS
+from coterie.dsl.problem_details import (
     Advice,
     Bound,
     Details,
@@ -36,20 +36,20 @@ from dsl.problem_details import (
     WrongForm,
     WrongValue,
 )
-from dsl.redaction import HIDDEN, names_secret
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.synonyms import meant_word
-from dsl.templates.template import is_template
-from dsl.values import UNREADABLE, Form, NodePath
-from dsl.wording.form_wording import (
+from coterie.dsl.redaction import HIDDEN, names_secret
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.synonyms import meant_word
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import UNREADABLE, Form, NodePath
+from coterie.dsl.wording.form_wording import (
     wanted_form,
     write_boolean,
     write_each_key,
     write_value,
     write_variable,
 )
-from dsl.wording.replacements import (
+from coterie.dsl.wording.replacements import (
     REPLACED_OPERATORS,
     explained,
     of_other_kinds,

@@ -11,14 +11,14 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from dsl.compile.shape_problems import ShapeProblem
-from dsl.model.document import SystemDocument
-from dsl.model.steps import PersonaDocument
-from dsl.problem_details import key_meant
-from dsl.source.author_paths import name_of_path
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import NodePath, Segment
+from coterie.dsl.compile.shape_problems import ShapeProblem
+from coterie.dsl.model.document import SystemDocument
+from coterie.dsl.model.steps import PersonaDocument
+from coterie.dsl.problem_details import key_meant
+from coterie.dsl.source.author_paths import name_of_path
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import NodePath, Segment
 
 _MAX_PASSES = 50
 Document = TypeVar("Document", bound=BaseModel)

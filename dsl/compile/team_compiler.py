@@ -3,31 +3,31 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dsl.checks.contracts.outputs import DeclaredOutputs
-from dsl.checks.steps.bound_checks import check_bound, with_maximum
-from dsl.checks.steps.context_paths import check_resets
-from dsl.checks.steps.outside_reads import OutsideReads
-from dsl.checks.steps.step_checks import check_steps
-from dsl.checks.steps.step_scope import StepScope
-from dsl.checks.steps.template_checks import check_value
-from dsl.checks.steps.wait_checks import check_signal
-from dsl.checks.team_checks import check_max_visits, check_team_type
-from dsl.compile.agent_resolver import AgentResolver
-from dsl.compile.route_compiler import RouteCompiler
-from dsl.egress.channel_labels import call_labels
-from dsl.model.capabilities import Capabilities
-from dsl.model.document import Orchestration, SystemDocument, TeamDocument
-from dsl.model.plan import BUILT_IN_AGGREGATES, CONCENTRATOR_NAMES, Collect, MaxVisits, Team
-from dsl.model.step_kinds.kind_facts import KIND_FACTS
-from dsl.model.step_kinds.step_base import terms_of
-from dsl.model.steps import LoopStep, SkillStep, Step
-from dsl.model.template_bound import TemplateBound
-from dsl.model.traversal.step_bounds import VISITS
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.values import Json, JsonValue, NodePath
-from dsl.wording.step_names import called
+from coterie.dsl.checks.contracts.outputs import DeclaredOutputs
+from coterie.dsl.checks.steps.bound_checks import check_bound, with_maximum
+from coterie.dsl.checks.steps.context_paths import check_resets
+from coterie.dsl.checks.steps.outside_reads import OutsideReads
+from coterie.dsl.checks.steps.step_checks import check_steps
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.checks.steps.template_checks import check_value
+from coterie.dsl.checks.steps.wait_checks import check_signal
+from coterie.dsl.checks.team_checks import check_max_visits, check_team_type
+from coterie.dsl.compile.agent_resolver import AgentResolver
+from coterie.dsl.compile.route_compiler import RouteCompiler
+from coterie.dsl.egress.channel_labels import call_labels
+from coterie.dsl.model.capabilities import Capabilities
+from coterie.dsl.model.document import Orchestration, SystemDocument, TeamDocument
+from coterie.dsl.model.plan import BUILT_IN_AGGREGATES, CONCENTRATOR_NAMES, Collect, MaxVisits, Team
+from coterie.dsl.model.step_kinds.kind_facts import KIND_FACTS
+from coterie.dsl.model.step_kinds.step_base import terms_of
+from coterie.dsl.model.steps import LoopStep, SkillStep, Step
+from coterie.dsl.model.template_bound import TemplateBound
+from coterie.dsl.model.traversal.step_bounds import VISITS
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.values import Json, JsonValue, NodePath
+from coterie.dsl.wording.step_names import called
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import assert_never
 
-from dsl.checks.agents.call_approval_checks import checked_by
-from dsl.checks.contracts.command_checks import check_command
-from dsl.checks.contracts.contract_checks import check_input
-from dsl.checks.tools.section_checks import (
+from coterie.dsl.checks.agents.call_approval_checks import checked_by
+from coterie.dsl.checks.contracts.command_checks import check_command
+from coterie.dsl.checks.contracts.contract_checks import check_input
+from coterie.dsl.checks.tools.section_checks import (
     check_attempts,
     check_grants,
     check_keys,
@@ -18,28 +18,28 @@ from dsl.checks.tools.section_checks import (
     check_skill_tool,
     origin_of,
 )
-from dsl.checks.tools.tool_conditions import check_tool_condition
-from dsl.compile.agent_resolver import AgentResolver
-from dsl.egress.channel_labels import call_labels
-from dsl.errors import Code
-from dsl.json_schema.argument_schemas import (
+from coterie.dsl.checks.tools.tool_conditions import check_tool_condition
+from coterie.dsl.compile.agent_resolver import AgentResolver
+from coterie.dsl.egress.channel_labels import call_labels
+from coterie.dsl.errors import Code
+from coterie.dsl.json_schema.argument_schemas import (
     arguments_schema,
     declared_arguments,
 )
-from dsl.json_schema.offered_schema import offered_schema
-from dsl.model.capabilities import Capabilities, SkillContract
-from dsl.model.document import SystemDocument
-from dsl.model.step_kinds.step_base import SkillTerms, terms_of
-from dsl.model.terms import NEVER, Approval, CallApproval
-from dsl.model.tools.local_activities import is_local
-from dsl.model.tools.tool_contract import Tool
-from dsl.model.tools.tool_section import ToolSection
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.tool_loop.tool_descriptions import with_sources
-from dsl.values import Json, NodePath
-from dsl.wording.tools.tool_wording import description_missing, fixed_unknown, tool_not_run
+from coterie.dsl.json_schema.offered_schema import offered_schema
+from coterie.dsl.model.capabilities import Capabilities, SkillContract
+from coterie.dsl.model.document import SystemDocument
+from coterie.dsl.model.step_kinds.step_base import SkillTerms, terms_of
+from coterie.dsl.model.terms import NEVER, Approval, CallApproval
+from coterie.dsl.model.tools.local_activities import is_local
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.tool_loop.tool_descriptions import with_sources
+from coterie.dsl.values import Json, NodePath
+from coterie.dsl.wording.tools.tool_wording import description_missing, fixed_unknown, tool_not_run
 
 
 @dataclass(frozen=True)

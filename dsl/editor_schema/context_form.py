@@ -1,8 +1,8 @@
 """The form of a declared context in the JSON Schema for editors."""
 
-from dsl.checks.context_declarations import PATH_PATTERN
-from dsl.json_schema.schema_grammar import KEYWORDS
-from dsl.values import Json
+from coterie.dsl.checks.context_declarations import PATH_PATTERN
+from coterie.dsl.json_schema.schema_grammar import KEYWORDS
+from coterie.dsl.values import Json
 
 _KEEP_LAST: Json = {
     "type": "integer",

@@ -12,13 +12,13 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
 from pydantic_core import core_schema
 
-from dsl.editor_schema import rules as schema_rules
-from dsl.editor_schema import written_forms as schema_forms
-from dsl.editor_schema.field_docs import field_docs
-from dsl.model import conditions
-from dsl.model.document import SystemDocument
-from dsl.model.steps import STEP_MODELS, PersonaDocument
-from dsl.values import Json, JsonValue, seconds
+from coterie.dsl.editor_schema import rules as schema_rules
+from coterie.dsl.editor_schema import written_forms as schema_forms
+from coterie.dsl.editor_schema.field_docs import field_docs
+from coterie.dsl.model import conditions
+from coterie.dsl.model.document import SystemDocument
+from coterie.dsl.model.steps import STEP_MODELS, PersonaDocument
+from coterie.dsl.values import Json, JsonValue, seconds
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 CONDITIONS = (

@@ -2,9 +2,9 @@
 
 from typing import cast
 
-from dsl.editor_schema.schema_parts import properties_of, ref
-from dsl.normalise.written_steps import AGENT_TYPES
-from dsl.values import Json
+from coterie.dsl.editor_schema.schema_parts import properties_of, ref
+from coterie.dsl.normalise.written_steps import AGENT_TYPES
+from coterie.dsl.values import Json
 
 
 def older_steps(defs: Json) -> Json:

@@ -5,10 +5,10 @@ The compiler reports the same in words (`dsl.checks.steps`, `dsl.compile`).
 
 from typing import cast
 
-from dsl.checks.steps.wait_checks import RUN_SIGNALS, TEMPORALS
-from dsl.editor_schema.context_form import CONTEXT_FORM
-from dsl.editor_schema.schema_parts import ref
-from dsl.values import Json, JsonValue
+from coterie.dsl.checks.steps.wait_checks import RUN_SIGNALS, TEMPORALS
+from coterie.dsl.editor_schema.context_form import CONTEXT_FORM
+from coterie.dsl.editor_schema.schema_parts import ref
+from coterie.dsl.values import Json, JsonValue
 
 
 def _has(*keys: str) -> Json:

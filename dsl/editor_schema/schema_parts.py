@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from dsl.values import Json, JsonValue
+from coterie.dsl.values import Json, JsonValue
 
 
 def ref(name: str, **more: JsonValue) -> Json:

@@ -6,14 +6,14 @@ document of the project, and random ones, against both.
 
 from typing import cast
 
-from dsl.editor_schema.older_step_forms import older_steps
-from dsl.editor_schema.schema_parts import mapping, properties_of, ref
-from dsl.evaluate.operators.operator_table import OPERATORS, SHORT_NAMES
-from dsl.model.conditions import Operator
-from dsl.model.steps import STEP_MODELS
-from dsl.normalise.condition_forms import OUTCOMES
-from dsl.normalise.written_steps import KIND_BY_KEY
-from dsl.values import MAX_DURATION, Json, JsonValue
+from coterie.dsl.editor_schema.older_step_forms import older_steps
+from coterie.dsl.editor_schema.schema_parts import mapping, properties_of, ref
+from coterie.dsl.evaluate.operators.operator_table import OPERATORS, SHORT_NAMES
+from coterie.dsl.model.conditions import Operator
+from coterie.dsl.model.steps import STEP_MODELS
+from coterie.dsl.normalise.condition_forms import OUTCOMES
+from coterie.dsl.normalise.written_steps import KIND_BY_KEY
+from coterie.dsl.values import MAX_DURATION, Json, JsonValue
 
 _LENGTH = r"^ *(\d[\d ]*(\.[\d ]+)?(m *s|[smhd]) *)+$"
 _TEMPLATE = r"\{[{%#]"

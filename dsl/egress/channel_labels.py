@@ -19,9 +19,9 @@ from typing import Literal, Protocol, assert_never, get_args
 
 from pydantic import JsonValue
 
-from dsl.egress.workspace_reads import writer_of_result
-from dsl.model.capabilities import Label, Reach, SkillContract
-from dsl.templates.template import is_template
+from coterie.dsl.egress.workspace_reads import writer_of_result
+from coterie.dsl.model.capabilities import Label, Reach, SkillContract
+from coterie.dsl.templates.template import is_template
 
 RUN = "CommandRunner.run"
 RUN_ONCE = "CommandRunner.run_once"

@@ -6,9 +6,9 @@ A tool made of an agent or a team may narrow what is called within it, and never
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dsl.egress.met_labels import KEPT
-from dsl.model.capabilities import KeptLabel
-from dsl.model.plan import Plan
+from coterie.dsl.egress.met_labels import KEPT
+from coterie.dsl.model.capabilities import KeptLabel
+from coterie.dsl.model.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)

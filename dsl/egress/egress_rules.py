@@ -8,16 +8,16 @@ document grants it.
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from dsl.egress.met_labels import KEPT, MetLabel
-from dsl.model.capabilities import KeptLabel, Label
-from dsl.model.hooks import Hook
-from dsl.model.plan import Plan
-from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
-from dsl.model.step_kinds.step_base import SkillTerms
-from dsl.model.steps import AgentStep, SkillStep
-from dsl.model.terms import Approval, CallApproval, call_approval
-from dsl.model.tools.tool_contract import Tool
-from dsl.model.traversal.step_walk import walk
+from coterie.dsl.egress.met_labels import KEPT, MetLabel
+from coterie.dsl.model.capabilities import KeptLabel, Label
+from coterie.dsl.model.hooks import Hook
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
+from coterie.dsl.model.step_kinds.step_base import SkillTerms
+from coterie.dsl.model.steps import AgentStep, SkillStep
+from coterie.dsl.model.terms import Approval, CallApproval, call_approval
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.traversal.step_walk import walk
 
 _MAX_SOURCES = 3
 """Calls that a question names for each label."""

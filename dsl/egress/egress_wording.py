@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from dsl.egress.counted_grants import WithheldGrant
-from dsl.egress.met_labels import KEPT, MetLabel
-from dsl.model.capabilities import KeptLabel
+from coterie.dsl.egress.counted_grants import WithheldGrant
+from coterie.dsl.egress.met_labels import KEPT, MetLabel
+from coterie.dsl.model.capabilities import KeptLabel
 
 _WORDS: dict[KeptLabel, str] = {
     "private": "private data",

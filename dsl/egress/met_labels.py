@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
-from dsl.model.capabilities import KeptLabel, Label
+from coterie.dsl.model.capabilities import KeptLabel, Label
 
 KEPT: tuple[KeptLabel, ...] = get_args(KeptLabel)
 """The labels that a run keeps once it has met them."""

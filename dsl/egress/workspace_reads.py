@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from dsl.templates.template import is_template
+from coterie.dsl.templates.template import is_template
 
 FILE_READERS = ("Files.read", "Files.view")
 """Skills that read the one file that their `path` names."""

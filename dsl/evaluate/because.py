@@ -2,10 +2,10 @@
 
 from typing import assert_never
 
-from dsl.errors import listed
-from dsl.evaluate.condition_text import expression_words
-from dsl.model.budgets import amount, budget_name, number, share
-from dsl.model.causes import (
+from coterie.dsl.errors import listed
+from coterie.dsl.evaluate.condition_text import expression_words
+from coterie.dsl.model.budgets import amount, budget_name, number, share
+from coterie.dsl.model.causes import (
     BudgetReached,
     Called,
     ConditionFound,
@@ -28,7 +28,7 @@ from dsl.model.causes import (
     UpdateLeftOut,
     VisitsReached,
 )
-from dsl.templates.jsonable import brief
+from coterie.dsl.templates.jsonable import brief
 
 _MAX_REASON_LENGTH = 300
 """Characters of a reason that a model gives."""

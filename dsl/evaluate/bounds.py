@@ -2,14 +2,20 @@
 
 from collections.abc import Mapping
 
-from dsl.errors import InvalidBound
-from dsl.model.facts import Facts
-from dsl.model.steps import Step
-from dsl.model.template_bound import BoundTemplate, TemplateBound, number_of
-from dsl.model.traversal.step_bounds import RETRIES, VISITS, BoundKey, bound_templates, with_bound
-from dsl.templates.jsonable import brief
-from dsl.templates.template_filling import fill
-from dsl.values import JsonValue, seconds
+from coterie.dsl.errors import InvalidBound
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.steps import Step
+from coterie.dsl.model.template_bound import BoundTemplate, TemplateBound, number_of
+from coterie.dsl.model.traversal.step_bounds import (
+    RETRIES,
+    VISITS,
+    BoundKey,
+    bound_templates,
+    with_bound,
+)
+from coterie.dsl.templates.jsonable import brief
+from coterie.dsl.templates.template_filling import fill
+from coterie.dsl.values import JsonValue, seconds
 
 _LOWEST = {"count": 1, "retries": 0, "timeout": 0, "deadline": 0}
 

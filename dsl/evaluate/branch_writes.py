@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dsl.errors import ContextConflict
-from dsl.evaluate.context_operations import COMMUTING
-from dsl.evaluate.context_writes import ContextWrite
-from dsl.model.merge import merged_by
-from dsl.model.step_kinds.join_policies import MergePolicy
-from dsl.paths import Path, parse
-from dsl.values import Json
+from coterie.dsl.errors import ContextConflict
+from coterie.dsl.evaluate.context_operations import COMMUTING
+from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.model.merge import merged_by
+from coterie.dsl.model.step_kinds.join_policies import MergePolicy
+from coterie.dsl.paths import Path, parse
+from coterie.dsl.values import Json
 
 _REPLACES = "replace"
 BranchWrites = Mapping[str, Sequence[ContextWrite]]

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final, assert_never
 
-from dsl.errors import EvaluationLimitExceeded, TemplateFailed
-from dsl.evaluate.missing_data import missing_outcomes
-from dsl.evaluate.operators.operator_table import OPERATORS, charge
-from dsl.evaluate.operators.operator_tests import Found
-from dsl.model.causes import (
+from coterie.dsl.errors import EvaluationLimitExceeded, TemplateFailed
+from coterie.dsl.evaluate.missing_data import missing_outcomes
+from coterie.dsl.evaluate.operators.operator_table import OPERATORS, charge
+from coterie.dsl.evaluate.operators.operator_tests import Found
+from coterie.dsl.model.causes import (
     ConditionFound,
     ExpressionFound,
     FieldFound,
@@ -18,7 +18,7 @@ from dsl.model.causes import (
     TeamFound,
     ValueFound,
 )
-from dsl.model.conditions import (
+from coterie.dsl.model.conditions import (
     AllOf,
     AnyOf,
     Condition,
@@ -29,13 +29,13 @@ from dsl.model.conditions import (
     TaskStatus,
     TeamOutcome,
 )
-from dsl.model.evaluation_budget import EvaluationMeter
-from dsl.model.facts import Facts, Outcomes
-from dsl.paths import MISSING, get, parse
-from dsl.templates.jsonable import beginning, brief, start_at
-from dsl.templates.template import parse as parse_template
-from dsl.templates.template_filling import fill
-from dsl.templates.template_rules import BadTemplate
+from coterie.dsl.model.evaluation_budget import EvaluationMeter
+from coterie.dsl.model.facts import Facts, Outcomes
+from coterie.dsl.paths import MISSING, get, parse
+from coterie.dsl.templates.jsonable import beginning, brief, start_at
+from coterie.dsl.templates.template import parse as parse_template
+from coterie.dsl.templates.template_filling import fill
+from coterie.dsl.templates.template_rules import BadTemplate
 
 MAX_FOUND: Final = 60
 """Characters of a value, as JSON, that a cause keeps."""

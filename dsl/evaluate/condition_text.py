@@ -7,8 +7,8 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
-from dsl.evaluate.operators.operator_table import WITHOUT_VALUE
-from dsl.model.conditions import (
+from coterie.dsl.evaluate.operators.operator_table import WITHOUT_VALUE
+from coterie.dsl.model.conditions import (
     AllOf,
     AnyOf,
     Condition,

@@ -6,14 +6,14 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from dsl.errors import ContextConflict, ContextUpdateFailed, InvalidContext
-from dsl.evaluate.context_operations import changed
-from dsl.evaluate.context_writes import ContextWrite
-from dsl.evaluate.declared_values import write
-from dsl.json_values import json_equal
-from dsl.model.context.declarations import UNDECLARED, Declarations
-from dsl.paths import MISSING, get, parse
-from dsl.values import Json
+from coterie.dsl.errors import ContextConflict, ContextUpdateFailed, InvalidContext
+from coterie.dsl.evaluate.context_operations import changed
+from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.evaluate.declared_values import write
+from coterie.dsl.json_values import json_equal
+from coterie.dsl.model.context.declarations import UNDECLARED, Declarations
+from coterie.dsl.paths import MISSING, get, parse
+from coterie.dsl.values import Json
 
 
 def apply(

@@ -5,11 +5,11 @@ from typing import Literal, assert_never
 
 from pydantic import JsonValue
 
-from dsl.errors import ContextUpdateFailed
-from dsl.evaluate.context_writes import ContextWrite, Operation
-from dsl.json_values import describe_kind, json_equal
-from dsl.model.merge import deep_merge
-from dsl.paths import MISSING, Missing
+from coterie.dsl.errors import ContextUpdateFailed
+from coterie.dsl.evaluate.context_writes import ContextWrite, Operation
+from coterie.dsl.json_values import describe_kind, json_equal
+from coterie.dsl.model.merge import deep_merge
+from coterie.dsl.paths import MISSING, Missing
 
 Present = JsonValue | Literal[Missing.MISSING]
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import JsonValue
 
-from dsl.errors import EvaluationLimitExceeded, TemplateFailed
-from dsl.evaluate.context_writes import ContextWrite, written_value
-from dsl.templates.path_templates import fill_path
-from dsl.templates.template_filling import fill
-from dsl.values import Json
+from coterie.dsl.errors import EvaluationLimitExceeded, TemplateFailed
+from coterie.dsl.evaluate.context_writes import ContextWrite, written_value
+from coterie.dsl.templates.path_templates import fill_path
+from coterie.dsl.templates.template_filling import fill
+from coterie.dsl.values import Json
 
 
 def filled_write(key: str, value: JsonValue, names: Mapping[str, object]) -> ContextWrite:

@@ -9,20 +9,20 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from dsl.errors import InvalidContext
-from dsl.json_schema.keyword_check import UnusableSchema, excerpt
-from dsl.json_schema.schema_checker import mismatches
-from dsl.json_values import describe_kind
-from dsl.model.context.declarations import (
+from coterie.dsl.errors import InvalidContext
+from coterie.dsl.json_schema.keyword_check import UnusableSchema, excerpt
+from coterie.dsl.json_schema.schema_checker import mismatches
+from coterie.dsl.json_values import describe_kind
+from coterie.dsl.model.context.declarations import (
     Declarations,
     DeclaredPath,
     declared_above,
     declared_at,
     declared_below,
 )
-from dsl.paths import MISSING, Missing, Path, get, parse, put
-from dsl.values import Json
-from dsl.wording.context_wording import (
+from coterie.dsl.paths import MISSING, Missing, Path, get, parse, put
+from coterie.dsl.values import Json
+from coterie.dsl.wording.context_wording import (
     check_failed,
     dotted_key,
     not_a_mapping,

@@ -7,12 +7,12 @@ down to the single test.
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from dsl.errors import TemplateFailed
-from dsl.evaluate.because import condition_because
-from dsl.evaluate.condition_evaluation import holds, inspect
-from dsl.evaluate.routing import counted
-from dsl.model.causes import ConditionFound
-from dsl.model.conditions import (
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.evaluate.because import condition_because
+from coterie.dsl.evaluate.condition_evaluation import holds, inspect
+from coterie.dsl.evaluate.routing import counted
+from coterie.dsl.model.causes import ConditionFound
+from coterie.dsl.model.conditions import (
     AllOf,
     AnyOf,
     Condition,
@@ -23,9 +23,9 @@ from dsl.model.conditions import (
     TaskStatus,
     TeamOutcome,
 )
-from dsl.model.facts import Facts
-from dsl.model.plan import Team
-from dsl.model.steps import BranchStep
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.plan import Team
+from coterie.dsl.model.steps import BranchStep
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,15 @@ A graph of thousands of tasks is shown whole only to steps that ask for it.
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from dsl.model.conditions import Expression
-from dsl.model.facts import GRAPH, GRAPH_VARIABLE
-from dsl.model.plan import Persona
-from dsl.model.steps import AgentStep, Step, TaskGraphStep
-from dsl.model.traversal.agent_personas import agent_personas
-from dsl.model.traversal.step_lists import step_lists
-from dsl.model.traversal.step_walk import conditions, leaves, templated, walk
-from dsl.templates.template import is_template, parse
-from dsl.templates.template_rules import BadTemplate
+from coterie.dsl.model.conditions import Expression
+from coterie.dsl.model.facts import GRAPH, GRAPH_VARIABLE
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.steps import AgentStep, Step, TaskGraphStep
+from coterie.dsl.model.traversal.agent_personas import agent_personas
+from coterie.dsl.model.traversal.step_lists import step_lists
+from coterie.dsl.model.traversal.step_walk import conditions, leaves, templated, walk
+from coterie.dsl.templates.template import is_template, parse
+from coterie.dsl.templates.template_rules import BadTemplate
 
 
 def graph_fields(step: TaskGraphStep, personas: Mapping[str, Persona]) -> frozenset[str]:

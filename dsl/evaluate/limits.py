@@ -8,14 +8,14 @@ import json
 from collections.abc import Mapping
 from hashlib import sha256
 
-from dsl.errors import InvalidPlan, LimitExceeded
-from dsl.evaluate.bounds import visits_allowed
-from dsl.model.causes import VisitsReached
-from dsl.model.facts import Facts, Outcomes
-from dsl.model.plan import Limits, Team
-from dsl.paths import MISSING, get, parse
-from dsl.templates.jsonable import found_at
-from dsl.values import Json
+from coterie.dsl.errors import InvalidPlan, LimitExceeded
+from coterie.dsl.evaluate.bounds import visits_allowed
+from coterie.dsl.model.causes import VisitsReached
+from coterie.dsl.model.facts import Facts, Outcomes
+from coterie.dsl.model.plan import Limits, Team
+from coterie.dsl.paths import MISSING, get, parse
+from coterie.dsl.templates.jsonable import found_at
+from coterie.dsl.values import Json
 
 
 def check(limits: Limits, team: Team, teams_run: int, visits: Mapping[str, int]) -> None:

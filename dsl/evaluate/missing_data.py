@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from dsl.model.facts import Facts
-from dsl.paths import Path
-from dsl.templates.template import is_template, parse
-from dsl.templates.template_rules import BadTemplate
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.paths import Path
+from coterie.dsl.templates.template import is_template, parse
+from coterie.dsl.templates.template_rules import BadTemplate
 
 
 def missing_outcomes(value: JsonValue, facts: Facts) -> tuple[str, ...]:

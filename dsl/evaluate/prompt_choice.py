@@ -6,8 +6,8 @@ The one that `prompt` names, else `user`, else the only one besides `system`.
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from dsl.model.plan import Persona
-from dsl.model.steps import AgentStep
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.steps import AgentStep
 
 SYSTEM = "system"
 USER = "user"

@@ -3,18 +3,18 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from dsl.errors import EvaluationLimitExceeded, NoRoute, TeamFailed, TemplateFailed
-from dsl.evaluate.because import condition_because, failure_because, route_because
-from dsl.evaluate.condition_evaluation import holds, inspect
-from dsl.evaluate.context_updates import filled_write
-from dsl.evaluate.context_writes import ContextWrite
-from dsl.evaluate.missing_data import missing_outcomes
-from dsl.model.causes import DefaultTaken, NoRouting, RouteCause, RuleMatched, UpdateLeftOut
-from dsl.model.evaluation_budget import EvaluationMeter
-from dsl.model.facts import Facts, Outcomes
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Routing, Rule, Team
-from dsl.values import Json
+from coterie.dsl.errors import EvaluationLimitExceeded, NoRoute, TeamFailed, TemplateFailed
+from coterie.dsl.evaluate.because import condition_because, failure_because, route_because
+from coterie.dsl.evaluate.condition_evaluation import holds, inspect
+from coterie.dsl.evaluate.context_updates import filled_write
+from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.evaluate.missing_data import missing_outcomes
+from coterie.dsl.model.causes import DefaultTaken, NoRouting, RouteCause, RuleMatched, UpdateLeftOut
+from coterie.dsl.model.evaluation_budget import EvaluationMeter
+from coterie.dsl.model.facts import Facts, Outcomes
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Routing, Rule, Team
+from coterie.dsl.values import Json
 
 Reason = Literal["rule", "no_rule_matched", "team_failed", "no_routing", "redirected"]
 

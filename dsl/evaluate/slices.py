@@ -10,17 +10,17 @@ from typing import Final, cast
 
 from pydantic import JsonValue
 
-from dsl.model.facts import Facts
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Persona
-from dsl.model.steps import AgentStep
-from dsl.paths import MISSING, Path
-from dsl.templates.brace_prompts import braces_to_template
-from dsl.templates.jsonable import look_up, to_json
-from dsl.templates.template import is_template, parse
-from dsl.templates.template_filling import fill
-from dsl.templates.template_rules import BadTemplate
-from dsl.values import Json
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.paths import MISSING, Path
+from coterie.dsl.templates.brace_prompts import braces_to_template
+from coterie.dsl.templates.jsonable import look_up, to_json
+from coterie.dsl.templates.template import is_template, parse
+from coterie.dsl.templates.template_filling import fill
+from coterie.dsl.templates.template_rules import BadTemplate
+from coterie.dsl.values import Json
 
 _LEAVES: Final = frozenset({str, int, float, bool, type(None), list})
 """What most paths end at: to ask an abstract type about them takes longer than the rest."""

@@ -7,8 +7,8 @@ from typing import Literal, get_args
 
 from pydantic import JsonValue
 
-from dsl.errors import nearest
-from dsl.model.step_kinds.join_policies import JoinWord
+from coterie.dsl.errors import nearest
+from coterie.dsl.model.step_kinds.join_policies import JoinWord
 
 Join = JoinWord | int
 JOIN_WORDS: tuple[JoinWord, ...] = get_args(JoinWord)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from dsl.values import MAX_DURATION, seconds
+from coterie.dsl.values import MAX_DURATION, seconds
 
 _TIME = re.compile(
     r"\d{4}-\d\d-\d\d([T ](?!24)\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII

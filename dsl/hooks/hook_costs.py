@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from dsl.hooks.hook_reads import hooks_at
-from dsl.model.hooks import Hook, HookPoint
-from dsl.templates.template import is_template
+from coterie.dsl.hooks.hook_reads import hooks_at
+from coterie.dsl.model.hooks import Hook, HookPoint
+from coterie.dsl.templates.template import is_template
 
 TURN_POINTS: tuple[HookPoint, ...] = (
     "before_turn",

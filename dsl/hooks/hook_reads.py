@@ -5,12 +5,12 @@ from fnmatch import fnmatchcase
 
 from pydantic import JsonValue
 
-from dsl.model.conditions import Condition, ContextField, Expression
-from dsl.model.hooks import CHECK, Hook, HookPoint
-from dsl.model.traversal.step_walk import leaves
-from dsl.paths import Path
-from dsl.paths import parse as parse_path
-from dsl.templates.template import is_template, parse
+from coterie.dsl.model.conditions import Condition, ContextField, Expression
+from coterie.dsl.model.hooks import CHECK, Hook, HookPoint
+from coterie.dsl.model.traversal.step_walk import leaves
+from coterie.dsl.paths import Path
+from coterie.dsl.paths import parse as parse_path
+from coterie.dsl.templates.template import is_template, parse
 
 
 def hooks_at(hooks: Sequence[Hook], point: HookPoint, tool: str = "") -> Iterator[Hook]:

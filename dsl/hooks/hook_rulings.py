@@ -8,15 +8,15 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
-from dsl.errors import TemplateFailed, listed
-from dsl.evaluate.condition_evaluation import holds
-from dsl.json_values import describe_kind
-from dsl.model.facts import Facts
-from dsl.model.hooks import DECISIONS_AT, Hook, HookDecision
-from dsl.model.merge import deep_merge
-from dsl.templates.template_filling import fill
-from dsl.values import Json
-from dsl.visible import shortened_text
+from coterie.dsl.errors import TemplateFailed, listed
+from coterie.dsl.evaluate.condition_evaluation import holds
+from coterie.dsl.json_values import describe_kind
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.hooks import DECISIONS_AT, Hook, HookDecision
+from coterie.dsl.model.merge import deep_merge
+from coterie.dsl.templates.template_filling import fill
+from coterie.dsl.values import Json
+from coterie.dsl.visible import shortened_text
 
 MAX_MESSAGE = 2_000
 """Characters of a hook's message."""

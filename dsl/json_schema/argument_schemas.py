@@ -6,8 +6,8 @@ tool fixes, and has titles and aliases that are of no use to a model.
 
 from collections.abc import Collection, Iterator
 
-from dsl.json_schema.references import target_of
-from dsl.values import Json, JsonValue
+from coterie.dsl.json_schema.references import target_of
+from coterie.dsl.values import Json, JsonValue
 
 QUERY: Json = {"type": "string", "minLength": 1}
 """What every agent takes as `query`, unless its tool declares a whole schema."""

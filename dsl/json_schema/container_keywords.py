@@ -6,8 +6,15 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from dsl.json_schema.keyword_check import Check, canonical, names_steps, some_of, text_steps, weight
-from dsl.values import Json
+from coterie.dsl.json_schema.keyword_check import (
+    Check,
+    canonical,
+    names_steps,
+    some_of,
+    text_steps,
+    weight,
+)
+from coterie.dsl.values import Json
 
 
 def check_properties(

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 
 MAX_ERRORS = 5
 """The maximum number of errors reported for one value."""

@@ -6,9 +6,9 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from dsl.json_schema import container_keywords as containers
-from dsl.json_schema import value_keywords as values
-from dsl.json_schema.keyword_check import (
+from coterie.dsl.json_schema import container_keywords as containers
+from coterie.dsl.json_schema import value_keywords as values
+from coterie.dsl.json_schema.keyword_check import (
     MAX_ERRORS,
     Check,
     UnusableSchema,
@@ -16,8 +16,8 @@ from dsl.json_schema.keyword_check import (
     excerpt,
     text_steps,
 )
-from dsl.json_schema.references import is_own, target_of
-from dsl.values import Json
+from coterie.dsl.json_schema.references import is_own, target_of
+from coterie.dsl.values import Json
 
 
 def _all(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:

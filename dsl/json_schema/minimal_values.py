@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from itertools import islice
 from math import ceil, floor
 
-from dsl.json_schema.references import target_of
-from dsl.json_schema.schema_checker import UnusableSchema, mismatches
-from dsl.values import Json, JsonValue
+from coterie.dsl.json_schema.references import target_of
+from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
+from coterie.dsl.values import Json, JsonValue
 
 _DEPTHS = (4, 8, 24)
 """Tried in this order, so that a recursive schema gets a shallow value."""

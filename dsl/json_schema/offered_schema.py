@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.json_schema.references import is_own, target_of
-from dsl.model.vendors.tool_rules import ToolSchemaRule
-from dsl.values import Json
+from coterie.dsl.json_schema.references import is_own, target_of
+from coterie.dsl.model.vendors.tool_rules import ToolSchemaRule
+from coterie.dsl.values import Json
 
 _PROPERTY_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _MAX_NAME = 56

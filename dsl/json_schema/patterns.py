@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Final
 
-from dsl.regular_expressions import Pattern, pattern
+from coterie.dsl.regular_expressions import Pattern, pattern
 
 _SPACES: Final = (
     r"\t\n\v\f\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}"

@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 
 _DEFINITION: Final = re.compile(r"#(/(\$defs|definitions)/[^/%]+)?")
 _ANCHOR: Final = re.compile(r"#[A-Za-z_][\w.-]*")

@@ -10,12 +10,12 @@ from itertools import islice
 
 from pydantic import JsonValue
 
-from dsl.json_schema.keyword_check import MAX_ERRORS, UnusableSchema, text_steps, weight
-from dsl.json_schema.keywords import WORDS
-from dsl.json_schema.references import is_own
-from dsl.json_schema.schema_problems import static_problem, subschemas
-from dsl.json_values import json_equal
-from dsl.values import Json
+from coterie.dsl.json_schema.keyword_check import MAX_ERRORS, UnusableSchema, text_steps, weight
+from coterie.dsl.json_schema.keywords import WORDS
+from coterie.dsl.json_schema.references import is_own
+from coterie.dsl.json_schema.schema_problems import static_problem, subschemas
+from coterie.dsl.json_values import json_equal
+from coterie.dsl.values import Json
 
 __all__ = ["UnusableSchema", "beyond", "mismatches"]
 

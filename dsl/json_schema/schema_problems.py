@@ -9,10 +9,10 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from dsl.json_schema.patterns import schema_pattern
-from dsl.json_schema.references import is_own, target_of
-from dsl.json_schema.schema_grammar import grammar_problem
-from dsl.values import Json
+from coterie.dsl.json_schema.patterns import schema_pattern
+from coterie.dsl.json_schema.references import is_own, target_of
+from coterie.dsl.json_schema.schema_grammar import grammar_problem
+from coterie.dsl.values import Json
 
 DRAFT_07: Final = "http://json-schema.org/draft-07/schema"
 DRAFTS: Final = (

@@ -6,7 +6,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from dsl.json_schema.keyword_check import (
+from coterie.dsl.json_schema.keyword_check import (
     Check,
     Word,
     excerpt,
@@ -15,9 +15,9 @@ from dsl.json_schema.keyword_check import (
     some_of,
     text_steps,
 )
-from dsl.json_schema.patterns import schema_pattern
-from dsl.json_values import describe_kind
-from dsl.values import Json
+from coterie.dsl.json_schema.patterns import schema_pattern
+from coterie.dsl.json_values import describe_kind
+from coterie.dsl.values import Json
 
 _COMPILED = 20
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.evaluate.operators.operator_table import OPERATORS
-from dsl.evaluate.operators.operator_tests import Found
-from dsl.json_values import json_equal
-from dsl.logic.ranges import Range, Wanted, number_range, text_range
-from dsl.model.conditions import Operator
-from dsl.paths import MISSING
+from coterie.dsl.evaluate.operators.operator_table import OPERATORS
+from coterie.dsl.evaluate.operators.operator_tests import Found
+from coterie.dsl.json_values import json_equal
+from coterie.dsl.logic.ranges import Range, Wanted, number_range, text_range
+from coterie.dsl.model.conditions import Operator
+from coterie.dsl.paths import MISSING
 
 _ALL = frozenset({"missing", "null", "boolean", "number", "string", "list", "mapping"})
 _SIZED = frozenset({"string", "list", "mapping"})

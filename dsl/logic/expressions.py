@@ -7,11 +7,11 @@ from typing import cast
 from jinja2 import TemplateError, nodes
 from pydantic import JsonValue
 
-from dsl.evaluate.operators.operator_table import OPERATORS
-from dsl.logic.formulas import All, Formula, Opaque, TaskEnded, joined, tested
-from dsl.model.conditions import Operator
-from dsl.paths import Path
-from dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
+from coterie.dsl.evaluate.operators.operator_table import OPERATORS
+from coterie.dsl.logic.formulas import All, Formula, Opaque, TaskEnded, joined, tested
+from coterie.dsl.model.conditions import Operator
+from coterie.dsl.paths import Path
+from coterie.dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
 
 _FALSY: list[JsonValue] = [None, False, 0, "", [], {}]
 _METHODS = MAPPING_METHODS | TEXT_METHODS

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from dsl.logic.claims import Claim
-from dsl.model.conditions import Operator, Status
-from dsl.paths import Path
+from coterie.dsl.logic.claims import Claim
+from coterie.dsl.model.conditions import Operator, Status
+from coterie.dsl.paths import Path
 
 
 @dataclass(frozen=True, slots=True)

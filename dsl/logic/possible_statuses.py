@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import assert_never, cast
 
-from dsl.logic.solver import ABSENT, ANY_STATUS, FAILURE, SKIPPED, SUCCESS, Effort, Statuses
-from dsl.model.conditions import Expression
-from dsl.model.steps import (
+from coterie.dsl.logic.solver import ABSENT, ANY_STATUS, FAILURE, SKIPPED, SUCCESS, Effort, Statuses
+from coterie.dsl.model.conditions import Expression
+from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
     BlockStep,
@@ -25,10 +25,10 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
-from dsl.model.traversal.step_bounds import bound_templates
-from dsl.model.traversal.step_lists import step_lists
-from dsl.model.traversal.step_walk import conditions, leaves, templated, walk
-from dsl.templates.template import is_template
+from coterie.dsl.model.traversal.step_bounds import bound_templates
+from coterie.dsl.model.traversal.step_lists import step_lists
+from coterie.dsl.model.traversal.step_walk import conditions, leaves, templated, walk
+from coterie.dsl.templates.template import is_template
 
 _MAX_CASES = 12
 

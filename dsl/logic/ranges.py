@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
-from dsl.model.conditions import Operator
+from coterie.dsl.model.conditions import Operator
 
 Wanted = tuple[Operator, JsonValue, bool]
 """Operator, value, whether it is to hold."""

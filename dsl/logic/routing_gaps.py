@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from dsl.logic.formulas import Formula
-from dsl.logic.possible_statuses import after_failures, after_success
-from dsl.logic.solver import Effort, Statuses, can_hold
-from dsl.logic.translation import formula
-from dsl.model.conditions import Condition
-from dsl.model.steps import Step
-from dsl.values import NodePath
+from coterie.dsl.logic.formulas import Formula
+from coterie.dsl.logic.possible_statuses import after_failures, after_success
+from coterie.dsl.logic.solver import Effort, Statuses, can_hold
+from coterie.dsl.logic.translation import formula
+from coterie.dsl.model.conditions import Condition
+from coterie.dsl.model.steps import Step
+from coterie.dsl.values import NodePath
 
 
 class RoutingGaps(NamedTuple):

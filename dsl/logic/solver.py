@@ -8,11 +8,20 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dsl.logic.claims import Claim, possible
-from dsl.logic.formulas import All, Any, Formula, Literal, Opaque, SomeTask, TaskEnded, Value
-from dsl.model.conditions import Status
-from dsl.paths import MISSING, Path
-from dsl.values import NodePath
+from coterie.dsl.logic.claims import Claim, possible
+from coterie.dsl.logic.formulas import (
+    All,
+    Any,
+    Formula,
+    Literal,
+    Opaque,
+    SomeTask,
+    TaskEnded,
+    Value,
+)
+from coterie.dsl.model.conditions import Status
+from coterie.dsl.paths import MISSING, Path
+from coterie.dsl.values import NodePath
 
 _MAX_COST = 5_000
 """What one question may cost: about that many comparisons of one claim with another."""

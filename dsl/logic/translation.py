@@ -2,9 +2,9 @@
 
 from typing import assert_never
 
-from dsl.logic.expressions import expression
-from dsl.logic.formulas import All, Any, Formula, SomeTask, TaskEnded, joined, tested
-from dsl.model.conditions import (
+from coterie.dsl.logic.expressions import expression
+from coterie.dsl.logic.formulas import All, Any, Formula, SomeTask, TaskEnded, joined, tested
+from coterie.dsl.model.conditions import (
     AllOf,
     AnyOf,
     Condition,
@@ -15,7 +15,7 @@ from dsl.model.conditions import (
     TaskStatus,
     TeamOutcome,
 )
-from dsl.paths import parse
+from coterie.dsl.paths import parse
 
 
 def formula(condition: Condition, holds: bool = True) -> Formula:

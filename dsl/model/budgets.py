@@ -9,9 +9,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from dsl.model.plan_key import PlanKey
-from dsl.model.terms import AskTerms, OnExceeded, limit_reaction
-from dsl.values import Frozen, Timeout
+from coterie.dsl.model.plan_key import PlanKey
+from coterie.dsl.model.terms import AskTerms, OnExceeded, limit_reaction
+from coterie.dsl.values import Frozen, Timeout
 
 BudgetKind = Literal["tokens", "money", "model_calls", "tool_calls", "working_time"]
 Scope = Literal["run", "team", "persona", "task"]

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
-from dsl.values import Frozen, Json
+from coterie.dsl.values import Frozen, Json
 
 Effect = Literal["read", "idempotent", "once"]
 """What a repeated call does: nothing, the same again, or harm. `once` is never blindly repeated."""

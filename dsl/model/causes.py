@@ -10,8 +10,8 @@ from typing import Annotated, Literal, assert_never
 
 from pydantic import Field, JsonValue
 
-from dsl.model.budgets import BudgetKind
-from dsl.model.conditions import Operator, Status, TeamEnd
+from coterie.dsl.model.budgets import BudgetKind
+from coterie.dsl.model.conditions import Operator, Status, TeamEnd
 
 
 @dataclass(frozen=True, slots=True)

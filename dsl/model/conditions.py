@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Discriminator, Field, JsonValue, Tag
 from typing_extensions import TypeAliasType
 
-from dsl.values import Frozen
+from coterie.dsl.values import Frozen
 
 Operator = Literal[
     "equals",

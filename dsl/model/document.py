@@ -7,24 +7,24 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from dsl.model.budgets import Budgets
-from dsl.model.conditions import Condition
-from dsl.model.hooks import HookSection
-from dsl.model.plan import (
+from coterie.dsl.model.budgets import Budgets
+from coterie.dsl.model.conditions import Condition
+from coterie.dsl.model.hooks import HookSection
+from coterie.dsl.model.plan import (
     DEFAULT_CONCURRENT_BRANCHES,
     MAX_CONCURRENT_BRANCHES,
     MAX_MESSAGES,
     Collect,
     MaxVisits,
 )
-from dsl.model.sections.provider_document import LlmConfig
-from dsl.model.sections.worker_document import WorkerSection
-from dsl.model.step_kinds.join_policies import MergePolicy
-from dsl.model.steps import Step
-from dsl.model.template_bound import Bound, ConcurrencyBound
-from dsl.model.terms import ApprovalTerms, AskTerms, Channels, NoProgress
-from dsl.model.tools.tool_section import ToolSection
-from dsl.values import Frozen, Json, Seconds, Timeout
+from coterie.dsl.model.sections.provider_document import LlmConfig
+from coterie.dsl.model.sections.worker_document import WorkerSection
+from coterie.dsl.model.step_kinds.join_policies import MergePolicy
+from coterie.dsl.model.steps import Step
+from coterie.dsl.model.template_bound import Bound, ConcurrencyBound
+from coterie.dsl.model.terms import ApprovalTerms, AskTerms, Channels, NoProgress
+from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.values import Frozen, Json, Seconds, Timeout
 
 
 class RuleDocument(Frozen):

@@ -10,9 +10,9 @@ from typing import Final, cast
 
 from pydantic import Field
 
-from dsl.errors import EvaluationLimitExceeded
-from dsl.model.outcomes import Outcome
-from dsl.values import Frozen
+from coterie.dsl.errors import EvaluationLimitExceeded
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.values import Frozen
 
 MAX_STEPS: Final = 200_000
 MAX_BYTES: Final = 20_000_000

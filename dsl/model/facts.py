@@ -5,15 +5,15 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.model.evaluation_budget import (
+from coterie.dsl.model.evaluation_budget import (
     DEFAULT_BUDGET,
     EvaluationBudget,
     EvaluationMeter,
     EvaluationWork,
     Names,
 )
-from dsl.model.outcomes import Outcome
-from dsl.values import Json
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.values import Json
 
 ROOTS = ("context", "tasks", "teams", "input", "run", "routing", "settings", "tools")
 """The names that every template knows; no variable may have one of them."""

@@ -4,9 +4,9 @@ from typing import Literal, get_args
 
 from pydantic import Field, JsonValue
 
-from dsl.model.conditions import Condition
-from dsl.model.step_kinds.step_base import SkillTerms
-from dsl.values import Frozen
+from coterie.dsl.model.conditions import Condition
+from coterie.dsl.model.step_kinds.step_base import SkillTerms
+from coterie.dsl.values import Frozen
 
 HookPoint = Literal[
     "before_run",

@@ -8,8 +8,8 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
-from dsl.model.step_kinds.join_policies import MergePolicy
-from dsl.values import Json
+from coterie.dsl.model.step_kinds.join_policies import MergePolicy
+from coterie.dsl.values import Json
 
 
 def deep_merge(base: Json, override: Json) -> Json:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
-from dsl.values import Json, NodePath
+from coterie.dsl.values import Json, NodePath
 
 ModelSource = Literal["call", "own", "default", "provider_default"]
 """Which setting names a provider or a model; `provider_default`: `default_model` of the

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
-from dsl.model.conditions import Status
+from coterie.dsl.model.conditions import Status
 
 
 @dataclass(frozen=True, slots=True)

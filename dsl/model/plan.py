@@ -11,26 +11,26 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from dsl.model.budgets import Budget
-from dsl.model.conditions import Condition
-from dsl.model.context.declarations import DeclaredPath
-from dsl.model.evaluation_budget import EvaluationBudget
-from dsl.model.hooks import Hook
-from dsl.model.model_options import Effort, PromptCache, Thinking
-from dsl.model.personas.compaction_policy import Compaction
-from dsl.model.price import Price
-from dsl.model.step_kinds.join_policies import MergePolicy
-from dsl.model.steps import Step
-from dsl.model.template_bound import MAX_TURNS, Bound
-from dsl.model.terms import AskTerms
-from dsl.model.tools.tool_contract import Tool
-from dsl.model.tools.tool_use import (
+from coterie.dsl.model.budgets import Budget
+from coterie.dsl.model.conditions import Condition
+from coterie.dsl.model.context.declarations import DeclaredPath
+from coterie.dsl.model.evaluation_budget import EvaluationBudget
+from coterie.dsl.model.hooks import Hook
+from coterie.dsl.model.model_options import Effort, PromptCache, Thinking
+from coterie.dsl.model.personas.compaction_policy import Compaction
+from coterie.dsl.model.price import Price
+from coterie.dsl.model.step_kinds.join_policies import MergePolicy
+from coterie.dsl.model.steps import Step
+from coterie.dsl.model.template_bound import MAX_TURNS, Bound
+from coterie.dsl.model.terms import AskTerms
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_use import (
     DEFAULT_MAX_TURNS,
     ToolCalls,
     ToolChoice,
     ToolPolicy,
 )
-from dsl.values import Frozen, Json, Timeout
+from coterie.dsl.values import Frozen, Json, Timeout
 
 
 class Persona(Frozen):

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from dsl.values import Frozen
+from coterie.dsl.values import Frozen
 
 MILLION = 1_000_000
 BATCH_SHARE = 0.5

@@ -7,9 +7,9 @@ failure of a `fail` step.
 from collections.abc import Iterable, Mapping
 from typing import Literal, assert_never
 
-from dsl.model.capabilities import Effect
-from dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
-from dsl.model.steps import (
+from coterie.dsl.model.capabilities import Effect
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
+from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
     BlockStep,

@@ -10,24 +10,24 @@ from typing import Annotated, Literal, get_args
 from pydantic import Discriminator, Field, JsonValue, Tag
 from typing_extensions import TypeAliasType
 
-from dsl.model.conditions import Condition
-from dsl.model.personas.persona_settings import PersonaSettings
-from dsl.model.plan_key import PlanKey
-from dsl.model.step_kinds.call_steps import SkillStep, TeamStep, ToolStep
-from dsl.model.step_kinds.join_policies import JoinWord, MergePolicy
-from dsl.model.step_kinds.plain_steps import FailStep, ReturnStep, SetStep
-from dsl.model.step_kinds.step_base import StepBase
-from dsl.model.step_kinds.step_tags import UNKNOWN_STEP, branch_tag, step_tag
-from dsl.model.step_kinds.waiting_steps import ApprovalStep, ReplyStep, WaitStep
-from dsl.model.template_bound import (
+from coterie.dsl.model.conditions import Condition
+from coterie.dsl.model.personas.persona_settings import PersonaSettings
+from coterie.dsl.model.plan_key import PlanKey
+from coterie.dsl.model.step_kinds.call_steps import SkillStep, TeamStep, ToolStep
+from coterie.dsl.model.step_kinds.join_policies import JoinWord, MergePolicy
+from coterie.dsl.model.step_kinds.plain_steps import FailStep, ReturnStep, SetStep
+from coterie.dsl.model.step_kinds.step_base import StepBase
+from coterie.dsl.model.step_kinds.step_tags import UNKNOWN_STEP, branch_tag, step_tag
+from coterie.dsl.model.step_kinds.waiting_steps import ApprovalStep, ReplyStep, WaitStep
+from coterie.dsl.model.template_bound import (
     Bound,
     ConcurrencyBound,
     RetriesBound,
     TasksBound,
     TurnsBound,
 )
-from dsl.model.terms import Approval
-from dsl.values import Frozen
+from coterie.dsl.model.terms import Approval
+from coterie.dsl.values import Frozen
 
 
 class AgentStep(StepBase):

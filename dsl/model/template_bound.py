@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Discriminator, Field, Tag
 
-from dsl.errors import InvalidPlan
-from dsl.values import Frozen, Seconds, Timeout
+from coterie.dsl.errors import InvalidPlan
+from coterie.dsl.values import Frozen, Seconds, Timeout
 
 MAX_BOUND = 1_000_000
 MAX_CONCURRENCY = 1_000

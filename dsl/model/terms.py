@@ -10,9 +10,9 @@ from typing import Annotated, Literal, TypeVar, get_args
 
 from pydantic import Discriminator, Field, JsonValue, Tag
 
-from dsl.model.conditions import AnyOf, Condition
-from dsl.model.template_bound import TimeoutBound
-from dsl.values import Frozen, Json, Timeout
+from coterie.dsl.model.conditions import AnyOf, Condition
+from coterie.dsl.model.template_bound import TimeoutBound
+from coterie.dsl.values import Frozen, Json, Timeout
 
 TimeoutOutcome = Literal["reject", "approve", "fail"]
 """What `on_timeout` means unless it names a team."""

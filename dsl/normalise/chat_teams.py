@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node
 
 _MESSAGE = "message"
 _ANSWER = "answer"

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from dsl.errors import closest
-from dsl.evaluate.operators.operator_table import OPERATORS, SHORT_NAMES, WITHOUT_VALUE
-from dsl.model.conditions import CONDITION_KEYS
-from dsl.normalise.here import Here
-from dsl.paths import get, parse
-from dsl.source.nodes import Node, change_below, each_item
+from coterie.dsl.errors import closest
+from coterie.dsl.evaluate.operators.operator_table import OPERATORS, SHORT_NAMES, WITHOUT_VALUE
+from coterie.dsl.model.conditions import CONDITION_KEYS
+from coterie.dsl.normalise.here import Here
+from coterie.dsl.paths import get, parse
+from coterie.dsl.source.nodes import Node, change_below, each_item
 
 OUTCOMES = ("all_success", "any_success", "any_failure", "all_failure")
 

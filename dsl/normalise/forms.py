@@ -6,11 +6,11 @@ and the models refuse it in place.
 
 from functools import partial
 
-from dsl.normalise.here import Here, WholeDocument
-from dsl.normalise.step_forms import approval_form, budget_forms, hook_form, persona_form
-from dsl.normalise.team_forms import TeamForms
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node, change_below, change_entries, each_entry, each_item
+from coterie.dsl.normalise.here import Here, WholeDocument
+from coterie.dsl.normalise.step_forms import approval_form, budget_forms, hook_form, persona_form
+from coterie.dsl.normalise.team_forms import TeamForms
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node, change_below, change_entries, each_entry, each_item
 
 
 def normalised(document: Node, problems: Problems) -> Node:

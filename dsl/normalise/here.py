@@ -10,9 +10,9 @@ from functools import cached_property
 
 from pydantic import JsonValue
 
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Mark, Node
-from dsl.values import NodePath
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Mark, Node
+from coterie.dsl.values import NodePath
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 A failed call is a result like the others, so one failure loses no other result.
 """
 
-from dsl.model.facts import CALL_VARIABLE
-from dsl.normalise.here import Here
-from dsl.source.nodes import Node, text_node
-from dsl.wording.form_wording import calls_with_one_call
+from coterie.dsl.model.facts import CALL_VARIABLE
+from coterie.dsl.normalise.here import Here
+from coterie.dsl.source.nodes import Node, text_node
+from coterie.dsl.wording.form_wording import calls_with_one_call
 
 CALLED_TOOL = f"{{{{ {CALL_VARIABLE}.tool }}}}"
 """The `tool` of the step that makes each call."""

@@ -4,17 +4,17 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, get_args
 
-from dsl.model.step_kinds.join_policies import MergePolicy
-from dsl.normalise.condition_forms import condition_form
-from dsl.normalise.here import Here
-from dsl.normalise.several_calls import calls_as_loop
-from dsl.normalise.written_steps import present_step, skill_call
-from dsl.problem_details import Advice, UnlistedValue, WrongValue
-from dsl.source.nodes import Node, change_entries, each_item
-from dsl.wording.approval_wording import moment_is_not_a_condition
-from dsl.wording.document_wording import no_form_of_plans, not_enabled
-from dsl.wording.form_wording import policy_renamed
-from dsl.wording.replacements import REPLACEMENTS
+from coterie.dsl.model.step_kinds.join_policies import MergePolicy
+from coterie.dsl.normalise.condition_forms import condition_form
+from coterie.dsl.normalise.here import Here
+from coterie.dsl.normalise.several_calls import calls_as_loop
+from coterie.dsl.normalise.written_steps import present_step, skill_call
+from coterie.dsl.problem_details import Advice, UnlistedValue, WrongValue
+from coterie.dsl.source.nodes import Node, change_entries, each_item
+from coterie.dsl.wording.approval_wording import moment_is_not_a_condition
+from coterie.dsl.wording.document_wording import no_form_of_plans, not_enabled
+from coterie.dsl.wording.form_wording import policy_renamed
+from coterie.dsl.wording.replacements import REPLACEMENTS
 
 
 def step_form(node: Node, here: Here) -> Node:

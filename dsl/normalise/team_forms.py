@@ -4,11 +4,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import partial
 
-from dsl.normalise.condition_forms import condition_form
-from dsl.normalise.here import Here
-from dsl.normalise.step_forms import budget_forms, policy_form, step_form, written_names
-from dsl.normalise.team_sections import SHORT_TEAMS, section_as_steps
-from dsl.source.nodes import Node, change_entries, each_item
+from coterie.dsl.normalise.condition_forms import condition_form
+from coterie.dsl.normalise.here import Here
+from coterie.dsl.normalise.step_forms import budget_forms, policy_form, step_form, written_names
+from coterie.dsl.normalise.team_sections import SHORT_TEAMS, section_as_steps
+from coterie.dsl.source.nodes import Node, change_entries, each_item
 
 
 @dataclass(frozen=True, slots=True)

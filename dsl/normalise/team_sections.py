@@ -2,12 +2,12 @@
 
 from pydantic import BaseModel
 
-from dsl.model.document import ApprovalSection, ChatSection, LoopSection
-from dsl.normalise.chat_teams import WINDOW, chat_team
-from dsl.normalise.here import Here
-from dsl.source.nodes import Node
-from dsl.wording.document_wording import section_missing
-from dsl.wording.session_wording import chat_without_reply, window_without_persona
+from coterie.dsl.model.document import ApprovalSection, ChatSection, LoopSection
+from coterie.dsl.normalise.chat_teams import WINDOW, chat_team
+from coterie.dsl.normalise.here import Here
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.wording.document_wording import section_missing
+from coterie.dsl.wording.session_wording import chat_without_reply, window_without_persona
 
 SHORT_TEAMS: dict[str, type[BaseModel]] = {
     "loop": LoopSection,

@@ -4,17 +4,17 @@ from collections.abc import Callable, Mapping
 
 from pydantic import JsonValue
 
-from dsl.errors import Code
-from dsl.model.step_kinds.agent_types import (
+from coterie.dsl.errors import Code
+from coterie.dsl.model.step_kinds.agent_types import (
     ORCHESTRATING,
     SINGLE_SHOT,
     default_agent_type,
     offered_tools,
 )
-from dsl.normalise.here import Here
-from dsl.source.nodes import Node, text_node
-from dsl.values import Json
-from dsl.wording.document_wording import compiled_key
+from coterie.dsl.normalise.here import Here
+from coterie.dsl.source.nodes import Node, text_node
+from coterie.dsl.values import Json
+from coterie.dsl.wording.document_wording import compiled_key
 
 Entries = dict[str, Node]
 

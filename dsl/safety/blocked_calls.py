@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from dsl.safety.blocked_rules import BlockedRule
+from coterie.dsl.safety.blocked_rules import BlockedRule
 
 BUILTINS: Final = frozenset(
     (

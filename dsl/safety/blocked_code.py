@@ -10,10 +10,10 @@ import unicodedata
 import warnings
 from collections.abc import Iterator
 
-from dsl.safety.blocked_calls import BUILTINS, CALLS, INTERNALS
-from dsl.safety.blocked_rules import Blocked, cut
-from dsl.safety.code_names import CodeNames
-from dsl.safety.code_scopes import CodeScope, ScopedCode, scoped
+from coterie.dsl.safety.blocked_calls import BUILTINS, CALLS, INTERNALS
+from coterie.dsl.safety.blocked_rules import Blocked, cut
+from coterie.dsl.safety.code_names import CodeNames
+from coterie.dsl.safety.code_scopes import CodeScope, ScopedCode, scoped
 
 _IMPORT_LINE = re.compile(r"(?m)^[ \t]*(?:import[ \t]+[\w.]+|from[ \t]+[\w.]+[ \t]+import\b)")
 _EXEC_LINE = re.compile(r"(?m)^[ \t]*exec[ \t]+['\"\w]")

@@ -6,10 +6,10 @@ from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
-from dsl.safety.blocked_code import blocked_program
-from dsl.safety.blocked_programs import known_programs, violated_rule
-from dsl.safety.blocked_rules import Blocked, cut
-from dsl.safety.command_words import program_name, simple_commands
+from coterie.dsl.safety.blocked_code import blocked_program
+from coterie.dsl.safety.blocked_programs import known_programs, violated_rule
+from coterie.dsl.safety.blocked_rules import Blocked, cut
+from coterie.dsl.safety.command_words import program_name, simple_commands
 
 _WRAPPERS = {
     **dict.fromkeys(("env", "nice", "nohup", "time", "xargs", "command", "exec", "busybox"), 0),

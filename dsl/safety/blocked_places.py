@@ -3,7 +3,7 @@
 import re
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from dsl.safety.blocked_rules import Blocked, cut
+from coterie.dsl.safety.blocked_rules import Blocked, cut
 
 _PARTS = re.compile(rb"[/\\]")
 _OVERLONG = (b"\xc0\xae", b"\xe0\x80\xae", b"\xc0\x2e")

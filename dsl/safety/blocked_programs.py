@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Final
 
-from dsl.safety.blocked_rules import BlockedRule
+from coterie.dsl.safety.blocked_rules import BlockedRule
 
 _ELEVATION = frozenset(("sudo", "su", "doas", "pkexec", "runas", "gosu"))
 _POWER = frozenset(

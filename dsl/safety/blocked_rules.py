@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from dsl.wording.blocked_wording import BlockedRule
+from coterie.dsl.wording.blocked_wording import BlockedRule
 
 FieldKind = Literal["code", "command", "path", "url"]
 """What a text field holds, if it is not prose. Prose is never blocked."""

@@ -7,8 +7,8 @@ Each expression is looked at once. What is computed otherwise has no name.
 import ast
 from typing import Final
 
-from dsl.safety.blocked_calls import MODULES
-from dsl.safety.code_scopes import CodeScope, ScopedCode
+from coterie.dsl.safety.blocked_calls import MODULES
+from coterie.dsl.safety.code_scopes import CodeScope, ScopedCode
 
 _MAX_DEPTH: Final = 30
 _MAX_STEPS: Final = 20_000

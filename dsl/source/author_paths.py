@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from dsl.model.facts import CALL_VARIABLE
-from dsl.source.nodes import Node, dotted
-from dsl.values import UNREADABLE, NodePath
+from coterie.dsl.model.facts import CALL_VARIABLE
+from coterie.dsl.source.nodes import Node, dotted
+from coterie.dsl.values import UNREADABLE, NodePath
 
 _BODIES = (("orchestration", "teams"), ("llm_config", "personas"))
 

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dsl.errors import Code, Problem
-from dsl.problem_details import (
+from coterie.dsl.errors import Code, Problem
+from coterie.dsl.problem_details import (
     Details,
     ProblemText,
     Remark,
@@ -14,11 +14,11 @@ from dsl.problem_details import (
     key_meant,
     without_long_facts,
 )
-from dsl.problem_texts import problem_text
-from dsl.redaction import redacted
-from dsl.source.nodes import Mark, dotted
-from dsl.values import NodePath, Segment
-from dsl.wording.document_wording import problem_not_described
+from coterie.dsl.problem_texts import problem_text
+from coterie.dsl.redaction import redacted
+from coterie.dsl.source.nodes import Mark, dotted
+from coterie.dsl.values import NodePath, Segment
+from coterie.dsl.wording.document_wording import problem_not_described
 
 _REFUSED_VALUES = ("E103", "E105", "E106")
 """Of values that the document then lacks, for every later check."""

@@ -8,7 +8,7 @@ words of each.
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node
 
 
 class Dialect(NamedTuple):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.values import Segment
+from coterie.dsl.values import Segment
 
 # Tuples: a document has thousands of these, and a frozen dataclass takes twice as long to make.
 

@@ -5,7 +5,7 @@ Only for words of the language: a name that people choose can only be misspelled
 
 from collections.abc import Collection
 
-from dsl.errors import closest
+from coterie.dsl.errors import closest
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
     # of steps and teams

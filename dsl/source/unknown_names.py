@@ -2,11 +2,11 @@
 
 from collections.abc import Collection
 
-from dsl.errors import Code, closest
-from dsl.problem_details import DidYouMean, UnknownName
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Mark
-from dsl.values import UNREADABLE, NodePath
+from coterie.dsl.errors import Code, closest
+from coterie.dsl.problem_details import DidYouMean, UnknownName
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Mark
+from coterie.dsl.values import UNREADABLE, NodePath
 
 
 def unknown(

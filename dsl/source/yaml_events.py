@@ -23,11 +23,11 @@ from yaml import (
     YAMLError,
 )
 
-from dsl.errors import Code
-from dsl.problem_details import Details
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Mark
-from dsl.wording.yaml_wording import (
+from coterie.dsl.errors import Code
+from coterie.dsl.problem_details import Details
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Mark
+from coterie.dsl.wording.yaml_wording import (
     character_not_allowed,
     document_explodes,
     not_a_mapping,

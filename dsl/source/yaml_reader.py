@@ -8,10 +8,10 @@ import math
 import re
 from typing import Literal
 
-from dsl.errors import InvalidDocument
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Mark, Node
-from dsl.source.yaml_events import (
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Mark, Node
+from coterie.dsl.source.yaml_events import (
     MAX_DEPTH,
     MAX_NODES,
     AliasEvent,
@@ -23,8 +23,8 @@ from dsl.source.yaml_events import (
     document_events,
     find_odd_space,
 )
-from dsl.values import NodePath
-from dsl.wording.yaml_wording import (
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.yaml_wording import (
     document_explodes,
     key_is_no_text,
     leading_zeros,

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from dsl.model.outcomes import Failure, Outcome
-from dsl.model.retryability import hardest
-from dsl.task_graph.graph_tasks import GraphTask, TaskNotes
-from dsl.task_graph.task_because import note_words, task_because
-from dsl.task_graph.task_causes import GraphTaskEnded
-from dsl.task_graph.task_schedule import TaskSchedule
-from dsl.values import Json, JsonValue
-from dsl.visible import shortened_text
+from coterie.dsl.model.outcomes import Failure, Outcome
+from coterie.dsl.model.retryability import hardest
+from coterie.dsl.task_graph.graph_tasks import GraphTask, TaskNotes
+from coterie.dsl.task_graph.task_because import note_words, task_because
+from coterie.dsl.task_graph.task_causes import GraphTaskEnded
+from coterie.dsl.task_graph.task_schedule import TaskSchedule
+from coterie.dsl.values import Json, JsonValue
+from coterie.dsl.visible import shortened_text
 
 FAILED_TASKS = "TasksFailed"
 """The type of the failure of a graph with failed tasks."""

@@ -5,9 +5,9 @@ from typing import Literal, cast, get_args
 
 from pydantic import JsonValue
 
-from dsl.model.template_bound import MAX_GRAPH_TASKS
-from dsl.task_graph.task_causes import GraphTaskCause
-from dsl.values import Json
+from coterie.dsl.model.template_bound import MAX_GRAPH_TASKS
+from coterie.dsl.task_graph.task_causes import GraphTaskCause
+from coterie.dsl.values import Json
 
 GraphTaskStatus = Literal["pending", "in_progress", "completed", "failed", "blocked", "skipped"]
 GRAPH_TASK_STATUSES: tuple[GraphTaskStatus, ...] = get_args(GraphTaskStatus)

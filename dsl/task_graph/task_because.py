@@ -2,9 +2,9 @@
 
 from typing import assert_never
 
-from dsl.model.outcomes import Failure
-from dsl.task_graph.graph_tasks import TaskNote
-from dsl.task_graph.task_causes import (
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.task_graph.graph_tasks import TaskNote
+from coterie.dsl.task_graph.task_causes import (
     GraphTaskBlocked,
     GraphTaskCause,
     GraphTaskEnded,

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dsl.model.outcomes import Failure
+from coterie.dsl.model.outcomes import Failure
 
 
 @dataclass(frozen=True, slots=True)

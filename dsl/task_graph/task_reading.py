@@ -9,10 +9,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from dsl.sizes import json_size
-from dsl.task_graph.cycles import closing_edges
-from dsl.task_graph.graph_tasks import MAX_TASKS_SIZE, GraphTask, TaskNote, TaskNotes
-from dsl.values import Json
+from coterie.dsl.sizes import json_size
+from coterie.dsl.task_graph.cycles import closing_edges
+from coterie.dsl.task_graph.graph_tasks import MAX_TASKS_SIZE, GraphTask, TaskNote, TaskNotes
+from coterie.dsl.values import Json
 
 MAX_ID_LENGTH = 200
 _MAX_SHOWN = 60

@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 
-from dsl.model.outcomes import Failure
-from dsl.model.steps import TaskOrder
-from dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES, GraphTask, GraphTaskStatus
-from dsl.task_graph.task_causes import (
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.model.steps import TaskOrder
+from coterie.dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES, GraphTask, GraphTaskStatus
+from coterie.dsl.task_graph.task_causes import (
     GraphTaskBlocked,
     GraphTaskEnded,
     GraphTaskStarted,
     GraphTaskWaits,
 )
-from dsl.values import Json
+from coterie.dsl.values import Json
 
 _MAX_NAMED = 3
 

@@ -6,14 +6,14 @@ from typing import Final, NoReturn, cast
 
 from pydantic import JsonValue
 
-from dsl.json_values import describe_kind, json_equal
-from dsl.model.evaluation_budget import EvaluationMeter, text_bytes
-from dsl.model.merge import deep_merge
-from dsl.templates.jsonable import to_json
-from dsl.templates.operand_words import OperandError
-from dsl.templates.shown_values import MeteredContext
-from dsl.templates.value_costs import charge_membership, charge_number
-from dsl.values import Json
+from coterie.dsl.json_values import describe_kind, json_equal
+from coterie.dsl.model.evaluation_budget import EvaluationMeter, text_bytes
+from coterie.dsl.model.merge import deep_merge
+from coterie.dsl.templates.jsonable import to_json
+from coterie.dsl.templates.operand_words import OperandError
+from coterie.dsl.templates.shown_values import MeteredContext
+from coterie.dsl.templates.value_costs import charge_membership, charge_number
+from coterie.dsl.values import Json
 
 _STEP_CHARACTERS = 4
 """Characters of a JSON text that the parser reads in one step."""

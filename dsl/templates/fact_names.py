@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 from pydantic import JsonValue
 
-from dsl.model.facts import (
+from coterie.dsl.model.facts import (
     CAUGHT,
     ERROR,
     GRAPH,
@@ -16,7 +16,7 @@ from dsl.model.facts import (
     ROUTING_ERROR,
     RUN,
 )
-from dsl.paths import Path
+from coterie.dsl.paths import Path
 
 
 class TemplateScope(Protocol):

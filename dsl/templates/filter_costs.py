@@ -8,10 +8,10 @@ from typing import Any, Final, cast
 
 from jinja2.filters import ignore_case, make_attrgetter, make_multi_attrgetter
 
-from dsl.model.evaluation_budget import EvaluationMeter, text_bytes
-from dsl.templates import text_costs as texts
-from dsl.templates import value_costs as values
-from dsl.templates.shown_values import MeteredContext, text_of
+from coterie.dsl.model.evaluation_budget import EvaluationMeter, text_bytes
+from coterie.dsl.templates import text_costs as texts
+from coterie.dsl.templates import value_costs as values
+from coterie.dsl.templates.shown_values import MeteredContext, text_of
 
 Prepare = Callable[..., object]
 """`(context, value, *args, **kwargs)`: charges, and returns the value for the filter."""

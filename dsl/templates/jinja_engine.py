@@ -14,14 +14,14 @@ from jinja2.runtime import Context, LoopContext, Macro
 from jinja2.sandbox import SandboxedEnvironment
 from jinja2.utils import pass_context
 
-from dsl.model.evaluation_budget import text_bytes
-from dsl.model.facts import OUTCOME_NAMES
-from dsl.model.outcomes import Failure, Outcome
-from dsl.templates import value_costs as values
-from dsl.templates.operand_words import OperandError, kind_of, refused, refused_call
-from dsl.templates.shown_values import Absent, MeteredContext, shown
-from dsl.templates.template_filters import filters, format_text, text_methods
-from dsl.templates.template_tests import tests
+from coterie.dsl.model.evaluation_budget import text_bytes
+from coterie.dsl.model.facts import OUTCOME_NAMES
+from coterie.dsl.model.outcomes import Failure, Outcome
+from coterie.dsl.templates import value_costs as values
+from coterie.dsl.templates.operand_words import OperandError, kind_of, refused, refused_call
+from coterie.dsl.templates.shown_values import Absent, MeteredContext, shown
+from coterie.dsl.templates.template_filters import filters, format_text, text_methods
+from coterie.dsl.templates.template_tests import tests
 
 __all__ = [
     "ENVIRONMENT",

@@ -10,7 +10,7 @@ from jinja2 import Undefined
 from jinja2.exceptions import UndefinedError
 from pydantic import JsonValue
 
-from dsl.model.evaluation_budget import (
+from coterie.dsl.model.evaluation_budget import (
     ATOMS,
     MAX_DEPTH,
     SHORT_TEXT,
@@ -18,9 +18,9 @@ from dsl.model.evaluation_budget import (
     digits_steps,
     text_bytes,
 )
-from dsl.model.outcomes import Failure, Outcome
-from dsl.paths import MISSING, Missing, Path, get
-from dsl.visible import is_unicode
+from coterie.dsl.model.outcomes import Failure, Outcome
+from coterie.dsl.paths import MISSING, Missing, Path, get
+from coterie.dsl.visible import is_unicode
 
 # `dumps` would make a new encoder each time
 _ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode

@@ -10,10 +10,10 @@ from typing import NamedTuple, TypeAlias
 from jinja2 import nodes
 from pydantic import JsonValue
 
-from dsl.templates.jinja_engine import ENVIRONMENT
-from dsl.templates.template import is_template, parse
-from dsl.templates.template_paths import single_expression
-from dsl.templates.template_rules import BadTemplate
+from coterie.dsl.templates.jinja_engine import ENVIRONMENT
+from coterie.dsl.templates.template import is_template, parse
+from coterie.dsl.templates.template_paths import single_expression
+from coterie.dsl.templates.template_rules import BadTemplate
 
 
 class Unknown(Enum):

@@ -7,7 +7,7 @@ from typing import Final, cast
 from jinja2 import nodes
 from jinja2.visitor import NodeTransformer
 
-from dsl.templates.jinja_engine import CHARGE, COMPARE, EACH, KEY, SLICE
+from coterie.dsl.templates.jinja_engine import CHARGE, COMPARE, EACH, KEY, SLICE
 
 MAX_NESTING: Final = 60
 """Maximum nesting of an expression: its code is nested as deeply."""

@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from dsl.errors import TemplateFailed
-from dsl.paths import Path, parse, path_text
-from dsl.templates.template import is_template
-from dsl.templates.template_filling import fill
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.paths import Path, parse, path_text
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.templates.template_filling import fill
 
 _PIECES = re.compile(r"(\{\{.*?\}\})", re.DOTALL)
 

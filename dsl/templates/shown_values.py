@@ -7,8 +7,8 @@ from jinja2 import StrictUndefined
 from jinja2.runtime import Context
 from pydantic import JsonValue
 
-from dsl.model.evaluation_budget import EvaluationMeter
-from dsl.templates.jsonable import to_json
+from coterie.dsl.model.evaluation_budget import EvaluationMeter
+from coterie.dsl.templates.jsonable import to_json
 
 # `dumps` would make a new encoder each time
 _ENCODED: Final = json.JSONEncoder(ensure_ascii=False).encode

@@ -14,13 +14,18 @@ from typing import cast
 from jinja2 import TemplateSyntaxError, nodes
 from jinja2.exceptions import TemplateError
 
-from dsl.model.evaluation_budget import EvaluationMeter, text_bytes
-from dsl.paths import MISSING, Path
-from dsl.templates.jinja_engine import ENVIRONMENT, MeteredContext, shown
-from dsl.templates.jsonable import look_up
-from dsl.templates.metered_code import MAX_NESTING, metered, nesting, weight
-from dsl.templates.template_paths import is_plain_path, paths, plain_pieces, single_expression
-from dsl.templates.template_rules import BadTemplate, refuse_large, refuse_nodes
+from coterie.dsl.model.evaluation_budget import EvaluationMeter, text_bytes
+from coterie.dsl.paths import MISSING, Path
+from coterie.dsl.templates.jinja_engine import ENVIRONMENT, MeteredContext, shown
+from coterie.dsl.templates.jsonable import look_up
+from coterie.dsl.templates.metered_code import MAX_NESTING, metered, nesting, weight
+from coterie.dsl.templates.template_paths import (
+    is_plain_path,
+    paths,
+    plain_pieces,
+    single_expression,
+)
+from coterie.dsl.templates.template_rules import BadTemplate, refuse_large, refuse_nodes
 
 _MARKS = ("{{", "{%", "{#")
 

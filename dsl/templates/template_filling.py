@@ -8,13 +8,13 @@ from jinja2 import Template as JinjaTemplate
 from jinja2.exceptions import TemplateError, UndefinedError
 from pydantic import JsonValue
 
-from dsl.errors import EvaluationLimitExceeded, TemplateFailed, listed
-from dsl.model.evaluation_budget import EvaluationMeter, meter_of
-from dsl.paths import MISSING
-from dsl.templates.jinja_engine import Absent
-from dsl.templates.jsonable import found_at, sound_text, to_json
-from dsl.templates.template import Template, is_template, parse
-from dsl.templates.template_rules import BadTemplate
+from coterie.dsl.errors import EvaluationLimitExceeded, TemplateFailed, listed
+from coterie.dsl.model.evaluation_budget import EvaluationMeter, meter_of
+from coterie.dsl.paths import MISSING
+from coterie.dsl.templates.jinja_engine import Absent
+from coterie.dsl.templates.jsonable import found_at, sound_text, to_json
+from coterie.dsl.templates.template import Template, is_template, parse
+from coterie.dsl.templates.template_rules import BadTemplate
 
 
 def fill(value: JsonValue, names: Mapping[str, object]) -> JsonValue:

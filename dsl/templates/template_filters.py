@@ -11,13 +11,13 @@ from typing import Any, Final, Protocol, cast
 from jinja2.filters import FILTERS, make_attrgetter
 from jinja2.utils import _PassArg, pass_context  # pyright: ignore[reportPrivateUsage]
 
-from dsl.model.evaluation_budget import EvaluationMeter, digits_steps, text_bytes
-from dsl.templates import filter_costs as costs
-from dsl.templates import text_costs as texts
-from dsl.templates import value_costs as values
-from dsl.templates.data_filters import DATA_FILTERS
-from dsl.templates.operand_words import OperandError, refused_call
-from dsl.templates.shown_values import Absent, MeteredContext, encodable, text_of
+from coterie.dsl.model.evaluation_budget import EvaluationMeter, digits_steps, text_bytes
+from coterie.dsl.templates import filter_costs as costs
+from coterie.dsl.templates import text_costs as texts
+from coterie.dsl.templates import value_costs as values
+from coterie.dsl.templates.data_filters import DATA_FILTERS
+from coterie.dsl.templates.operand_words import OperandError, refused_call
+from coterie.dsl.templates.shown_values import Absent, MeteredContext, encodable, text_of
 
 _PER_CALL = 5
 _MAX_INDENT = 16

@@ -5,8 +5,8 @@ from typing import cast
 
 from jinja2 import nodes
 
-from dsl.paths import Path
-from dsl.templates.jinja_engine import MAPPING_METHODS, TEXT_METHODS
+from coterie.dsl.paths import Path
+from coterie.dsl.templates.jinja_engine import MAPPING_METHODS, TEXT_METHODS
 
 
 def paths(tree: nodes.Template) -> dict[Path, int]:

@@ -5,8 +5,8 @@ from math import isfinite
 
 from jinja2 import nodes
 
-from dsl.templates.jinja_engine import ENVIRONMENT
-from dsl.visible import is_unicode
+from coterie.dsl.templates.jinja_engine import ENVIRONMENT
+from coterie.dsl.visible import is_unicode
 
 
 class BadTemplate(ValueError):

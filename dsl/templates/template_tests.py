@@ -5,11 +5,11 @@ from typing import Any, Final, cast
 from jinja2.tests import TESTS
 from jinja2.utils import pass_context
 
-from dsl.templates import filter_costs as costs
-from dsl.templates import value_costs as values
-from dsl.templates.operand_words import refused
-from dsl.templates.shown_values import MeteredContext
-from dsl.templates.template_filters import Run, metered
+from coterie.dsl.templates import filter_costs as costs
+from coterie.dsl.templates import value_costs as values
+from coterie.dsl.templates.operand_words import refused
+from coterie.dsl.templates.shown_values import MeteredContext
+from coterie.dsl.templates.template_filters import Run, metered
 
 _COMPARING: Final = {
     "==": "eq",

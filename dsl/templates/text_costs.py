@@ -3,9 +3,9 @@
 import re
 from typing import Final, cast
 
-from dsl.errors import EvaluationLimitExceeded
-from dsl.model.evaluation_budget import EvaluationMeter, text_bytes
-from dsl.templates.operand_words import OperandError
+from coterie.dsl.errors import EvaluationLimitExceeded
+from coterie.dsl.model.evaluation_budget import EvaluationMeter, text_bytes
+from coterie.dsl.templates.operand_words import OperandError
 
 _WHITESPACE: Final = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f"
 _LINE_ENDS: Final = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"

@@ -6,11 +6,11 @@ from typing import Any, Final, cast
 
 from pydantic import JsonValue
 
-from dsl.errors import EvaluationLimitExceeded
-from dsl.json_values import json_equal
-from dsl.model.evaluation_budget import ATOMS, MAX_INTEGER_BITS, EvaluationMeter, text_bytes
-from dsl.templates.operand_words import refused
-from dsl.templates.text_costs import charge_search
+from coterie.dsl.errors import EvaluationLimitExceeded
+from coterie.dsl.json_values import json_equal
+from coterie.dsl.model.evaluation_budget import ATOMS, MAX_INTEGER_BITS, EvaluationMeter, text_bytes
+from coterie.dsl.templates.operand_words import refused
+from coterie.dsl.templates.text_costs import charge_search
 
 MAX_NUMBER_LENGTH: Final = 4300
 """Maximum characters of a number in a text; Python reads no longer one."""

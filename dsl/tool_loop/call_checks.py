@@ -7,11 +7,11 @@ from hashlib import sha256
 
 from pydantic import JsonValue
 
-from dsl.json_schema.schema_checker import UnusableSchema, mismatches
-from dsl.json_values import describe_kind
-from dsl.model.outcomes import Outcome
-from dsl.model.tools.tool_contract import Tool
-from dsl.tool_loop.call_refusals import (
+from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
+from coterie.dsl.json_values import describe_kind
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.tool_loop.call_refusals import (
     ArgumentsUnusable,
     CallRefusal,
     CallsUsedUp,
@@ -20,10 +20,15 @@ from dsl.tool_loop.call_refusals import (
     TooManyOfTurn,
     UnknownToolCalled,
 )
-from dsl.tool_loop.exchange import ToolCallRequest
-from dsl.tool_loop.tool_loop_progress import CallCount, EqualCalls, OpenCall, ToolLoopProgress
-from dsl.tool_loop.tool_loop_terms import MAX_CALLS_OF_TURN, REFUSED_AT, LoopTerms
-from dsl.values import Json
+from coterie.dsl.tool_loop.exchange import ToolCallRequest
+from coterie.dsl.tool_loop.tool_loop_progress import (
+    CallCount,
+    EqualCalls,
+    OpenCall,
+    ToolLoopProgress,
+)
+from coterie.dsl.tool_loop.tool_loop_terms import MAX_CALLS_OF_TURN, REFUSED_AT, LoopTerms
+from coterie.dsl.values import Json
 
 _MAX_REMEMBERED = 200
 """Different calls that a loop remembers; it forgets the oldest."""

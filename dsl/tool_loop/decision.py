@@ -8,12 +8,17 @@ turns with calls, one last turn without, and `max_reasks` repeated answers.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dsl.tool_loop.call_checks import MAX_NAME_LENGTH, call_digest, checked_calls, equal_calls_of
-from dsl.tool_loop.call_refusals import LeftOut, NotExecuted, SentBack
-from dsl.tool_loop.exchange import ToolCallRequest, ToolChoiceWord, ToolResult
-from dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn, Reminder
-from dsl.tool_loop.result_texts import handed_off_text, refused_result
-from dsl.tool_loop.tool_loop_progress import (
+from coterie.dsl.tool_loop.call_checks import (
+    MAX_NAME_LENGTH,
+    call_digest,
+    checked_calls,
+    equal_calls_of,
+)
+from coterie.dsl.tool_loop.call_refusals import LeftOut, NotExecuted, SentBack
+from coterie.dsl.tool_loop.exchange import ToolCallRequest, ToolChoiceWord, ToolResult
+from coterie.dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn, Reminder
+from coterie.dsl.tool_loop.result_texts import handed_off_text, refused_result
+from coterie.dsl.tool_loop.tool_loop_progress import (
     AnswerFailed,
     CallCount,
     CallsHandedBack,
@@ -26,7 +31,7 @@ from dsl.tool_loop.tool_loop_progress import (
     ToolLoopProgress,
     UnmetPolicy,
 )
-from dsl.tool_loop.tool_loop_terms import REMINDED_AT, LoopTerms
+from coterie.dsl.tool_loop.tool_loop_terms import REMINDED_AT, LoopTerms
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from dsl.values import Frozen, Json
+from coterie.dsl.values import Frozen, Json
 
 ToolChoiceWord = Literal["auto", "required", "none"]
 """`auto`: the model may call tools; `required`: it must; `none`: it must not."""

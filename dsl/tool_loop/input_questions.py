@@ -2,9 +2,9 @@
 
 from pydantic import JsonValue
 
-from dsl.json_schema.keyword_check import excerpt
-from dsl.model.tools.asked_input import AskedForm, AskedInput
-from dsl.values import Json
+from coterie.dsl.json_schema.keyword_check import excerpt
+from coterie.dsl.model.tools.asked_input import AskedForm, AskedInput
+from coterie.dsl.values import Json
 
 
 def input_prompt(step: str, tool: str, asked: AskedInput, arguments: JsonValue) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from dsl.tool_loop.tool_loop_progress import UnmetPolicy
+from coterie.dsl.tool_loop.tool_loop_progress import UnmetPolicy
 
 
 @dataclass(frozen=True, slots=True)

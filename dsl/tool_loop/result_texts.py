@@ -2,8 +2,8 @@
 
 from typing import assert_never
 
-from dsl.errors import listed, nearest
-from dsl.tool_loop.call_refusals import (
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.tool_loop.call_refusals import (
     ArgumentsUnusable,
     CallRefusal,
     CallsUsedUp,
@@ -14,9 +14,9 @@ from dsl.tool_loop.call_refusals import (
     TooManyOfTurn,
     UnknownToolCalled,
 )
-from dsl.tool_loop.exchange import ToolResult
-from dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn, Reminder
-from dsl.tool_loop.tool_loop_progress import UnmetPolicy
+from coterie.dsl.tool_loop.exchange import ToolResult
+from coterie.dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn, Reminder
+from coterie.dsl.tool_loop.tool_loop_progress import UnmetPolicy
 
 LOST = "this call has no result: the agent's work ended before it"
 """What a model reads of a call whose result nobody kept."""

@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dsl.tool_loop.call_refusals import CallRefusal
-from dsl.tool_loop.exchange import ToolResult
-from dsl.values import Json, JsonValue
+from coterie.dsl.tool_loop.call_refusals import CallRefusal
+from coterie.dsl.tool_loop.exchange import ToolResult
+from coterie.dsl.values import Json, JsonValue
 
 
 @dataclass(slots=True)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from dsl.model.tools.tool_use import ToolPolicy
-from dsl.tool_loop.exchange import ToolChoiceWord
-from dsl.values import Json
+from coterie.dsl.model.tools.tool_use import ToolPolicy
+from coterie.dsl.tool_loop.exchange import ToolChoiceWord
+from coterie.dsl.values import Json
 
 MAX_CALLS_OF_TURN = 100
 """Calls of one turn that may run; further ones get a result that says so."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection
 
-from dsl.errors import listed, nearest
-from dsl.problem_details import ProblemText, statement
-from dsl.wording.step_names import called
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.wording.step_names import called
 
 
 def question_of_no_progress() -> str:

@@ -1,6 +1,6 @@
 """Problems of budgets, in words."""
 
-from dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, statement
 
 
 def question_of_budget(kind: str) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 
 from pydantic import JsonValue
 
-from dsl.errors import asked_back, listed, nearest
-from dsl.problem_details import ProblemText, statement
-from dsl.values import UNREADABLE
+from coterie.dsl.errors import asked_back, listed, nearest
+from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.values import UNREADABLE
 
 _OUTCOMES = ("all_success", "any_success", "any_failure", "all_failure")
 

@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 
 from pydantic import JsonValue
 
-from dsl.errors import listed, nearest
-from dsl.problem_details import ProblemText, statement
-from dsl.wording.condition_wording import KINDS, bounded, one_of
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.wording.condition_wording import KINDS, bounded, one_of
 
 _BOUNDS = (
     "minimum",

@@ -1,7 +1,7 @@
 """Files of other systems, in words."""
 
-from dsl.problem_details import ProblemText, statement
-from dsl.wording.dialect_words import WORDS
+from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.wording.dialect_words import WORDS
 
 _SHOWN = 3
 

@@ -4,8 +4,8 @@ from collections.abc import Collection
 
 from pydantic import JsonValue
 
-from dsl.errors import listed
-from dsl.problem_details import ProblemText, statement
+from coterie.dsl.errors import listed
+from coterie.dsl.problem_details import ProblemText, statement
 
 
 def problem_not_described(limit: int) -> ProblemText:

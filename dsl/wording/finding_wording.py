@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from dsl.problem_details import ProblemText, statement
-from dsl.wording.routing_wording import both, either
+from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.wording.routing_wording import both, either
 
 _MAX_CONDITION_LENGTH = 100
 _MAX_NAMES_SHOWN = 10

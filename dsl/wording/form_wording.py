@@ -1,6 +1,6 @@
 """The required forms of values, and how to write a value of another form."""
 
-from dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, statement
 
 
 def wanted_form(kind: str, key: str, message: str) -> str:

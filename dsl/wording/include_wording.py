@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
-from dsl.errors import listed, nearest
-from dsl.problem_details import ProblemText, statement
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.problem_details import ProblemText, statement
 
 
 @statement

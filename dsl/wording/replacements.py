@@ -6,7 +6,7 @@ part of a document, and comes before `REPLACEMENTS`.
 
 from collections.abc import Sequence
 
-from dsl.problem_details import Advice, Suggestion, WriteKey
+from coterie.dsl.problem_details import Advice, Suggestion, WriteKey
 
 _AS_CONTEXT = (
     "give it with the start, by `--context` or `--set`: templates read `{{{{ context.{0} }}}}`"

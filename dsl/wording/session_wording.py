@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from dsl.problem_details import ProblemText, statement
-from dsl.wording.step_names import called
+from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.wording.step_names import called
 
 
 @statement

@@ -1,6 +1,6 @@
 """The names of steps in problems."""
 
-from dsl.values import UNREADABLE
+from coterie.dsl.values import UNREADABLE
 
 
 def called(name: str, noun: str = "") -> str:

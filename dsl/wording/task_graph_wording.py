@@ -1,7 +1,7 @@
 """Problems of task graphs."""
 
-from dsl.problem_details import ProblemText, statement
-from dsl.wording.step_names import called
+from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.wording.step_names import called
 
 _BOUND = "add `max_iterations: 30` (attempts of all tasks) or `max_tasks: 20`"
 

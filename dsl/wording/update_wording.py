@@ -1,7 +1,7 @@
 """Problems of `context_updates`."""
 
-from dsl.errors import listed, nearest
-from dsl.problem_details import ProblemText, statement
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.problem_details import ProblemText, statement
 
 _OPERATIONS = ("append", "extend", "merge", "increment", "remove")
 

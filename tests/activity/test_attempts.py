@@ -22,15 +22,15 @@ from temporalio.worker import (
     Worker,
 )
 
-from activities.attempts import Attempt, Standing, current
-from activities.contracts import CALL_SKILL, SkillRequest
-from activities.heartbeats import kept_alive
-from activities.metered_providers import MeteredProviders
-from activities.metering import Meter
-from activities.providers.provider import ModelRequest
-from activities.skills.skill_activity import SkillActivities
-from activities.workspace.skill_base import Skill, SkillContext, Workspace
-from dsl.model.capabilities import Effect
+from coterie.activities.attempts import Attempt, Standing, current
+from coterie.activities.contracts import CALL_SKILL, SkillRequest
+from coterie.activities.heartbeats import kept_alive
+from coterie.activities.metered_providers import MeteredProviders
+from coterie.activities.metering import Meter
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.workspace.skill_base import Skill, SkillContext, Workspace
+from coterie.dsl.model.capabilities import Effect
 from tests.support.agents import RecordingModel, answer
 from tests.support.engine import time_skipping
 

@@ -13,15 +13,15 @@ import pytest
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import Notification
-from activities.notifications import (
+from coterie.activities.contracts import Notification
+from coterie.activities.notifications import (
     Channel,
     NotificationActivities,
     NotificationCommand,
     Webhook,
     signed,
 )
-from dsl.model.capabilities import KeptLabel
+from coterie.dsl.model.capabilities import KeptLabel
 from tests.law.sources import ROOT
 from tests.support.servers.raw_server import raw_server
 from tests.support.servers.receiver import receiver

@@ -16,10 +16,10 @@ from temporalio.worker import (
     ExecuteActivityInput,
 )
 
-from activities.contracts import AgentError, AgentResponse
-from activities.failure_redaction import SecretsInterceptor
 from coterie import logs
-from dsl.known_secrets import KnownSecrets, secrets_of
+from coterie.activities.contracts import AgentError, AgentResponse
+from coterie.activities.failure_redaction import SecretsInterceptor
+from coterie.dsl.known_secrets import KnownSecrets, secrets_of
 
 KEY = "hunter2-Xk29vQzL-7sWm4TtE"
 KNOWN = KnownSecrets([KEY])

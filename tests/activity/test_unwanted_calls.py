@@ -4,7 +4,7 @@ import pytest
 from temporalio import activity
 from temporalio.testing import ActivityEnvironment
 
-from activities.attempts import is_unwanted
+from coterie.activities.attempts import is_unwanted
 
 
 @pytest.mark.parametrize(

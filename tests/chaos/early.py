@@ -18,9 +18,9 @@ from typing import Any
 
 from temporalio.client import Client
 
+from coterie.workflows.core.messages import TeamInput
 from tests.chaos.ground import SAMPLE
 from tests.support.project import project
-from workflows.core.messages import TeamInput
 
 MAX_SIGNALS = 100
 AT_ONCE = 20

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 from tests.support.engine import Engine, engine, suggesting_after, trail
 from tests.support.runs import asked, decide, failure
 

@@ -20,17 +20,17 @@ from typing import Any, cast
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.dsl.values import Json
 from coterie.replay.links import links
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.new_runs import start_run
 from coterie.runs.run_client import Run
 from coterie.storage.wire import data_converter
-from dsl.values import Json
+from coterie.workflows.core.messages import TeamInput
+from coterie.workflows.temporal.durable_scope import OVERDUE_EVENTS
 from tests.chaos.book import Call, calls_of, read_log
 from tests.support.programs.command_server import Running
 from tests.support.project import BIN, Project
-from workflows.core.messages import TeamInput
-from workflows.temporal.durable_scope import OVERDUE_EVENTS
 
 SAMPLE = Path(__file__).parent / "graph_project"
 RUN = "graph"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from coterie.failures import CommandError
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Pending
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Pending
 
 AT_ONCE = 12
 """How many runs are looked at in one round."""

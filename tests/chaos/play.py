@@ -5,13 +5,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from coterie.workflows.core.requests import Pending
 from tests.chaos.early_moves import reading_client
 from tests.chaos.ground import SAMPLE, Ground
 from tests.chaos.people import People
 from tests.chaos.reckoning import Report, reckon
 from tests.chaos.siege import Siege, Terms
 from tests.support.project import project
-from workflows.core.requests import Pending
 
 
 async def play(folder: Path, seed: int, terms: Terms, tell: Callable[[str], None]) -> Report:

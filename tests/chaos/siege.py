@@ -15,9 +15,9 @@ from coterie.runs.new_runs import start_run
 from coterie.runs.open_runs import open_executions
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import MessageRefusedError, send_message
+from coterie.workflows.core.messages import SessionInput, TeamInput
 from tests.chaos.ground import Ground
 from tests.chaos.people import People
-from workflows.core.messages import SessionInput, TeamInput
 
 TEAM = "book"
 UNDISTURBED = "r0000"

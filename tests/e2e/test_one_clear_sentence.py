@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from dsl.values import JsonValue
+from coterie.dsl.values import JsonValue
 from tests.support.project import Project, project
 from tests.support.servers.model_server import ModelServer
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 from tests.support.project import Project, project, until
 
 PERSONA: Json = {"provider": "scripted", "model": "demo", "prompts": {"user": "Hello."}}

@@ -1,4 +1,8 @@
-"""The rooms' source files, and what each of them imports."""
+"""The rooms' source files, and what each of them imports.
+
+Laws name modules by their folder: `dsl.errors` is `dsl/errors.py`, which Python imports as
+`coterie.dsl.errors`.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -8,6 +12,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("dsl", "activities", "workflows", "config", "coterie")
+_IMPORTED = tuple(f"coterie.{room}" for room in ROOMS)
+
+
+def by_folder(name: str) -> str:
+    """The module that Python imports by this name, as laws name it."""
+    ours = any(name == room or name.startswith(f"{room}.") for room in _IMPORTED)
+    return name.removeprefix("coterie.") if ours else name
+
+
+def by_import(name: str) -> str:
+    """The name by which Python imports a module of a room."""
+    return name if name.partition(".")[0] == "coterie" else f"coterie.{name}"
 
 
 def modules(room: str) -> Iterator[tuple[str, Path]]:
@@ -28,7 +44,7 @@ def imports(file: Path) -> frozenset[str]:
             assert node.module is not None, f"{file}: imports here are absolute"
             assert node.level == 0, f"{file}: imports here are absolute"
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return frozenset(names)
+    return frozenset(map(by_folder, names))
 
 
 def tops(names: AbstractSet[str]) -> set[str]:

@@ -11,8 +11,8 @@ import pytest
 import yaml
 from jsonschema.validators import validator_for
 
+from coterie.dsl.model.document import SystemDocument
 from coterie.settings import OVERRIDE_FILE, load
-from dsl.model.document import SystemDocument
 from tests.law.sources import ROOT
 
 Mapping = dict[str, Any]
@@ -160,10 +160,10 @@ def test_the_image_is_built_from_everything_that_the_package_needs() -> None:
         if line.startswith("!")
     }
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    rooms = set(pyproject["tool"]["uv"]["build-backend"]["module-name"])
+    packed = set(pyproject["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"])
     project = pyproject["project"]
     assert allowed == {
-        *rooms,
+        *packed,
         *project["license-files"],
         project["readme"],
         "pyproject.toml",

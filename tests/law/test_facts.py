@@ -3,13 +3,21 @@
 import ast
 from pathlib import Path
 
-from dsl.model.facts import CAUGHT, ERROR, OUTCOME, OUTCOME_NAMES, ROUTING, ROUTING_ERROR, RUN
-from dsl.model.outcomes import Failure, Outcome
-from dsl.paths import MISSING
-from dsl.templates.jinja_engine import ENVIRONMENT, Absent
-from dsl.templates.jsonable import found_at, outcome_view
+from coterie.dsl.model.facts import (
+    CAUGHT,
+    ERROR,
+    OUTCOME,
+    OUTCOME_NAMES,
+    ROUTING,
+    ROUTING_ERROR,
+    RUN,
+)
+from coterie.dsl.model.outcomes import Failure, Outcome
+from coterie.dsl.paths import MISSING
+from coterie.dsl.templates.jinja_engine import ENVIRONMENT, Absent
+from coterie.dsl.templates.jsonable import found_at, outcome_view
+from coterie.workflows.core.memory import Routed
 from tests.law.sources import ROOT
-from workflows.core.memory import Routed
 
 WORKFLOWS = ROOT / "workflows"
 

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from activities.contracts import FailureType
-from dsl.model.retryability import NON_RETRYABLE
+from coterie.activities.contracts import FailureType
+from coterie.dsl.model.retryability import NON_RETRYABLE
 
 PAGE = (Path(__file__).parents[2] / "docs" / "failures.md").read_text()
 ROWS = re.findall(r"^\| (`[^|]*) \|", PAGE.partition("## Types of failure")[2], re.MULTILINE)

@@ -6,21 +6,21 @@ from typing import get_args
 import pytest
 import yaml
 
-from activities.providers.provider_registry import KINDS
-from activities.public_prices import VENDORS
+from coterie.activities.providers.provider_registry import KINDS
+from coterie.activities.public_prices import VENDORS
 from coterie.commands.table import VERBS
 from coterie.documents.product_capabilities import KEY_NAMES, PROVIDER_KINDS
+from coterie.dsl.evaluate.operators.operator_table import OPERATORS
+from coterie.dsl.model.conditions import ContextField, Operator
+from coterie.dsl.model.sections.provider_document import BuiltInKind
+from coterie.dsl.model.step_kinds.kind_facts import KIND_FACTS
+from coterie.dsl.model.step_kinds.step_base import STEP_KINDS
+from coterie.dsl.model.steps import STEP_MODELS
+from coterie.dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS
+from coterie.dsl.model.traversal.step_walk import FILLED_OF_STEPS
 from coterie.graph.condition_labels import condition_words
 from coterie.graph.drawing.style import SIGNS
 from coterie.rendering.steps_text import BEGINNINGS
-from dsl.evaluate.operators.operator_table import OPERATORS
-from dsl.model.conditions import ContextField, Operator
-from dsl.model.sections.provider_document import BuiltInKind
-from dsl.model.step_kinds.kind_facts import KIND_FACTS
-from dsl.model.step_kinds.step_base import STEP_KINDS
-from dsl.model.steps import STEP_MODELS
-from dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS
-from dsl.model.traversal.step_walk import FILLED_OF_STEPS
 from tests.law.documents.pages import STEP_PAGES, chapters_of
 from tests.law.sources import ROOT
 from tests.law.test_import_law import SDK_OF

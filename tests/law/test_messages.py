@@ -7,12 +7,12 @@ from temporalio.workflow import (
     _Definition as Definition,  # pyright: ignore[reportPrivateUsage]
 )
 
-from dsl.checks.steps.wait_checks import RUN_SIGNALS
-from workflows.core.state import RunState
-from workflows.handlers.early_messages import EarlySignals
-from workflows.handlers.message_handlers import MessageHandlers
-from workflows.team import TeamWorkflow
-from workflows.unknown_messages import QUERIES, UPDATES
+from coterie.dsl.checks.steps.wait_checks import RUN_SIGNALS
+from coterie.workflows.core.state import RunState
+from coterie.workflows.handlers.early_messages import EarlySignals
+from coterie.workflows.handlers.message_handlers import MessageHandlers
+from coterie.workflows.team import TeamWorkflow
+from coterie.workflows.unknown_messages import QUERIES, UPDATES
 
 
 class Reached(Exception):

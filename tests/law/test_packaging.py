@@ -1,9 +1,8 @@
-"""One distribution, five rooms, the shipped teams inside it and no tests."""
+"""One distribution with one import package: the five rooms, the shipped teams and no tests."""
 
 import os
 import subprocess
 import sys
-from importlib.metadata import packages_distributions
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -17,7 +16,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Our wheel, made by the declared build backend."""
     out = tmp_path_factory.mktemp("wheel")
     run = subprocess.run(
-        [Path(sys.executable).parent / "uv-build", "build-wheel", out],
+        [Path(sys.executable).parent / "hatchling", "build", "-t", "wheel", "-d", out],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -28,36 +27,43 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def test_no_other_distribution_brings_a_package_of_our_names() -> None:
-    claimed = packages_distributions()
-    for room in ROOMS:
-        assert set(claimed.get(room, ["coterie"])) == {"coterie"}
+def packed_name(file: Path) -> str:
+    """Where a file of a room is in the wheel."""
+    name = file.relative_to(ROOT).as_posix()
+    return name if name.startswith("coterie/") else f"coterie/{name}"
 
 
-def test_the_wheel_holds_the_five_rooms_and_nothing_else(wheel: Path) -> None:
+def packed(wheel: Path) -> set[str]:
+    """The files of the wheel, without those about the distribution."""
     with ZipFile(wheel) as archive:
-        tops = {name.partition("/")[0] for name in archive.namelist()}
-    assert {top for top in tops if not top.endswith(".dist-info")} == set(ROOMS)
+        names = archive.namelist()
+    return {name for name in names if not name.partition("/")[0].endswith(".dist-info")}
+
+
+def test_the_wheel_holds_one_import_package(wheel: Path) -> None:
+    assert {name.partition("/")[0] for name in packed(wheel)} == {"coterie"}
 
 
 def test_the_wheel_holds_every_source_and_every_file_of_the_shipped_teams(wheel: Path) -> None:
     sources = {
-        str(file.relative_to(ROOT))
+        packed_name(file)
         for room in ROOMS
         for file in (ROOT / room).rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     }
+    errors = "coterie/explaining/errors.md"
+    assert packed(wheel) == sources | {errors}
+    assert "coterie/config/system_config.yml" in sources
     with ZipFile(wheel) as archive:
-        packed = {name for name in archive.namelist() if name.split("/")[0] in ROOMS}
-    assert {name for name in packed if not name.endswith("/")} == sources
-    assert any(name.startswith("config/teams/") and name.endswith(".yml") for name in packed)
-    assert "config/system_config.yml" in packed
+        assert archive.read(errors) == (ROOT / "docs" / "errors.md").read_bytes()
 
 
-def test_the_wheel_says_that_its_five_rooms_are_typed(wheel: Path) -> None:
-    with ZipFile(wheel) as archive:
-        packed = set(archive.namelist())
-    assert {f"{room}/py.typed" for room in ROOMS} <= packed
+def test_no_folder_of_the_package_holds_a_link() -> None:
+    assert [file for room in ROOMS for file in (ROOT / room).rglob("*") if file.is_symlink()] == []
+
+
+def test_the_wheel_says_that_it_is_typed(wheel: Path) -> None:
+    assert "coterie/py.typed" in packed(wheel)
 
 
 def test_the_rooms_run_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
@@ -65,7 +71,7 @@ def test_the_rooms_run_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None
     with ZipFile(wheel) as archive:
         archive.extractall(tmp_path)
     code = (
-        "import sys, coterie.cli, config\n"
+        "import sys, coterie.cli, coterie.config as config\n"
         "assert config.__file__.startswith(sys.argv[1]), config.__file__\n"
         "sys.argv = ['coterie', 'validate', 'development']\n"
         "sys.exit(coterie.cli.main())\n"

@@ -8,7 +8,7 @@ import base64
 import re
 from collections.abc import Mapping, Sequence
 
-from dsl.values import JsonValue
+from coterie.dsl.values import JsonValue
 
 WORKER = "worker"
 """The identity of everything that takes part in a recording."""

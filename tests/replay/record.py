@@ -24,14 +24,14 @@ from temporalio.client import WorkflowFailureError, WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import WorkflowRunner
 
-from activities.contracts import CALL_SKILL
+from coterie.activities.contracts import CALL_SKILL
+from coterie.dsl.model.price import Price
+from coterie.dsl.values import Json
 from coterie.replay.links import links
 from coterie.replay.replay import replay
 from coterie.storage.histories import read_history
 from coterie.version import own_version
 from coterie.worker.plan_policy import PlanPolicy
-from dsl.model.price import Price
-from dsl.values import Json
 from tests.replay.numbered_executions import NumberedExecutions
 from tests.replay.placeless import placeless
 from tests.support.engine import engine, suggesting_after, time_skipping

@@ -11,25 +11,25 @@ from typing import Any
 import pytest
 from temporalio.client import WorkflowHistory
 
-import workflows.agents.single_turns
-import workflows.handlers.message_kinds
-import workflows.interpreter
-import workflows.steps.wait
+from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.evaluate.routing import Route, choose
+from coterie.dsl.evaluate.slices import slice_for
+from coterie.dsl.evaluate.waits import RefusedWait, length_of_wait
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.plan import Persona, Team
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.values import Json, JsonValue
 from coterie.replay.observer import ReplayObserver, observed
 from coterie.replay.replay import Replayed, replay
 from coterie.storage.histories import read_history
-from dsl.evaluate.context_writes import ContextWrite
-from dsl.evaluate.routing import Route, choose
-from dsl.evaluate.slices import slice_for
-from dsl.evaluate.waits import RefusedWait, length_of_wait
-from dsl.model.facts import Facts
-from dsl.model.plan import Persona, Team
-from dsl.model.steps import AgentStep
-from dsl.values import Json, JsonValue
+from coterie.workflows import interpreter
+from coterie.workflows.agents import single_turns
+from coterie.workflows.core.messages import DecideInput, RedirectInput
+from coterie.workflows.core.requests import Decision
+from coterie.workflows.core.state import RunState
+from coterie.workflows.handlers import message_kinds
+from coterie.workflows.steps import wait
 from tests.replay.record import HISTORIES
-from workflows.core.messages import DecideInput, RedirectInput
-from workflows.core.requests import Decision
-from workflows.core.state import RunState
 
 
 def history(name: str, *, goes_on: bool = False) -> WorkflowHistory:
@@ -63,7 +63,7 @@ async def test_a_changed_slice_of_a_prompt_is_reported_with_its_team_step_and_vi
         context: Json = {**facts.context, "more": 1}
         return {**slice_for(persona, step, facts), "context": context}
 
-    monkeypatch.setattr(workflows.agents.single_turns, "slice_for", more)
+    monkeypatch.setattr(single_turns, "slice_for", more)
     done = await replayed("long.0.1.0", goes_on=True)
     assert done.differences[0] == (
         "count/rounds/ask#1: input.inputs.context.more: recorded nothing, now 1"
@@ -77,7 +77,7 @@ async def test_a_changed_context_update_is_reported_where_its_value_is_first_use
         route = choose(team, facts)
         return replace(route, writes=(ContextWrite("sum", 7),))
 
-    monkeypatch.setattr(workflows.interpreter, "choose", altered)
+    monkeypatch.setattr(interpreter, "choose", altered)
     done = await replayed("long.0.1.0.link2", goes_on=True)
     assert done.differences[0] == (
         "count/rounds/ask#2: input.inputs.context.sum: recorded 2, now 7"
@@ -116,18 +116,18 @@ async def test_a_changed_length_of_a_timer_is_reported(monkeypatch: pytest.Monke
         length = length_of_wait(written)
         return length if isinstance(length, RefusedWait) else length + 1
 
-    monkeypatch.setattr(workflows.steps.wait, "length_of_wait", later)
+    monkeypatch.setattr(wait, "length_of_wait", later)
     done = await replayed("every_kind.0.1.0")
     assert done.differences[0] == ("timer 1 (start/t/nap): seconds: recorded 7200.0, now 7201.0")
 
 
 async def test_a_changed_answer_to_a_person_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    record = workflows.handlers.message_kinds.decisions.record
+    record = message_kinds.decisions.record
 
     def otherwise(state: RunState, asked: DecideInput, now: datetime, how: Any) -> Decision:
         return record(state, asked, now, how).model_copy(update={"comment": "never said"})
 
-    monkeypatch.setattr(workflows.handlers.message_kinds.decisions, "record", otherwise)
+    monkeypatch.setattr(message_kinds.decisions, "record", otherwise)
     done = await replayed("terms.0.1.0")
     assert done.differences[0].startswith("the answer to update ")
     assert 'answer.comment: recorded nothing, now "never said"' in done.differences[0]
@@ -140,7 +140,7 @@ async def test_difference_of_two_long_texts_shows_where_they_part(
         given = slice_for(persona, step, facts)
         return {**given, "input": {"part": "x" * 300 + str(given["input"])}}
 
-    monkeypatch.setattr(workflows.agents.single_turns, "slice_for", other)
+    monkeypatch.setattr(single_turns, "slice_for", other)
     first = (await replayed("fan_out.0.1.0")).differences[0]
     assert first.startswith('left/work#1: input.inputs.input.part: recorded "left", now "xxx')
     assert len(first) < 300
@@ -156,8 +156,8 @@ async def test_another_call_is_named_beside_the_one_that_was_recorded(
     def nowhere(asked: RedirectInput) -> None:
         return None
 
-    monkeypatch.setattr(workflows.interpreter, "_redirect_route", nowhere)
-    monkeypatch.setattr(workflows.interpreter, "choose", elsewhere)
+    monkeypatch.setattr(interpreter, "_redirect_route", nowhere)
+    monkeypatch.setattr(interpreter, "choose", elsewhere)
     done = await replay(history("steered.0.1.0"))
     text = "\n".join(done.differences)
     assert "recorded the call 0002.polish.polish (polish/polish), now " in text
@@ -170,7 +170,7 @@ async def test_the_number_of_differences_that_are_reported_is_bounded(
     def other(persona: Persona, step: AgentStep, facts: Facts, allowed: Any = None) -> Json:
         return {f"k{number}": number for number in range(15)}
 
-    monkeypatch.setattr(workflows.agents.single_turns, "slice_for", other)
+    monkeypatch.setattr(single_turns, "slice_for", other)
     done = await replayed("fan_out.0.1.0")
     assert len(done.differences) == 21
     assert done.differences[-1] == "and 12 more"

@@ -9,10 +9,10 @@ from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer
 
 from coterie.storage.wire import data_converter
+from coterie.workflows.team import TeamWorkflow
 from tests.support.engine import engine, time_skipping
 from tests.support.runs import Handle, asked
 from tests.support.watching.prepared_sandbox import prepared_sandbox
-from workflows.team import TeamWorkflow
 
 TEAM = """
 orchestration:

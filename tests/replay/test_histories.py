@@ -10,16 +10,16 @@ import pytest_asyncio
 from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer
 
-import workflows.interpreter
+from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.evaluate.routing import Route, choose
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.plan import Team
 from coterie.replay.replay import replay
 from coterie.storage.wire import data_converter
-from dsl.evaluate.context_writes import ContextWrite
-from dsl.evaluate.routing import Route, choose
-from dsl.model.facts import Facts
-from dsl.model.plan import Team
+from coterie.workflows import interpreter
+from coterie.workflows.team import TeamWorkflow
 from tests.replay.record import HISTORIES, cases
 from tests.support.watching.prepared_sandbox import prepared_sandbox
-from workflows.team import TeamWorkflow
 
 FILES = sorted(HISTORIES.glob("*.json"))
 
@@ -82,7 +82,7 @@ async def test_a_changed_routing_is_seen_though_its_commands_are_the_same(
             route, writes=tuple(ContextWrite(write.path, "altered") for write in route.writes)
         )
 
-    monkeypatch.setattr(workflows.interpreter, "choose", altered)
+    monkeypatch.setattr(interpreter, "choose", altered)
     replayed = await replay(history(file))
     text = " ".join(replayed.differences)
     assert "trail_digest" in text

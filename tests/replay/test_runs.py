@@ -18,19 +18,19 @@ from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import WorkflowExecution
 from temporalio.testing import WorkflowEnvironment
 
-import workflows.interpreter
+from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.evaluate.routing import Route, choose
+from coterie.dsl.model.causes import RuleMatched
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.plan import Team
+from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.replay.report import row, same_text, total
 from coterie.replay.server_replay import Comparison, RunReplayed
 from coterie.runs import run_client as runs
 from coterie.runs.open_runs import open_executions
 from coterie.runs.run_client import Run
-from dsl.evaluate.context_writes import ContextWrite
-from dsl.evaluate.routing import Route, choose
-from dsl.model.causes import RuleMatched
-from dsl.model.facts import Facts
-from dsl.model.plan import Team
-from dsl.values import Json
+from coterie.workflows import interpreter
 from tests.replay.record import CASES
 from tests.support.engine import Engine, engine, suggesting_after
 
@@ -104,7 +104,7 @@ async def test_a_decision_that_no_call_has_used_yet_is_reported(
     def by_another_rule(team: Team, facts: Facts) -> Route:
         return replace(choose(team, facts), cause=RuleMatched("rule", 7))
 
-    monkeypatch.setattr(workflows.interpreter, "choose", by_another_rule)
+    monkeypatch.setattr(interpreter, "choose", by_another_rule)
     async with waiting(here, tmp_path) as (_, handle):
         [done] = await all_open(here, handle.id)
     assert row(done) == (
@@ -122,7 +122,7 @@ async def test_another_value_in_the_context_is_reported_by_its_digest_alone(
     def altered(team: Team, facts: Facts) -> Route:
         return replace(choose(team, facts), writes=(ContextWrite("word", "meant"),))
 
-    monkeypatch.setattr(workflows.interpreter, "choose", altered)
+    monkeypatch.setattr(interpreter, "choose", altered)
     async with waiting(here, tmp_path) as (_, handle):
         [done] = await all_open(here, handle.id)
     assert "another value that a route sets in the context" in done.differences[0]

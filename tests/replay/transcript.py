@@ -22,7 +22,7 @@ from coterie.replay.observer import ReplayObserver, is_the_last, observed
 from coterie.replay.rebuilt_run import Rebuilt, rebuilt
 from coterie.replay.replayed_effects import effect_of
 from coterie.storage.histories import read_history
-from workflows.core.state import RunState
+from coterie.workflows.core.state import RunState
 
 HISTORIES = Path(__file__).parent / "histories"
 _WORDING = (

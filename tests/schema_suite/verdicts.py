@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from activities.answer_schema import schema_errors, schema_problem
-from dsl.json_schema.schema_checker import beyond, mismatches
-from dsl.values import Json
+from coterie.activities.answer_schema import schema_errors, schema_problem
+from coterie.dsl.json_schema.schema_checker import beyond, mismatches
+from coterie.dsl.values import Json
 
 DRAFTS = {
     "draft2020-12": "https://json-schema.org/draft/2020-12/schema",

@@ -7,11 +7,11 @@ from datetime import timedelta
 from pydantic import JsonValue
 from temporalio.testing import ActivityEnvironment
 
-from activities.agent_activity import AgentActivities
-from activities.contracts import END_MARGIN, AgentRequest, AgentResponse, TokenUsage
-from activities.providers.provider import Completion, ModelRequest
-from activities.providers.provider_failures import ProviderFailure
-from dsl.model.plan import Persona
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.contracts import END_MARGIN, AgentRequest, AgentResponse, TokenUsage
+from coterie.activities.providers.provider import Completion, ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.dsl.model.plan import Persona
 
 USAGE = TokenUsage(input_tokens=120, output_tokens=30, cached_tokens=10)
 

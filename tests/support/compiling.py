@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime
 
-from activities.skills.skill_registry import contracts
-from dsl.compile.compiler import Compiled, SourceText, compile_sources
-from dsl.errors import InvalidDocument, Problem
-from dsl.model.capabilities import Capabilities, Reach
-from dsl.model.plan import Plan
+from coterie.activities.skills.skill_registry import contracts
+from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
+from coterie.dsl.errors import InvalidDocument, Problem
+from coterie.dsl.model.capabilities import Capabilities, Reach
+from coterie.dsl.model.plan import Plan
 
 CAPABILITIES = Capabilities(
     agent_types=("generic_single_shot", "generic_orchestrating", "generic_tool_calling"),

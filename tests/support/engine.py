@@ -17,32 +17,32 @@ from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Interceptor, Worker, WorkflowRunner
 
-from activities.agent_activity import AgentActivities
-from activities.agents.inner_calls import InnerCalls
-from activities.call_prices import Pricing
-from activities.contracts import MAX_HEARTBEAT_DELAY
-from activities.mcp_client.server_pool import McpServers
-from activities.notifications import Channel, NotificationActivities
-from activities.providers.provider import ProviderSettings
-from activities.providers.provider_registry import Providers
-from activities.skills.skill_activity import SkillActivities
-from activities.skills.skill_registry import SKILLS, AnySkill, contracts
-from activities.storage.blobs import Blobs, MemoryBlobs
-from activities.user_code.child_pool import UserCode
-from activities.workspace.skill_base import Command, Workspace
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.agents.inner_calls import InnerCalls
+from coterie.activities.call_prices import Pricing
+from coterie.activities.contracts import MAX_HEARTBEAT_DELAY
+from coterie.activities.mcp_client.server_pool import McpServers
+from coterie.activities.notifications import Channel, NotificationActivities
+from coterie.activities.providers.provider import ProviderSettings
+from coterie.activities.providers.provider_registry import Providers
+from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.skills.skill_registry import SKILLS, AnySkill, contracts
+from coterie.activities.storage.blobs import Blobs, MemoryBlobs
+from coterie.activities.user_code.child_pool import UserCode
+from coterie.activities.workspace.skill_base import Command, Workspace
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.model.capabilities import Capabilities, Reach
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.price import Price
+from coterie.dsl.values import Json
 from coterie.storage.wire import data_converter
 from coterie.worker.fork_activity import ForkActivities
 from coterie.worker.plan_policy import PlanPolicy
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.model.capabilities import Capabilities, Reach
-from dsl.model.plan import Plan
-from dsl.model.price import Price
-from dsl.values import Json
+from coterie.workflows.core.messages import TeamInput
+from coterie.workflows.core.views import TrailEntry, TrailPage
+from coterie.workflows.team import TeamWorkflow
 from tests.support.project import BIN
 from tests.support.watching.prepared_sandbox import prepared_sandbox
-from workflows.core.messages import TeamInput
-from workflows.core.views import TrailEntry, TrailPage
-from workflows.team import TeamWorkflow
 
 CAPABILITIES = Capabilities(
     agent_types=("generic_single_shot", "generic_orchestrating", "generic_tool_calling"),

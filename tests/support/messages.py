@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from activities.providers.message_model import (
+from coterie.activities.providers.message_model import (
     ImagePart,
     ModelMessage,
     OpaquePart,
@@ -13,7 +13,7 @@ from activities.providers.message_model import (
     ToolCallPart,
     ToolResultPart,
 )
-from dsl.values import Json
+from coterie.dsl.values import Json
 
 PROVIDERS = st.sampled_from(["anthropic", "openai", "gemini"])
 _TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)

@@ -2,7 +2,7 @@
 
 from textwrap import indent
 
-from dsl.model.plan import Plan
+from coterie.dsl.model.plan import Plan
 from tests.support.compiling import plan_of
 
 _HEAD = """

@@ -17,8 +17,8 @@ import yaml
 from temporalio.client import Client, WorkflowHistory
 
 from coterie.documents.product_capabilities import KEY_NAMES
+from coterie.dsl.values import Json
 from coterie.storage.wire import data_converter
-from dsl.values import Json
 from tests.support.places import ROOT
 from tests.support.programs.command_server import (
     PROGRAM,

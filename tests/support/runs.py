@@ -11,11 +11,11 @@ from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.dsl.values import Json
 from coterie.runs.call_errors import task_was_lost
 from coterie.storage.wire import data_converter
-from dsl.values import Json
-from workflows.core.requests import NOT_YET
-from workflows.core.views import TeamResult
+from coterie.workflows.core.requests import NOT_YET
+from coterie.workflows.core.views import TeamResult
 
 Handle = Any
 """A workflow handle; its signals and updates take any payload."""

@@ -15,10 +15,10 @@ from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.contracts import END_MARGIN, SkillRequest
-from activities.skills.skill_activity import SkillActivities
-from activities.skills.skill_registry import SKILLS, AnySkill
-from activities.workspace.skill_base import Workspace
+from coterie.activities.contracts import END_MARGIN, SkillRequest
+from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.skills.skill_registry import SKILLS, AnySkill
+from coterie.activities.workspace.skill_base import Workspace
 
 MAX_WAIT = 60
 """Seconds for what a test waits for; a busy machine takes a few."""

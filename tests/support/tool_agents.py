@@ -3,15 +3,21 @@
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from activities.contracts import AgentError, AgentRequest, AgentResponse, SkillRequest, SkillResult
-from dsl.model.plan import Plan
-from dsl.model.tools.asked_input import AskedInput
-from dsl.tool_loop.exchange import ToolCallRequest
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import (
+    AgentError,
+    AgentRequest,
+    AgentResponse,
+    SkillRequest,
+    SkillResult,
+)
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.tools.asked_input import AskedInput
+from coterie.dsl.tool_loop.exchange import ToolCallRequest
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.scope import Call, CallFailed
 from tests.support.simulation.stopping import StoppingScope, World
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Pending
-from workflows.core.scope import Call, CallFailed
 
 READ: Json = {"effect": "read", "timeout": 60, "retries": 0}
 QUERY: Json = {

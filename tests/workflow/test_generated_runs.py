@@ -13,7 +13,7 @@ from temporalio.client import WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     CALL_SKILL,
     RUN_AGENT,
     AgentRequest,
@@ -21,16 +21,16 @@ from activities.contracts import (
     SkillRequest,
     SkillResult,
 )
-from dsl.errors import InvalidDocument
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
+from coterie.workflows.core.messages import TeamInput
+from coterie.workflows.core.views import TrailEntry
+from coterie.workflows.team import TeamWorkflow
 from tests.support.documents.generated import CONTEXT, documents, written
 from tests.support.engine import DEFECTS, plan_of, trail
 from tests.support.simulation.skipping import World, skipped_run
 from tests.support.watching.prepared_sandbox import prepared_sandbox
-from workflows.core.messages import TeamInput
-from workflows.core.views import TrailEntry
-from workflows.team import TeamWorkflow
 
 MANY = max(8, settings().max_examples // 10)
 AT_ONCE = ("parallel", "concurrency", "next_team:\n", "losers")

@@ -11,14 +11,14 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowExecutionStatus
 from temporalio.testing import WorkflowEnvironment
 
-import workflows.handlers.start_checks
-from dsl.values import MAX_DURATION, Json
+from coterie.dsl.values import MAX_DURATION, Json
+from coterie.workflows.core.pace import MAX_STEPS
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.handlers import start_checks
+from coterie.workflows.interpreter import run
 from tests.support.engine import Engine, engine, plan_of, time_skipping
 from tests.support.runs import failure, scheduled
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.core.pace import MAX_STEPS
-from workflows.core.results import RunFailed
-from workflows.interpreter import run
 
 TEAM = """
 orchestration:
@@ -97,7 +97,7 @@ async def test_a_defect_of_the_interpreter_ends_a_tests_run_with_its_message(
     def defect(plan: object, state: object) -> None:
         raise KeyError("no such track")
 
-    monkeypatch.setattr(workflows.handlers.start_checks, "begin", defect)
+    monkeypatch.setattr(start_checks, "begin", defect)
     async with engine(env, tmp_path, [], everything=False) as running:
         handle: Any = await running.start(f"{TEAM}\n        - {{name: x, type: set, values: {{}}}}")
         assert "no such track" in str(await failure(handle))

@@ -9,7 +9,7 @@ import pytest_asyncio
 from pydantic import JsonValue
 from temporalio.testing import WorkflowEnvironment
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 from tests.support.documents.old_forms import NAMES, compiled_form
 from tests.support.engine import Engine, engine, path_of, trail
 

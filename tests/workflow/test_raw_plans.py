@@ -22,11 +22,11 @@ from coterie.storage.wire import data_converter
 from coterie.worker.compile_activity import CompileActivities
 from coterie.worker.fork_activity import ForkActivities
 from coterie.worker.plan_policy import PlanPolicy, RunCallsOnly
+from coterie.workflows.core.messages import ForkInput, TeamInput
+from coterie.workflows.team import TeamWorkflow
 from tests.support.engine import HEAD, plan_of
 from tests.support.runs import asked
 from tests.support.watching.prepared_sandbox import prepared_sandbox
-from workflows.core.messages import ForkInput, TeamInput
-from workflows.team import TeamWorkflow
 
 DOCUMENT = """
 orchestration:

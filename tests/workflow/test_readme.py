@@ -6,10 +6,10 @@ import pytest
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.cli import main
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
 from coterie.failures import ExitCode
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.model.plan import Plan
-from dsl.values import Json
 from tests.law.documents.pages import blocks
 from tests.law.sources import ROOT
 from tests.support.compiling import CAPABILITIES

@@ -14,7 +14,7 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
-from activities.contracts import COMPILE_TEAM
+from coterie.activities.contracts import COMPILE_TEAM
 from coterie.documents.catalog import Catalog
 from coterie.documents.trusted_catalog import trusted_catalog
 from coterie.documents.worker_trust import TrustedConfig
@@ -22,13 +22,13 @@ from coterie.runs.records import RecordedRuns, kept, new_record
 from coterie.settings import load
 from coterie.storage.wire import data_converter
 from coterie.worker.plan_policy import PlanPolicy
+from coterie.workflows.core.messages import ForkInput, TeamInput
+from coterie.workflows.core.state import RunState
+from coterie.workflows.handlers.start_checks import begin
 from tests.support.engine import plan_of
 from tests.support.project import BIN
 from tests.support.runs import asked
 from tests.workflow.test_raw_plans import DOCUMENT, Fleet, refusal, replayed
-from workflows.core.messages import ForkInput, TeamInput
-from workflows.core.state import RunState
-from workflows.handlers.start_checks import begin
 
 SECOND = timedelta(seconds=1)
 OTHER = DOCUMENT.replace("Go on?", "Really?")

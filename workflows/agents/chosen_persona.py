@@ -1,17 +1,17 @@
 """Chosen persona: which of its listed personas an agent step runs, once its template is filled."""
 
-from dsl.errors import listed, nearest
-from dsl.json_values import describe_kind
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Plan
-from dsl.model.step_kinds.agent_types import ORCHESTRATING
-from dsl.model.steps import AgentStep
-from dsl.model.terms import CallApproval
-from dsl.templates.template_filling import fill
-from workflows.core.causes.agent_causes import PersonaChosen
-from workflows.core.location import Location
-from workflows.core.scope import Scope
-from workflows.core.trail import note_step
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.json_values import describe_kind
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.terms import CallApproval
+from coterie.dsl.templates.template_filling import fill
+from coterie.workflows.core.causes.agent_causes import PersonaChosen
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.trail import note_step
 
 _MAX_TEMPLATE_LENGTH = 200
 _MAX_NAME_LENGTH = 100

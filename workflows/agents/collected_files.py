@@ -1,9 +1,9 @@
 """Collected files: how much a skill has found for prompts, and which models may read it. Pure."""
 
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Plan
-from dsl.model.steps import SkillStep, Step, ToolStep
-from workflows.core.views import CollectedFiles
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import SkillStep, Step, ToolStep
+from coterie.workflows.core.views import CollectedFiles
 
 _MAX_MODELS = 8
 """Maximum models that one trail entry names; a run carries its entries along."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     CallOptions,
@@ -19,19 +19,19 @@ from activities.contracts import (
     FailureType,
     TurnSuffix,
 )
-from dsl.hooks.hook_rulings import HookRuling
-from dsl.model.personas.compaction_policy import Compaction
-from dsl.model.plan import Persona
-from dsl.tool_loop.context_room import CompactionDue, compaction_due, compaction_limit
-from workflows.agents.model_fallback import ModelChain, TurnCall, addressed_to, call_models
-from workflows.agents.model_turns import turn_outcome
-from workflows.agents.turn_hooks import TurnHooks
-from workflows.budgets.call_admission import admit_call
-from workflows.budgets.call_estimates import estimated_news
-from workflows.core.causes.agent_causes import ConversationCompacted
-from workflows.core.location import Location
-from workflows.core.scope import CallFailed, Interrupted, Scope
-from workflows.core.trail import note_step
+from coterie.dsl.hooks.hook_rulings import HookRuling
+from coterie.dsl.model.personas.compaction_policy import Compaction
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.tool_loop.context_room import CompactionDue, compaction_due, compaction_limit
+from coterie.workflows.agents.model_fallback import ModelChain, TurnCall, addressed_to, call_models
+from coterie.workflows.agents.model_turns import turn_outcome
+from coterie.workflows.agents.turn_hooks import TurnHooks
+from coterie.workflows.budgets.call_admission import admit_call
+from coterie.workflows.budgets.call_estimates import estimated_news
+from coterie.workflows.core.causes.agent_causes import ConversationCompacted
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.scope import CallFailed, Interrupted, Scope
+from coterie.workflows.core.trail import note_step
 
 
 class ConversationHead(NamedTuple):

@@ -5,16 +5,16 @@ The state holds the name of each conversation's latest turn; the worker stores i
 
 from collections.abc import Awaitable, Callable
 
-from activities.contracts import AgentResponse, ContextUse, Conversation, TokenUsage
-from dsl.evaluate.conversation_names import MAX_CONVERSATION_NAME, name_of_conversation
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import AgentStep
-from dsl.templates.template_filling import fill
-from workflows.core.conversation_tickets import is_next, overtakes, take_ticket
-from workflows.core.location import Location, Skipped
-from workflows.core.scope import Interrupted, Scope
-from workflows.core.state import RunState
-from workflows.core.state_keys import StateKey
+from coterie.activities.contracts import AgentResponse, ContextUse, Conversation, TokenUsage
+from coterie.dsl.evaluate.conversation_names import MAX_CONVERSATION_NAME, name_of_conversation
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.templates.template_filling import fill
+from coterie.workflows.core.conversation_tickets import is_next, overtakes, take_ticket
+from coterie.workflows.core.location import Location, Skipped
+from coterie.workflows.core.scope import Interrupted, Scope
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import StateKey
 
 MAX_CONVERSATIONS = 1000
 """Maximum conversations of one run: the state keeps a line for each until the run ends."""

@@ -9,10 +9,10 @@ from functools import partial
 
 from pydantic import JsonValue
 
-from dsl.errors import TemplateFailed
-from dsl.evaluate.condition_evaluation import inspect
-from dsl.hooks.hook_reads import hooks_at, reads_check
-from dsl.hooks.hook_rulings import (
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.evaluate.condition_evaluation import inspect
+from coterie.dsl.hooks.hook_reads import hooks_at, reads_check
+from coterie.dsl.hooks.hook_rulings import (
     HookRuling,
     applies,
     modified,
@@ -20,18 +20,18 @@ from dsl.hooks.hook_rulings import (
     ruling_of,
     undecided,
 )
-from dsl.model.facts import Facts
-from dsl.model.hooks import CHECK, RUN_POINTS, Hook, HookPoint
-from dsl.model.outcomes import Outcome
-from dsl.templates.template_filling import fill
-from dsl.tool_loop.tool_loop_progress import StoppedByHook
-from dsl.values import Json
-from workflows.agents.skill_calls import SkillCall, make_call
-from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
-from workflows.core.causes.hook_causes import HookDecided
-from workflows.core.location import Location, Skipped
-from workflows.core.scope import Scope
-from workflows.core.trail import note_control, note_step
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.hooks import CHECK, RUN_POINTS, Hook, HookPoint
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.templates.template_filling import fill
+from coterie.dsl.tool_loop.tool_loop_progress import StoppedByHook
+from coterie.dsl.values import Json
+from coterie.workflows.agents.skill_calls import SkillCall, make_call
+from coterie.workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
+from coterie.workflows.core.causes.hook_causes import HookDecided
+from coterie.workflows.core.location import Location, Skipped
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.trail import note_control, note_step
 
 HOOK_FAILED = "HookFailed"
 HOOK_REJECTED = "HookRejected"

@@ -5,18 +5,18 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.hooks.hook_reads import reads_result
-from dsl.hooks.hook_rulings import HookRuling
-from dsl.model.hooks import Hook, HookPoint
-from dsl.model.outcomes import Outcome
-from dsl.tool_loop.call_checks import argument_problems
-from dsl.values import Json
-from workflows.agents.hook_points import HookVerdict, ask_hooks, stopped_outcome
-from workflows.agents.skill_calls import CalledSkill
-from workflows.agents.tool_cache import forget_result
-from workflows.agents.tool_kinds import ToolCall
-from workflows.core.progress.agent_progress import HookedCall
-from workflows.core.scope import Scope
+from coterie.dsl.hooks.hook_reads import reads_result
+from coterie.dsl.hooks.hook_rulings import HookRuling
+from coterie.dsl.model.hooks import Hook, HookPoint
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.tool_loop.call_checks import argument_problems
+from coterie.dsl.values import Json
+from coterie.workflows.agents.hook_points import HookVerdict, ask_hooks, stopped_outcome
+from coterie.workflows.agents.skill_calls import CalledSkill
+from coterie.workflows.agents.tool_cache import forget_result
+from coterie.workflows.agents.tool_kinds import ToolCall
+from coterie.workflows.core.progress.agent_progress import HookedCall
+from coterie.workflows.core.scope import Scope
 
 
 class HookedResult(NamedTuple):

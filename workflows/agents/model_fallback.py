@@ -6,18 +6,24 @@ A conversation stays with the model that took over, so its prefix does not chang
 from dataclasses import replace
 from typing import NamedTuple
 
-from activities.contracts import AgentRequest, AgentResponse, CallOptions, FailureType, TurnSuffix
-from dsl.hooks.hook_rulings import HookRuling
-from dsl.model.plan import Plan
-from dsl.model_names import split_model
-from workflows.agents.model_turns import Turner, has_acted, named_call, take_turn, turn_call
-from workflows.agents.turn_hooks import TurnHooks
-from workflows.budgets.call_admission import admit_call
-from workflows.core.causes.agent_causes import ModelReplaced
-from workflows.core.location import Location
-from workflows.core.progress.agent_progress import ParkedTurn
-from workflows.core.scope import CallFailed, Interrupted, Scope
-from workflows.core.trail import note_step
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    CallOptions,
+    FailureType,
+    TurnSuffix,
+)
+from coterie.dsl.hooks.hook_rulings import HookRuling
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model_names import split_model
+from coterie.workflows.agents.model_turns import Turner, has_acted, named_call, take_turn, turn_call
+from coterie.workflows.agents.turn_hooks import TurnHooks
+from coterie.workflows.budgets.call_admission import admit_call
+from coterie.workflows.core.causes.agent_causes import ModelReplaced
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.progress.agent_progress import ParkedTurn
+from coterie.workflows.core.scope import CallFailed, Interrupted, Scope
+from coterie.workflows.core.trail import note_step
 
 UNAVAILABLE = (
     FailureType.PROVIDER_UNAVAILABLE,

@@ -4,7 +4,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import NamedTuple
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     CallOptions,
@@ -15,23 +15,23 @@ from activities.contracts import (
     id_of_look,
     id_of_unwanted,
 )
-from dsl.model.outcomes import Outcome
-from dsl.model.retryability import may_have_happened
-from workflows.agents.repeatable_attempts import note_answer, note_effect
-from workflows.agents.repeated_calls import notes
-from workflows.approvals.egress_approval import LabelledCall, meet_labels
-from workflows.budgets.balances import paid
-from workflows.budgets.call_admission import admit_call, in_flight
-from workflows.budgets.call_estimates import CallEstimate, estimate_call
-from workflows.budgets.cut_off_calls import counting_if_cut_off
-from workflows.budgets.input_admission import admit_input, remember_tokens
-from workflows.budgets.reservations import reserving
-from workflows.core.causes.agent_causes import BatchSubmitted
-from workflows.core.location import Location, Skipped
-from workflows.core.progress.agent_progress import ParkedTurn
-from workflows.core.scope import Call, CallFailed, Interrupted, Scope, on_abort
-from workflows.core.trail import note_step
-from workflows.core.usage import began, tally_of, used
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.retryability import may_have_happened
+from coterie.workflows.agents.repeatable_attempts import note_answer, note_effect
+from coterie.workflows.agents.repeated_calls import notes
+from coterie.workflows.approvals.egress_approval import LabelledCall, meet_labels
+from coterie.workflows.budgets.balances import paid
+from coterie.workflows.budgets.call_admission import admit_call, in_flight
+from coterie.workflows.budgets.call_estimates import CallEstimate, estimate_call
+from coterie.workflows.budgets.cut_off_calls import counting_if_cut_off
+from coterie.workflows.budgets.input_admission import admit_input, remember_tokens
+from coterie.workflows.budgets.reservations import reserving
+from coterie.workflows.core.causes.agent_causes import BatchSubmitted
+from coterie.workflows.core.location import Location, Skipped
+from coterie.workflows.core.progress.agent_progress import ParkedTurn
+from coterie.workflows.core.scope import Call, CallFailed, Interrupted, Scope, on_abort
+from coterie.workflows.core.trail import note_step
+from coterie.workflows.core.usage import began, tally_of, used
 
 _FIRST_LOOK_SECONDS = 30.0
 _MAX_LOOK_SECONDS = 600.0

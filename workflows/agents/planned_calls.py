@@ -1,8 +1,8 @@
 """The calls that people decide on before they are made."""
 
-from dsl.model.step_kinds.step_base import SkillTerms
-from dsl.model.tools.tool_contract import Tool
-from workflows.core.requests import PlannedCall
+from coterie.dsl.model.step_kinds.step_base import SkillTerms
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.workflows.core.requests import PlannedCall
 
 
 def planned_call(name: str, terms: SkillTerms | None) -> PlannedCall | None:

@@ -1,14 +1,14 @@
 """Repeatable attempts: whether another one can end differently than one that has failed."""
 
-from dsl.model.outcomes import Outcome
-from dsl.model.retryability import can_pass
-from workflows.core.causes.step_causes import StepStated
-from workflows.core.location import Location
-from workflows.core.progress.step_progress import RepeatableAttempt
-from workflows.core.scope import Scope
-from workflows.core.state import RunState
-from workflows.core.state_keys import StateKey
-from workflows.core.trail import note_step
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.retryability import can_pass
+from coterie.workflows.core.causes.step_causes import StepStated
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.progress.step_progress import RepeatableAttempt
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import StateKey
+from coterie.workflows.core.trail import note_step
 
 
 def open_attempt(location: Location, scope: Scope) -> RepeatableAttempt:

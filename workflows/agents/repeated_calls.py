@@ -10,13 +10,13 @@ from hashlib import sha256
 
 from pydantic import JsonValue
 
-from dsl.model.outcomes import Outcome
-from workflows.core.causes.agent_causes import CallRepeated
-from workflows.core.causes.trail_because import trail_because
-from workflows.core.location import Location
-from workflows.core.progress.progress_kinds import RepeatedCall
-from workflows.core.scope import Scope
-from workflows.core.trail import note_step
+from coterie.dsl.model.outcomes import Outcome
+from coterie.workflows.core.causes.agent_causes import CallRepeated
+from coterie.workflows.core.causes.trail_because import trail_because
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.progress.progress_kinds import RepeatedCall
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.trail import note_step
 
 NUDGED_AT = 3
 STOPPED_AT = 5

@@ -8,14 +8,14 @@ import json
 
 from pydantic import JsonValue
 
-from dsl.json_values import json_digest
-from dsl.model.outcomes import Outcome, with_text
-from dsl.model.plan import Plan
-from dsl.model.tools.tool_contract import Tool
-from dsl.visible import shortened_text
-from workflows.core.location import Location
-from workflows.core.progress.agent_progress import PublishedWork
-from workflows.core.scope import Scope
+from coterie.dsl.json_values import json_digest
+from coterie.dsl.model.outcomes import Outcome, with_text
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.visible import shortened_text
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.progress.agent_progress import PublishedWork
+from coterie.workflows.core.scope import Scope
 
 _MAX_TEXT = 4_000
 """Characters of one published text."""

@@ -9,7 +9,7 @@ from typing import Self
 
 from pydantic import JsonValue
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     CallOptions,
@@ -17,29 +17,33 @@ from activities.contracts import (
     Reask,
     TurnSuffix,
 )
-from dsl.egress.egress_rules import has_own_code
-from dsl.evaluate.slices import slice_for
-from dsl.hooks.hook_rulings import HookRuling
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import AgentStep
-from dsl.model.template_bound import seconds_of
-from dsl.templates.template_filling import fill
-from dsl.values import Json
-from workflows.agents.compactor import Compactor, ConversationHead
-from workflows.agents.conversation_order import conversation_name, converse, keep_conversation
-from workflows.agents.hook_points import HOOK_FAILED, HookVerdict, stopped_outcome
-from workflows.agents.model_fallback import ModelChain, TurnCall, stay_with_fallback
-from workflows.agents.model_turns import (
+from coterie.dsl.egress.egress_rules import has_own_code
+from coterie.dsl.evaluate.slices import slice_for
+from coterie.dsl.hooks.hook_rulings import HookRuling
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.template_bound import seconds_of
+from coterie.dsl.templates.template_filling import fill
+from coterie.dsl.values import Json
+from coterie.workflows.agents.compactor import Compactor, ConversationHead
+from coterie.workflows.agents.conversation_order import (
+    conversation_name,
+    converse,
+    keep_conversation,
+)
+from coterie.workflows.agents.hook_points import HOOK_FAILED, HookVerdict, stopped_outcome
+from coterie.workflows.agents.model_fallback import ModelChain, TurnCall, stay_with_fallback
+from coterie.workflows.agents.model_turns import (
     has_acted,
     is_worth_a_reask,
     turn_notices,
     turn_outcome,
 )
-from workflows.agents.shared_work import shared_work
-from workflows.agents.turn_hooks import TurnHooks, hooks_of
-from workflows.core.location import Interpreter, Location
-from workflows.core.progress.agent_progress import ParkedTurn
-from workflows.core.scope import CallFailed, Interrupted, Scope
+from coterie.workflows.agents.shared_work import shared_work
+from coterie.workflows.agents.turn_hooks import TurnHooks, hooks_of
+from coterie.workflows.core.location import Interpreter, Location
+from coterie.workflows.core.progress.agent_progress import ParkedTurn
+from coterie.workflows.core.scope import CallFailed, Interrupted, Scope
 
 _LEGACY_TIMEOUT = 600.0
 _LEGACY_RETRIES = 2

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     CallOptions,
     FailureType,
     KeptResult,
@@ -15,32 +15,32 @@ from activities.contracts import (
     Spent,
     skill_summary,
 )
-from dsl.model.capabilities import Label
-from dsl.model.outcomes import Failure, Outcome
-from dsl.model.retryability import may_have_happened
-from dsl.model.step_kinds.step_base import SkillTerms
-from dsl.model.terms import DecisionTerms
-from dsl.model.tools.asked_input import AskedInput, GivenInput
-from dsl.model.tools.local_activities import MAX_LOCAL_SECONDS
-from workflows.agents.repeatable_attempts import note_answer, note_effect
-from workflows.agents.repeated_calls import record_call, refused
-from workflows.approvals.approval_wait import PLAIN
-from workflows.approvals.egress_approval import LabelledCall, meet_labels
-from workflows.approvals.tool_questions import (
+from coterie.dsl.model.capabilities import Label
+from coterie.dsl.model.outcomes import Failure, Outcome
+from coterie.dsl.model.retryability import may_have_happened
+from coterie.dsl.model.step_kinds.step_base import SkillTerms
+from coterie.dsl.model.terms import DecisionTerms
+from coterie.dsl.model.tools.asked_input import AskedInput, GivenInput
+from coterie.dsl.model.tools.local_activities import MAX_LOCAL_SECONDS
+from coterie.workflows.agents.repeatable_attempts import note_answer, note_effect
+from coterie.workflows.agents.repeated_calls import record_call, refused
+from coterie.workflows.approvals.approval_wait import PLAIN
+from coterie.workflows.approvals.egress_approval import LabelledCall, meet_labels
+from coterie.workflows.approvals.tool_questions import (
     InteractiveCall,
     earlier_execution,
     forget_question,
     given_input,
     note_question,
 )
-from workflows.budgets.balances import paid
-from workflows.budgets.call_admission import admit_call, in_flight
-from workflows.core.causes.step_causes import Failed
-from workflows.core.location import Location
-from workflows.core.scope import Call, CallFailed, Scope, on_abort
-from workflows.core.state_keys import SkillCallKey
-from workflows.core.trail import note_step
-from workflows.core.usage import began
+from coterie.workflows.budgets.balances import paid
+from coterie.workflows.budgets.call_admission import admit_call, in_flight
+from coterie.workflows.core.causes.step_causes import Failed
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.scope import Call, CallFailed, Scope, on_abort
+from coterie.workflows.core.state_keys import SkillCallKey
+from coterie.workflows.core.trail import note_step
+from coterie.workflows.core.usage import began
 
 _UNKNOWN = SkillTerms(effect="once", timeout=60.0, retries=0)
 """The most careful terms, for a plan without any."""

@@ -2,17 +2,17 @@
 
 from pydantic import JsonValue
 
-from dsl.errors import InvalidContext, LimitExceeded, TeamError, TeamFailed
-from dsl.evaluate.declared_values import merged
-from dsl.model.causes import Called
-from dsl.model.merge import deep_merge
-from dsl.model.outcomes import Outcome
-from dsl.values import Json
-from workflows.core.location import Interpreter, Location
-from workflows.core.memory import Routed, Track
-from workflows.core.results import rendered_output
-from workflows.core.scope import Interrupted, Scope
-from workflows.core.state_keys import StateKey
+from coterie.dsl.errors import InvalidContext, LimitExceeded, TeamError, TeamFailed
+from coterie.dsl.evaluate.declared_values import merged
+from coterie.dsl.model.causes import Called
+from coterie.dsl.model.merge import deep_merge
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.values import Json
+from coterie.workflows.core.location import Interpreter, Location
+from coterie.workflows.core.memory import Routed, Track
+from coterie.workflows.core.results import rendered_output
+from coterie.workflows.core.scope import Interrupted, Scope
+from coterie.workflows.core.state_keys import StateKey
 
 MAX_NESTED = 20
 """Maximum nesting of team calls: each takes Python's stack, which is limited."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Awaitable, Callable
 
-from dsl.model.outcomes import Outcome
-from workflows.core.location import Location
-from workflows.core.scope import Interrupted, Scope
+from coterie.dsl.model.outcomes import Outcome
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.scope import Interrupted, Scope
 
 
 async def within_time(

@@ -9,15 +9,15 @@ from typing import Self
 
 from pydantic import JsonValue
 
-from activities.contracts import KeptResult
-from dsl.egress.counted_grants import counted_grants
-from dsl.model.outcomes import Outcome
-from dsl.model.tools.tool_contract import Tool
-from dsl.tool_loop.call_checks import fingerprint
-from workflows.agents.skill_calls import CalledSkill
-from workflows.core.location import Location
-from workflows.core.memory import CachedResult, ReadInProgress
-from workflows.core.scope import Scope
+from coterie.activities.contracts import KeptResult
+from coterie.dsl.egress.counted_grants import counted_grants
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.tool_loop.call_checks import fingerprint
+from coterie.workflows.agents.skill_calls import CalledSkill
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.memory import CachedResult, ReadInProgress
+from coterie.workflows.core.scope import Scope
 
 _MAX_CACHED = 200
 """Results that a run keeps; it forgets the oldest."""

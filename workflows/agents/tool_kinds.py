@@ -5,28 +5,28 @@ from typing import NamedTuple, assert_never
 
 from pydantic import JsonValue
 
-from dsl.errors import InvalidPlan
-from dsl.json_schema.schema_checker import UnusableSchema, mismatches
-from dsl.model.outcomes import Outcome
-from dsl.model.retryability import can_pass
-from dsl.model.step_kinds.step_base import SkillTerms
-from dsl.model.steps import AgentStep
-from dsl.model.terms import call_approval
-from dsl.model.tools.tool_contract import Tool
-from dsl.model.traversal.callable_tools import agent_type_of
-from dsl.values import Json
-from workflows.agents.repeatable_attempts import close_attempt, may_repeat, open_attempt
-from workflows.agents.shared_work import hand_over_work
-from workflows.agents.skill_calls import CalledSkill, SkillCall, make_call
-from workflows.agents.team_runs import MAX_NESTED, begin_team, follow_team
-from workflows.agents.time_limits import within_time
-from workflows.agents.tool_cache import CachedCall
-from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
-from workflows.budgets.call_admission import admit_call
-from workflows.core.causes.step_causes import Failed
-from workflows.core.location import Interpreter, Location
-from workflows.core.scope import Scope
-from workflows.core.trail import note_step
+from coterie.dsl.errors import InvalidPlan
+from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.retryability import can_pass
+from coterie.dsl.model.step_kinds.step_base import SkillTerms
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.terms import call_approval
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.traversal.callable_tools import agent_type_of
+from coterie.dsl.values import Json
+from coterie.workflows.agents.repeatable_attempts import close_attempt, may_repeat, open_attempt
+from coterie.workflows.agents.shared_work import hand_over_work
+from coterie.workflows.agents.skill_calls import CalledSkill, SkillCall, make_call
+from coterie.workflows.agents.team_runs import MAX_NESTED, begin_team, follow_team
+from coterie.workflows.agents.time_limits import within_time
+from coterie.workflows.agents.tool_cache import CachedCall
+from coterie.workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
+from coterie.workflows.budgets.call_admission import admit_call
+from coterie.workflows.core.causes.step_causes import Failed
+from coterie.workflows.core.location import Interpreter, Location
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.trail import note_step
 
 MAX_NESTED_AGENTS = 5
 """How deep agents and teams may call each other as tools."""

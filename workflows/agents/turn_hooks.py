@@ -6,17 +6,17 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from activities.contracts import AgentResponse
-from dsl.hooks.hook_rulings import HookRuling
-from dsl.json_schema.schema_checker import UnusableSchema, mismatches
-from dsl.model.hooks import Hook, HookPoint
-from dsl.model.plan import Plan
-from dsl.tool_loop.exchange import ToolCallRequest
-from dsl.tool_loop.tool_loop_progress import OpenCall
-from dsl.values import Json
-from workflows.agents.hook_points import HookVerdict, ask_hooks
-from workflows.core.location import Location
-from workflows.core.scope import Scope
+from coterie.activities.contracts import AgentResponse
+from coterie.dsl.hooks.hook_rulings import HookRuling
+from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
+from coterie.dsl.model.hooks import Hook, HookPoint
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.tool_loop.exchange import ToolCallRequest
+from coterie.dsl.tool_loop.tool_loop_progress import OpenCall
+from coterie.dsl.values import Json
+from coterie.workflows.agents.hook_points import HookVerdict, ask_hooks
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.scope import Scope
 
 _UNASKED: Final = HookVerdict({})
 """Of an agent without hooks, which most are; nobody changes it."""

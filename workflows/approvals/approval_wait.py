@@ -6,37 +6,37 @@ from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.egress.met_labels import MetLabel
-from dsl.json_values import json_digest
-from dsl.model.causes import NotDecided
-from dsl.model.template_bound import optional_seconds, seconds_of
-from dsl.model.terms import ApprovalTerms, DecisionTerms
-from dsl.model.traversal.approvers import people
-from dsl.person_names import each_once
-from dsl.sizes import MAX_SHOWN, check_size
-from dsl.visible import shortened_text
-from workflows.approvals.decisions import (
+from coterie.dsl.egress.met_labels import MetLabel
+from coterie.dsl.json_values import json_digest
+from coterie.dsl.model.causes import NotDecided
+from coterie.dsl.model.template_bound import optional_seconds, seconds_of
+from coterie.dsl.model.terms import ApprovalTerms, DecisionTerms
+from coterie.dsl.model.traversal.approvers import people
+from coterie.dsl.person_names import each_once
+from coterie.dsl.sizes import MAX_SHOWN, check_size
+from coterie.dsl.visible import shortened_text
+from coterie.workflows.approvals.decisions import (
     approvable,
     origin_digest,
     record,
     request_digest,
 )
-from workflows.approvals.notification_moments import notify
-from workflows.core.causes.people_causes import (
+from coterie.workflows.approvals.notification_moments import notify
+from coterie.workflows.core.causes.people_causes import (
     ApprovalAsked,
     RequestDecided,
     RequestEscalated,
     RequestReminded,
 )
-from workflows.core.causes.shown_causes import shortened
-from workflows.core.causes.trail_because import asked_because, trail_because
-from workflows.core.causes.trail_causes import TrailCause
-from workflows.core.location import Location, Redirected, Skipped
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Decision, Pending, PlannedCall
-from workflows.core.scope import Scope, on_abort
-from workflows.core.state import RunState
-from workflows.core.trail import note_request
+from coterie.workflows.core.causes.shown_causes import shortened
+from coterie.workflows.core.causes.trail_because import asked_because, trail_because
+from coterie.workflows.core.causes.trail_causes import TrailCause
+from coterie.workflows.core.location import Location, Redirected, Skipped
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Decision, Pending, PlannedCall
+from coterie.workflows.core.scope import Scope, on_abort
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.trail import note_request
 
 _MAX_BECAUSE_LENGTH = 2_000
 PLAIN = DecisionTerms()

@@ -2,7 +2,7 @@
 
 from pydantic import JsonValue
 
-from workflows.core.requests import PlannedCall
+from coterie.workflows.core.requests import PlannedCall
 
 _FILE = frozenset({"path", "file_path", "file", "paths"})
 """Keys of a change of files, in the input of skills."""

@@ -6,7 +6,7 @@ The code is also the type of the error that `decide` answers with, and the field
 from dataclasses import dataclass
 from typing import Literal
 
-from workflows.core.requests import Decision
+from coterie.workflows.core.requests import Decision
 
 
 @dataclass(frozen=True, slots=True)

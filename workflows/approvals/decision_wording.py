@@ -2,8 +2,8 @@
 
 from typing import assert_never
 
-from dsl.errors import listed
-from workflows.approvals.decision_refusals import (
+from coterie.dsl.errors import listed
+from coterie.workflows.approvals.decision_refusals import (
     AlreadyApproved,
     DeciderNotAllowed,
     DecisionRefusal,

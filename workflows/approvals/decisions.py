@@ -12,15 +12,15 @@ from typing import TypeGuard
 
 from pydantic import JsonValue
 
-from dsl.errors import listed
-from dsl.json_schema.schema_checker import UnusableSchema, mismatches
-from dsl.json_values import describe_kind, json_digest
-from dsl.model.outcomes import Outcome
-from dsl.person_names import listed_name
-from dsl.sizes import MAX_SHOWN, too_large
-from dsl.values import Json
-from workflows.approvals import decision_wording as wording
-from workflows.approvals.decision_refusals import (
+from coterie.dsl.errors import listed
+from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
+from coterie.dsl.json_values import describe_kind, json_digest
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.person_names import listed_name
+from coterie.dsl.sizes import MAX_SHOWN, too_large
+from coterie.dsl.values import Json
+from coterie.workflows.approvals import decision_wording as wording
+from coterie.workflows.approvals.decision_refusals import (
     AlreadyApproved,
     DeciderNotAllowed,
     DecisionRefusal,
@@ -31,10 +31,10 @@ from workflows.approvals.decision_refusals import (
     RequestClosed,
     RequestUnknown,
 )
-from workflows.approvals.value_changes import MAX_CHANGES, changes
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Decision, How, Pending, PlannedCall, Verdict
-from workflows.core.state import MAX_DECISIONS, RunState
+from coterie.workflows.approvals.value_changes import MAX_CHANGES, changes
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Decision, How, Pending, PlannedCall, Verdict
+from coterie.workflows.core.state import MAX_DECISIONS, RunState
 
 _MAX_NAMED_REQUESTS = 50
 

@@ -8,35 +8,35 @@ from typing import NamedTuple, assert_never
 
 from pydantic import JsonValue
 
-from dsl.egress.counted_grants import counted_grants
-from dsl.egress.egress_rules import (
+from coterie.dsl.egress.counted_grants import counted_grants
+from coterie.dsl.egress.egress_rules import (
     GrantedCall,
     MayCall,
     MustAsk,
     egress_decision,
 )
-from dsl.egress.egress_wording import egress_question
-from dsl.egress.met_labels import KEPT, without_numbers
-from dsl.json_values import json_digest
-from dsl.model.capabilities import Effect, KeptLabel, Label
-from dsl.model.outcomes import Outcome
-from dsl.model.step_kinds.step_base import SkillTerms
-from dsl.model.tools.tool_contract import Tool
-from workflows.approvals.approval_wait import PersonRequest, ask
-from workflows.approvals.decisions import is_approved, rejected
-from workflows.core.causes.egress_causes import (
+from coterie.dsl.egress.egress_wording import egress_question
+from coterie.dsl.egress.met_labels import KEPT, without_numbers
+from coterie.dsl.json_values import json_digest
+from coterie.dsl.model.capabilities import Effect, KeptLabel, Label
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.step_kinds.step_base import SkillTerms
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.workflows.approvals.approval_wait import PersonRequest, ask
+from coterie.workflows.approvals.decisions import is_approved, rejected
+from coterie.workflows.core.causes.egress_causes import (
     EgressAsked,
     EgressGranted,
     LabelMet,
     LabelsCleared,
 )
-from workflows.core.location import Location
-from workflows.core.progress.agent_progress import SendingCall
-from workflows.core.requests import Decision, PlannedCall
-from workflows.core.scope import Scope
-from workflows.core.state import RunState
-from workflows.core.state_keys import StateKey
-from workflows.core.trail import note_request, note_step
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.progress.agent_progress import SendingCall
+from coterie.workflows.core.requests import Decision, PlannedCall
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import StateKey
+from coterie.workflows.core.trail import note_request, note_step
 
 
 class LabelledCall(NamedTuple):

@@ -2,14 +2,14 @@
 
 from collections.abc import Awaitable, Callable
 
-from dsl.model.outcomes import Outcome
-from dsl.model.retryability import DECIDED
-from dsl.visible import shortened_text
-from workflows.approvals.approval_wait import PersonRequest, ask
-from workflows.control.retry_and_skip import CHOICES
-from workflows.core.location import Location
-from workflows.core.scope import Scope
-from workflows.core.state_keys import FAILED
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.retryability import DECIDED
+from coterie.dsl.visible import shortened_text
+from coterie.workflows.approvals.approval_wait import PersonRequest, ask
+from coterie.workflows.control.retry_and_skip import CHOICES
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.state_keys import FAILED
 
 _MAX_MESSAGE_LENGTH = 2000
 

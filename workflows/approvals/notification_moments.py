@@ -8,15 +8,15 @@ import json
 
 from pydantic import JsonValue
 
-from activities.contracts import Notification, NotificationKind
-from dsl.json_values import json_digest
-from dsl.model.terms import DecisionTerms, channels
-from dsl.visible import shortened_text
-from workflows.approvals.changed_files import names_file
-from workflows.core.location import Location
-from workflows.core.memory import PendingNotification
-from workflows.core.requests import Pending
-from workflows.core.scope import Scope
+from coterie.activities.contracts import Notification, NotificationKind
+from coterie.dsl.json_values import json_digest
+from coterie.dsl.model.terms import DecisionTerms, channels
+from coterie.dsl.visible import shortened_text
+from coterie.workflows.approvals.changed_files import names_file
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.memory import PendingNotification
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.scope import Scope
 
 _MAX_SHOW_SIZE = 4000
 """Characters of JSON; larger values are shown only where people decide."""

@@ -5,22 +5,22 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.egress.egress_rules import shows_arguments
-from dsl.errors import TemplateFailed
-from dsl.evaluate.condition_evaluation import holds, inspect
-from dsl.model.facts import Facts
-from dsl.model.outcomes import Failure, Outcome
-from dsl.model.terms import NEVER, CallApproval
-from dsl.templates.template_filling import fill
-from workflows.approvals.approval_wait import PersonRequest, ask
-from workflows.approvals.changed_files import with_input
-from workflows.approvals.decisions import is_approved, rejected
-from workflows.approvals.egress_approval import approve_call
-from workflows.core.causes.people_causes import ApprovalAsked, ApprovalNotAsked
-from workflows.core.location import Location
-from workflows.core.requests import Decision, PlannedCall
-from workflows.core.scope import Scope
-from workflows.core.trail import note_request
+from coterie.dsl.egress.egress_rules import shows_arguments
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.evaluate.condition_evaluation import holds, inspect
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.outcomes import Failure, Outcome
+from coterie.dsl.model.terms import NEVER, CallApproval
+from coterie.dsl.templates.template_filling import fill
+from coterie.workflows.approvals.approval_wait import PersonRequest, ask
+from coterie.workflows.approvals.changed_files import with_input
+from coterie.workflows.approvals.decisions import is_approved, rejected
+from coterie.workflows.approvals.egress_approval import approve_call
+from coterie.workflows.core.causes.people_causes import ApprovalAsked, ApprovalNotAsked
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.requests import Decision, PlannedCall
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.trail import note_request
 
 
 class ApprovalSubject(NamedTuple):

@@ -7,18 +7,23 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from activities.contracts import FailureType
-from dsl.json_values import json_digest
-from dsl.model.outcomes import Outcome
-from dsl.model.terms import ApprovalTerms, DecisionTerms
-from dsl.model.tools.asked_input import AskedInput, GivenInput
-from dsl.tool_loop.input_questions import answers_of, input_form, input_prompt, suggested_input
-from workflows.approvals.approval_wait import PersonRequest, ask
-from workflows.approvals.decisions import is_approved, rejected
-from workflows.core.location import Location
-from workflows.core.progress.agent_progress import CallInput
-from workflows.core.scope import Scope
-from workflows.core.state_keys import INPUT
+from coterie.activities.contracts import FailureType
+from coterie.dsl.json_values import json_digest
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.terms import ApprovalTerms, DecisionTerms
+from coterie.dsl.model.tools.asked_input import AskedInput, GivenInput
+from coterie.dsl.tool_loop.input_questions import (
+    answers_of,
+    input_form,
+    input_prompt,
+    suggested_input,
+)
+from coterie.workflows.approvals.approval_wait import PersonRequest, ask
+from coterie.workflows.approvals.decisions import is_approved, rejected
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.progress.agent_progress import CallInput
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.state_keys import INPUT
 
 MAX_ROUNDS = 10
 """How often one call may ask."""

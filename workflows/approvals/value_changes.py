@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from dsl.json_schema.keyword_check import excerpt
-from dsl.json_values import describe_kind
+from coterie.dsl.json_schema.keyword_check import excerpt
+from coterie.dsl.json_values import describe_kind
 
 MAX_CHANGES = 20
 """Maximum changes that a request lists; the decision's payload has the whole value."""

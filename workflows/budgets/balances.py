@@ -6,15 +6,15 @@ when it ends.
 
 from collections.abc import Iterator
 
-from activities.contracts import AgentResponse, SkillResult, Spent
-from dsl.evaluate.because import route_because
-from dsl.model.budgets import Budget
-from dsl.model.causes import BudgetReached
-from workflows.core.location import Location
-from workflows.core.memory import BudgetBalance
-from workflows.core.scope import Scope
-from workflows.core.state import RunState
-from workflows.core.trail import note_budget
+from coterie.activities.contracts import AgentResponse, SkillResult, Spent
+from coterie.dsl.evaluate.because import route_because
+from coterie.dsl.model.budgets import Budget
+from coterie.dsl.model.causes import BudgetReached
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.memory import BudgetBalance
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.trail import note_budget
 
 Personas = tuple[str, ...]
 

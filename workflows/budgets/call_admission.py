@@ -6,8 +6,8 @@ A running call is never cut: a step that leaves the run first waits until all ca
 from collections.abc import Coroutine, Sequence
 from typing import Literal, TypeVar
 
-from dsl.model.budgets import Budget
-from workflows.budgets.balances import (
+from coterie.dsl.model.budgets import Budget
+from coterie.workflows.budgets.balances import (
     Personas,
     add,
     balance_of,
@@ -15,9 +15,9 @@ from workflows.budgets.balances import (
     is_used_up,
     notices,
 )
-from workflows.budgets.used_up_budgets import decide
-from workflows.core.location import Location
-from workflows.core.scope import Leaving, Scope
+from coterie.workflows.budgets.used_up_budgets import decide
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.scope import Leaving, Scope
 
 Paid = Literal["model_calls", "tool_calls"]
 T = TypeVar("T")

@@ -6,11 +6,11 @@ prices of its plan, and what earlier calls of the run have used; not the turns o
 
 from typing import NamedTuple
 
-from activities.contracts import AgentRequest
-from dsl.model.plan import Persona, Plan
-from dsl.sizes import json_size
-from workflows.core.memory import Tally
-from workflows.core.state import RunState
+from coterie.activities.contracts import AgentRequest
+from coterie.dsl.model.plan import Persona, Plan
+from coterie.dsl.sizes import json_size
+from coterie.workflows.core.memory import Tally
+from coterie.workflows.core.state import RunState
 
 _BYTES_OF_A_TOKEN = 4
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable
 
-from dsl.model.budgets import Budget
-from dsl.model.plan import Plan
-from workflows.budgets.balances import limit_of
-from workflows.core.memory import BudgetBalance, Tally
-from workflows.core.state import RunState
-from workflows.core.state_keys import StepKey
-from workflows.core.usage import DIGITS
-from workflows.core.views import BudgetUse, CostReport, CostRow
+from coterie.dsl.model.budgets import Budget
+from coterie.dsl.model.plan import Plan
+from coterie.workflows.budgets.balances import limit_of
+from coterie.workflows.core.memory import BudgetBalance, Tally
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import StepKey
+from coterie.workflows.core.usage import DIGITS
+from coterie.workflows.core.views import BudgetUse, CostReport, CostRow
 
 _MAX_ROWS = {"tasks": 50}
 _MAX_OTHER_ROWS = 20

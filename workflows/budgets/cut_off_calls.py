@@ -4,15 +4,15 @@ Nobody waits for the answer of a branch that is no longer needed, so its usage i
 the input is estimated from what was sent, and so is its cost; the output is not counted.
 """
 
-from activities.contracts import AgentRequest, Spent, TokenUsage
-from workflows.budgets.balances import Personas, paid
-from workflows.budgets.call_estimates import CallEstimate, estimated_input
-from workflows.core.causes.agent_causes import CallCutOff
-from workflows.core.location import Location, Skipped
-from workflows.core.memory import Tally
-from workflows.core.scope import Interrupted, NeverCalled, Scope
-from workflows.core.trail import note_step_end
-from workflows.core.usage import DIGITS, used
+from coterie.activities.contracts import AgentRequest, Spent, TokenUsage
+from coterie.workflows.budgets.balances import Personas, paid
+from coterie.workflows.budgets.call_estimates import CallEstimate, estimated_input
+from coterie.workflows.core.causes.agent_causes import CallCutOff
+from coterie.workflows.core.location import Location, Skipped
+from coterie.workflows.core.memory import Tally
+from coterie.workflows.core.scope import Interrupted, NeverCalled, Scope
+from coterie.workflows.core.trail import note_step_end
+from coterie.workflows.core.usage import DIGITS, used
 
 
 class counting_if_cut_off:  # lower case, since it reads `with counting_if_cut_off(...):`

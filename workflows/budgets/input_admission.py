@@ -3,9 +3,9 @@
 The answer is not in it: nobody knows how long it will be, so a call may exceed its budget by that.
 """
 
-from activities.contracts import AgentRequest, AgentResponse
-from dsl.model.budgets import Budget
-from workflows.budgets.balances import (
+from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.dsl.model.budgets import Budget
+from coterie.workflows.budgets.balances import (
     DIGITS,
     Personas,
     balance_of,
@@ -13,11 +13,11 @@ from workflows.budgets.balances import (
     is_exempt,
     limit_of,
 )
-from workflows.budgets.call_estimates import estimated_news
-from workflows.budgets.used_up_budgets import decide
-from workflows.core.location import Location
-from workflows.core.scope import Scope
-from workflows.core.state import RunState
+from coterie.workflows.budgets.call_estimates import estimated_news
+from coterie.workflows.budgets.used_up_budgets import decide
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.state import RunState
 
 _MAX_REMEMBERED = 1_000
 """Latest turns whose tokens a run remembers: one for each conversation in use is enough."""

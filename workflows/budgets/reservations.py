@@ -7,9 +7,9 @@ the others waits until one of them has settled; alone it begins, as the budget a
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dsl.model.budgets import Budget
-from dsl.model.causes import BudgetReached
-from workflows.budgets.balances import (
+from coterie.dsl.model.budgets import Budget
+from coterie.dsl.model.causes import BudgetReached
+from coterie.workflows.budgets.balances import (
     DIGITS,
     Personas,
     balance_of,
@@ -17,12 +17,12 @@ from workflows.budgets.balances import (
     is_exempt,
     limit_of,
 )
-from workflows.budgets.call_admission import hold_to_budgets
-from workflows.budgets.call_estimates import CallEstimate
-from workflows.core.location import Location, Skipped
-from workflows.core.memory import BudgetBalance
-from workflows.core.scope import Scope
-from workflows.core.trail import note_budget
+from coterie.workflows.budgets.call_admission import hold_to_budgets
+from coterie.workflows.budgets.call_estimates import CallEstimate
+from coterie.workflows.core.location import Location, Skipped
+from coterie.workflows.core.memory import BudgetBalance
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.trail import note_budget
 
 _USED_AT_THE_END = ("tokens", "money", "working_time")
 """The kinds of budgets that count what a call used when it ends."""

@@ -2,20 +2,20 @@
 
 from dataclasses import replace
 
-from dsl.errors import BudgetExceeded
-from dsl.evaluate.because import route_because
-from dsl.model.budgets import Budget
-from dsl.model.causes import BudgetReached, RouteCause
-from dsl.model.terms import ApprovalTerms, AskTerms
-from dsl.values import Json
-from workflows.approvals.approval_wait import PersonRequest, ask
-from workflows.budgets.balances import exceeded, limit_of
-from workflows.core.location import Location, Redirected, RunLeft
-from workflows.core.memory import BudgetBalance
-from workflows.core.requests import Decision
-from workflows.core.scope import Leaving, Scope, on_abort
-from workflows.core.state import RunState
-from workflows.core.trail import note_budget
+from coterie.dsl.errors import BudgetExceeded
+from coterie.dsl.evaluate.because import route_because
+from coterie.dsl.model.budgets import Budget
+from coterie.dsl.model.causes import BudgetReached, RouteCause
+from coterie.dsl.model.terms import ApprovalTerms, AskTerms
+from coterie.dsl.values import Json
+from coterie.workflows.approvals.approval_wait import PersonRequest, ask
+from coterie.workflows.budgets.balances import exceeded, limit_of
+from coterie.workflows.core.location import Location, Redirected, RunLeft
+from coterie.workflows.core.memory import BudgetBalance
+from coterie.workflows.core.requests import Decision
+from coterie.workflows.core.scope import Leaving, Scope, on_abort
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.trail import note_budget
 
 EXTEND_BY = "extend_by"
 """Key of the value that a person approves: by how much to extend the budget."""

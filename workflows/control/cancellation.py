@@ -7,21 +7,21 @@ cancelled.
 
 from collections.abc import Awaitable, Callable
 
-from dsl.errors import TeamError
-from dsl.evaluate.because import route_because
-from dsl.model.causes import RunCancelled
-from dsl.model.outcomes import Failure
-from dsl.model.plan import Plan
-from workflows.control.pause_and_amend import give_up
-from workflows.core.causes.step_causes import Failed, TimeOver, failed_with
-from workflows.core.location import Interpreter, Location, Redirected, Returned
-from workflows.core.memory import Routed, Track
-from workflows.core.results import result
-from workflows.core.scope import Scope
-from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN, StateKey
-from workflows.core.trail import note_cleanup_failure, note_control, note_step
-from workflows.core.views import TeamResult
+from coterie.dsl.errors import TeamError
+from coterie.dsl.evaluate.because import route_because
+from coterie.dsl.model.causes import RunCancelled
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.model.plan import Plan
+from coterie.workflows.control.pause_and_amend import give_up
+from coterie.workflows.core.causes.step_causes import Failed, TimeOver, failed_with
+from coterie.workflows.core.location import Interpreter, Location, Redirected, Returned
+from coterie.workflows.core.memory import Routed, Track
+from coterie.workflows.core.results import result
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.trail import note_cleanup_failure, note_control, note_step
+from coterie.workflows.core.views import TeamResult
 
 
 def begin_to_stop(scope: Scope) -> float:

@@ -6,14 +6,14 @@ approvals stay with the other run; its decisions stay readable.
 
 from datetime import datetime
 
-from dsl.errors import RunRefused
-from dsl.model.context.declarations import Declarations
-from workflows.control.pause_and_amend import amend, amend_refusal
-from workflows.control.refusal_texts import refusal_text
-from workflows.core.causes.message_causes import Forked
-from workflows.core.messages import AmendInput, ForkInput
-from workflows.core.state import RunState
-from workflows.core.trail import note_control
+from coterie.dsl.errors import RunRefused
+from coterie.dsl.model.context.declarations import Declarations
+from coterie.workflows.control.pause_and_amend import amend, amend_refusal
+from coterie.workflows.control.refusal_texts import refusal_text
+from coterie.workflows.core.causes.message_causes import Forked
+from coterie.workflows.core.messages import AmendInput, ForkInput
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.trail import note_control
 
 
 def fork_off(

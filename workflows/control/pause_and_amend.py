@@ -6,15 +6,15 @@ answer, and people may decide.
 
 from datetime import datetime, timedelta
 
-from dsl.errors import ContextConflict, InvalidContext
-from dsl.evaluate.context import apply, replacing
-from dsl.model.causes import SentOn
-from dsl.model.context.declarations import UNDECLARED, Declarations
-from dsl.model.plan import Plan
-from dsl.paths import overlap, parse
-from dsl.sizes import too_large
-from dsl.values import Json
-from workflows.control.steering_refusals import (
+from coterie.dsl.errors import ContextConflict, InvalidContext
+from coterie.dsl.evaluate.context import apply, replacing
+from coterie.dsl.model.causes import SentOn
+from coterie.dsl.model.context.declarations import UNDECLARED, Declarations
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.paths import overlap, parse
+from coterie.dsl.sizes import too_large
+from coterie.dsl.values import Json
+from coterie.workflows.control.steering_refusals import (
     AmendConflicts,
     AmendInvalid,
     MessageUnusable,
@@ -25,13 +25,13 @@ from workflows.control.steering_refusals import (
     TeamUnknown,
     TooManyPaths,
 )
-from workflows.core.causes.message_causes import WorkerBlocked
-from workflows.core.causes.people_causes import Amended, AmendRefused, PauseChanged, TooLate
-from workflows.core.messages import AmendInput, Control, RedirectInput
-from workflows.core.state import RunState
-from workflows.core.state_keys import StateKey
-from workflows.core.trail import note_control, note_refusal
-from workflows.core.views import Paused
+from coterie.workflows.core.causes.message_causes import WorkerBlocked
+from coterie.workflows.core.causes.people_causes import Amended, AmendRefused, PauseChanged, TooLate
+from coterie.workflows.core.messages import AmendInput, Control, RedirectInput
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import StateKey
+from coterie.workflows.core.trail import note_control, note_refusal
+from coterie.workflows.core.views import Paused
 
 MAX_PATHS = 100
 """Maximum paths of one amendment."""

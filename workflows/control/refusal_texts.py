@@ -2,8 +2,8 @@
 
 from typing import assert_never
 
-from dsl.errors import asked_back, listed
-from workflows.control.steering_refusals import (
+from coterie.dsl.errors import asked_back, listed
+from coterie.workflows.control.steering_refusals import (
     AmendConflicts,
     AmendInvalid,
     ApprovalProtected,

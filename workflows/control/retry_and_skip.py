@@ -7,13 +7,13 @@ Any task may be skipped: before it begins, in the middle of its call or wait, or
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
-from dsl.errors import closest
-from dsl.model.plan import Plan
-from dsl.model.traversal.approvers import approvers_within
-from dsl.model.traversal.step_paths import names_branch, step_paths, within_rounds
-from dsl.person_names import is_among
-from dsl.sizes import MAX_SHOWN, too_large
-from workflows.control.steering_refusals import (
+from coterie.dsl.errors import closest
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.traversal.approvers import approvers_within
+from coterie.dsl.model.traversal.step_paths import names_branch, step_paths, within_rounds
+from coterie.dsl.person_names import is_among
+from coterie.dsl.sizes import MAX_SHOWN, too_large
+from coterie.workflows.control.steering_refusals import (
     ApprovalProtected,
     FailedTaskUnknown,
     MessageUnusable,
@@ -25,12 +25,12 @@ from workflows.control.steering_refusals import (
     TaskUnknown,
     ValueForApproval,
 )
-from workflows.core.causes.people_causes import SkipAsked
-from workflows.core.messages import RetryInput, SkipInput
-from workflows.core.requests import Decision, How, Pending
-from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN, StepKey
-from workflows.core.trail import note_control
+from coterie.workflows.core.causes.people_causes import SkipAsked
+from coterie.workflows.core.messages import RetryInput, SkipInput
+from coterie.workflows.core.requests import Decision, How, Pending
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import MAIN, StepKey
+from coterie.workflows.core.trail import note_control
 
 CHOICES = ("retry", "skip", "fail")
 """The decisions that a person may make about a failed task."""

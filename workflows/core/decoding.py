@@ -8,9 +8,9 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from temporalio import workflow
 from temporalio.common import RawValue
 
-from dsl.errors import RunRefused
-from dsl.strict_json import MAX_DEPTH, JsonRefused, read_json
-from workflows.core.message_problems import not_this, problems_of
+from coterie.dsl.errors import RunRefused
+from coterie.dsl.strict_json import MAX_DEPTH, JsonRefused, read_json
+from coterie.workflows.core.message_problems import not_this, problems_of
 
 _JSON = b"json/plain"
 _NULL = b"binary/null"

@@ -11,8 +11,8 @@ from pydantic import BaseModel, JsonValue
 from temporalio import workflow
 from temporalio.common import RawValue
 
-from dsl.errors import TeamError
-from dsl.sizes import MAX_VALUE_SIZE
+from coterie.dsl.errors import TeamError
+from coterie.dsl.sizes import MAX_VALUE_SIZE
 
 _HALF = 0.5
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.paths import parse
+from coterie.dsl.paths import parse
 
 MAX_ANSWER_SIZE = 24_000
 """Bytes of JSON: well below the size at which payloads are stored outside the history."""

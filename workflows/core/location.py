@@ -5,17 +5,17 @@ from typing import NamedTuple, Protocol
 
 from pydantic import JsonValue
 
-from dsl.errors import LimitExceeded
-from dsl.evaluate.because import route_because
-from dsl.model.causes import RouteCause
-from dsl.model.facts import Facts, Outcomes
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Persona
-from dsl.model.steps import AgentStep, Step
-from dsl.values import Json
-from workflows.core.memory import Frame, Track
-from workflows.core.scope import Scope
-from workflows.core.state_keys import StateKey, StepKey
+from coterie.dsl.errors import LimitExceeded
+from coterie.dsl.evaluate.because import route_because
+from coterie.dsl.model.causes import RouteCause
+from coterie.dsl.model.facts import Facts, Outcomes
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.values import Json
+from coterie.workflows.core.memory import Frame, Track
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.state_keys import StateKey, StepKey
 
 
 class Location(NamedTuple):

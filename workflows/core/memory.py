@@ -10,14 +10,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
-from activities.contracts import Notification
-from dsl.evaluate.because import route_because
-from dsl.evaluate.context_writes import ContextWrite
-from dsl.model.causes import RouteCause, Started
-from dsl.model.outcomes import Failure, Outcome
-from dsl.model.step_kinds.join_policies import MergePolicy
-from dsl.task_graph.graph_data import GraphView
-from dsl.values import Json
+from coterie.activities.contracts import Notification
+from coterie.dsl.evaluate.because import route_because
+from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.model.causes import RouteCause, Started
+from coterie.dsl.model.outcomes import Failure, Outcome
+from coterie.dsl.model.step_kinds.join_policies import MergePolicy
+from coterie.dsl.task_graph.graph_data import GraphView
+from coterie.dsl.values import Json
 
 _STARTED = Started("started")
 

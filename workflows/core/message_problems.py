@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ValidationError
 
-from dsl.errors import listed, nearest
-from dsl.visible import shortened_text
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.visible import shortened_text
 
 _NOUNS: Mapping[str, str] = {
     "TeamInput": "the input of a run",

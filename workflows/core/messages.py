@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
-from dsl.model.plan import Plan
-from dsl.sizes import MAX_BY_LENGTH, MAX_NAME_LENGTH, MAX_WHY_LENGTH
-from dsl.values import Frozen, Json
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.sizes import MAX_BY_LENGTH, MAX_NAME_LENGTH, MAX_WHY_LENGTH
+from coterie.dsl.values import Frozen, Json
 
 By = Annotated[str, Field(max_length=MAX_BY_LENGTH)]
 Why = Annotated[str, Field(max_length=MAX_WHY_LENGTH)]

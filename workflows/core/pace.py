@@ -7,7 +7,7 @@ one of these is retried forever. Pure: the Scope of a workflow reports when a ta
 
 from dataclasses import dataclass, field
 
-from dsl.model.evaluation_budget import EvaluationWork
+from coterie.dsl.model.evaluation_budget import EvaluationWork
 
 MAX_STEPS = 500
 """Maximum steps, and starts of branches, in one workflow task."""

@@ -5,10 +5,10 @@ from typing import Final, Literal
 
 from pydantic import Field, JsonValue
 
-from dsl.egress.met_labels import MetLabel
-from dsl.model.capabilities import Effect
-from dsl.values import Frozen, Json
-from workflows.core.causes.people_causes import ApprovalAsked
+from coterie.dsl.egress.met_labels import MetLabel
+from coterie.dsl.model.capabilities import Effect
+from coterie.dsl.values import Frozen, Json
+from coterie.workflows.core.causes.people_causes import ApprovalAsked
 
 Verdict = Literal["approved", "rejected", "counted", "retried", "skipped", "failed"]
 

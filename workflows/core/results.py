@@ -4,7 +4,7 @@ from typing import get_args
 
 from pydantic import JsonValue
 
-from dsl.errors import (
+from coterie.dsl.errors import (
     LimitExceeded,
     OutputFailed,
     TeamError,
@@ -12,16 +12,16 @@ from dsl.errors import (
     TemplateFailed,
     ValueTooLarge,
 )
-from dsl.model.facts import Outcomes
-from dsl.model.outcomes import End, Failure
-from dsl.sizes import check_size
-from dsl.templates.template_filling import fill
-from workflows.core.location import facts_at_end
-from workflows.core.memory import Track
-from workflows.core.scope import Scope
-from workflows.core.state_keys import MAIN
-from workflows.core.usage import estimated_calls, total_cost
-from workflows.core.views import TeamResult
+from coterie.dsl.model.facts import Outcomes
+from coterie.dsl.model.outcomes import End, Failure
+from coterie.dsl.sizes import check_size
+from coterie.dsl.templates.template_filling import fill
+from coterie.workflows.core.location import facts_at_end
+from coterie.workflows.core.memory import Track
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.core.usage import estimated_calls, total_cost
+from coterie.workflows.core.views import TeamResult
 
 
 class RunFailed(TeamError):

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Set
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     CallOptions,
@@ -17,12 +17,12 @@ from activities.contracts import (
     SkillResult,
     Spent,
 )
-from dsl.model.evaluation_budget import EvaluationWork
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Plan
-from dsl.model.tools.asked_input import AskedInput
-from workflows.core.memory import PendingNotification
-from workflows.core.state import RunState
+from coterie.dsl.model.evaluation_budget import EvaluationWork
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.tools.asked_input import AskedInput
+from coterie.workflows.core.memory import PendingNotification
+from coterie.workflows.core.state import RunState
 
 Job = Callable[[], Coroutine[None, None, None]]
 

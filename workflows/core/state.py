@@ -9,13 +9,13 @@ from typing import Annotated, Any, Final, cast
 
 from pydantic import Field, JsonValue, TypeAdapter
 
-from activities.contracts import ContextUse, OwnQueue, TokenUsage, VisibilitySettings
-from dsl.egress.met_labels import MetLabels
-from dsl.model.causes import without_values
-from dsl.tool_loop.exchange import ToolResult
-from dsl.values import Json
-from workflows.core.causes.trail_causes import TrailCause
-from workflows.core.memory import (
+from coterie.activities.contracts import ContextUse, OwnQueue, TokenUsage, VisibilitySettings
+from coterie.dsl.egress.met_labels import MetLabels
+from coterie.dsl.model.causes import without_values
+from coterie.dsl.tool_loop.exchange import ToolResult
+from coterie.dsl.values import Json
+from coterie.workflows.core.causes.trail_causes import TrailCause
+from coterie.workflows.core.memory import (
     BudgetBalance,
     CachedResult,
     Frame,
@@ -25,13 +25,13 @@ from workflows.core.memory import (
     Tally,
     Track,
 )
-from workflows.core.messages import AmendInput, RedirectInput, SkipInput
-from workflows.core.progress.agent_progress import PublishedWork
-from workflows.core.progress.step_progress import StepProgress
-from workflows.core.requests import Decision, Pending
-from workflows.core.state_keys import MAIN, StateKey
-from workflows.core.trail_record import TrailRecord
-from workflows.core.views import Paused
+from coterie.workflows.core.messages import AmendInput, RedirectInput, SkipInput
+from coterie.workflows.core.progress.agent_progress import PublishedWork
+from coterie.workflows.core.progress.step_progress import StepProgress
+from coterie.workflows.core.requests import Decision, Pending
+from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.trail_record import TrailRecord
+from coterie.workflows.core.views import Paused
 
 MAX_DECISIONS = 500
 """Maximum number of decisions of each kind in the state."""

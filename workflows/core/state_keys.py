@@ -17,7 +17,7 @@ model of an agent makes is named by tool, turn and place in the turn: `plan/code
 
 from collections.abc import Iterator, Set
 
-from dsl.tool_loop.call_names import calls_in, without_calls
+from coterie.dsl.tool_loop.call_names import calls_in, without_calls
 
 _ENDS = "/|!:>"
 _ONE_END = str.maketrans(_ENDS, ":" * len(_ENDS))

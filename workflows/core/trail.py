@@ -10,18 +10,18 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from dsl.evaluate.context_updates import shown_writes
-from dsl.evaluate.context_writes import ContextWrite
-from dsl.model.causes import RouteCause
-from workflows.core.causes.message_causes import NotificationLost
-from workflows.core.causes.step_causes import StepStated, WhenAsked
-from workflows.core.causes.trail_causes import TrailCause
-from workflows.core.location import Location
-from workflows.core.memory import PendingNotification
-from workflows.core.scope import Scope
-from workflows.core.state import RunState
-from workflows.core.trail_record import TrailRecord
-from workflows.core.views import CollectedFiles, TrailKind
+from coterie.dsl.evaluate.context_updates import shown_writes
+from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.model.causes import RouteCause
+from coterie.workflows.core.causes.message_causes import NotificationLost
+from coterie.workflows.core.causes.step_causes import StepStated, WhenAsked
+from coterie.workflows.core.causes.trail_causes import TrailCause
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.memory import PendingNotification
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.trail_record import TrailRecord
+from coterie.workflows.core.views import CollectedFiles, TrailKind
 
 _SORTED = json.JSONEncoder(sort_keys=True)
 

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from workflows.core.causes.shown_causes import without_wording
-from workflows.core.causes.step_causes import WhenAsked
-from workflows.core.causes.trail_because import trail_because
-from workflows.core.causes.trail_causes import TrailCause
-from workflows.core.views import CollectedFiles, TrailEntry, TrailKind
+from coterie.workflows.core.causes.shown_causes import without_wording
+from coterie.workflows.core.causes.step_causes import WhenAsked
+from coterie.workflows.core.causes.trail_because import trail_because
+from coterie.workflows.core.causes.trail_causes import TrailCause
+from coterie.workflows.core.views import CollectedFiles, TrailEntry, TrailKind
 
 
 @dataclass(slots=True)

@@ -6,13 +6,13 @@ Failed attempts count too, as far as their usage is known. Pure functions over R
 from functools import reduce
 from typing import TypeVar
 
-from activities.contracts import AgentResponse, SkillResult, Spent, TokenUsage
-from dsl.errors import EvaluationLimitExceeded, TemplateFailed
-from dsl.model.plan_key import PlanKey
-from workflows.core.location import Location
-from workflows.core.memory import Tally
-from workflows.core.state import RunState
-from workflows.core.state_keys import StateKey, StepKey
+from coterie.activities.contracts import AgentResponse, SkillResult, Spent, TokenUsage
+from coterie.dsl.errors import EvaluationLimitExceeded, TemplateFailed
+from coterie.dsl.model.plan_key import PlanKey
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.memory import Tally
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import StateKey, StepKey
 
 DIGITS = 9
 """Decimal places of US dollars: all answers about a run round alike."""

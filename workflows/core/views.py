@@ -7,13 +7,13 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from activities.contracts import TokenUsage
-from dsl.model.outcomes import End, Failure
-from dsl.task_graph.graph_tasks import GraphTaskStatus
-from dsl.values import Frozen, Json
-from workflows.core.causes.step_causes import WhenAsked
-from workflows.core.causes.trail_causes import TrailCause
-from workflows.core.requests import Decision
+from coterie.activities.contracts import TokenUsage
+from coterie.dsl.model.outcomes import End, Failure
+from coterie.dsl.task_graph.graph_tasks import GraphTaskStatus
+from coterie.dsl.values import Frozen, Json
+from coterie.workflows.core.causes.step_causes import WhenAsked
+from coterie.workflows.core.causes.trail_causes import TrailCause
+from coterie.workflows.core.requests import Decision
 
 TrailKind = Literal["team", "step", "route", "approval", "refused", "control", "budget", "notice"]
 

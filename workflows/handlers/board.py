@@ -3,21 +3,21 @@
 from datetime import UTC, datetime
 from itertools import islice
 
-from dsl.markdown import code, plain
-from dsl.model.budgets import share
-from dsl.model.plan import Plan
-from dsl.templates.jsonable import brief
-from dsl.tool_loop.call_names import call_name
-from workflows.budgets.balances import limit_of
-from workflows.budgets.costs import uses
-from workflows.core.memory import Track
-from workflows.core.state import RunState
-from workflows.core.state_keys import StateKey
-from workflows.core.usage import estimated_calls, total_cost
-from workflows.core.views import RunStatus, Standing, StepInProgress
-from workflows.handlers.graph_board import graph_lines, graph_views
-from workflows.handlers.round_board import round_lines, round_views
-from workflows.sessions.message_queue import counted_visits
+from coterie.dsl.markdown import code, plain
+from coterie.dsl.model.budgets import share
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.templates.jsonable import brief
+from coterie.dsl.tool_loop.call_names import call_name
+from coterie.workflows.budgets.balances import limit_of
+from coterie.workflows.budgets.costs import uses
+from coterie.workflows.core.memory import Track
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import StateKey
+from coterie.workflows.core.usage import estimated_calls, total_cost
+from coterie.workflows.core.views import RunStatus, Standing, StepInProgress
+from coterie.workflows.handlers.graph_board import graph_lines, graph_views
+from coterie.workflows.handlers.round_board import round_lines, round_views
+from coterie.workflows.sessions.message_queue import counted_visits
 
 _MAX_LINES = 10
 """Maximum lines of a kind: a thousand concurrent branches would write a thousand lines."""

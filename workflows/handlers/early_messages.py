@@ -7,7 +7,7 @@ Pure: the handlers of the run wait, this module only counts.
 from collections import Counter
 from dataclasses import dataclass, field
 
-from workflows.core.causes.message_causes import SignalsDropped
+from coterie.workflows.core.causes.message_causes import SignalsDropped
 
 MAX_EARLY_SIGNALS = 1_000
 """Maximum signals, over all names."""

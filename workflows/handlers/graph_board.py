@@ -2,15 +2,15 @@
 
 from itertools import islice
 
-from dsl.markdown import code, plain
-from dsl.task_graph.graph_tasks import GraphTask, GraphTaskStatus
-from dsl.task_graph.task_because import task_because
-from dsl.task_graph.task_schedule import pending_cause
-from dsl.visible import shortened_text
-from workflows.core.progress.progress_kinds import TaskGraphProgress
-from workflows.core.state import RunState
-from workflows.core.state_keys import StateKey, StepKey
-from workflows.core.views import GraphTaskView, TaskGraphView
+from coterie.dsl.markdown import code, plain
+from coterie.dsl.task_graph.graph_tasks import GraphTask, GraphTaskStatus
+from coterie.dsl.task_graph.task_because import task_because
+from coterie.dsl.task_graph.task_schedule import pending_cause
+from coterie.dsl.visible import shortened_text
+from coterie.workflows.core.progress.progress_kinds import TaskGraphProgress
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import StateKey, StepKey
+from coterie.workflows.core.views import GraphTaskView, TaskGraphView
 
 _MAX_GRAPHS = 5
 _MAX_TASKS = 50

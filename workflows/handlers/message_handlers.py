@@ -11,26 +11,32 @@ from temporalio import workflow
 from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
-from dsl.errors import RunRefused
-from dsl.model.traversal.step_walk import waited_for
-from dsl.sizes import MAX_SIGNALLED, too_large
-from workflows.approvals.decision_refusals import DecisionRefusal
-from workflows.approvals.decision_wording import decision_refusal_text
-from workflows.control.refusal_texts import refusal_text
-from workflows.control.steering_refusals import (
+from coterie.dsl.errors import RunRefused
+from coterie.dsl.model.traversal.step_walk import waited_for
+from coterie.dsl.sizes import MAX_SIGNALLED, too_large
+from coterie.workflows.approvals.decision_refusals import DecisionRefusal
+from coterie.workflows.approvals.decision_wording import decision_refusal_text
+from coterie.workflows.control.refusal_texts import refusal_text
+from coterie.workflows.control.steering_refusals import (
     MessageUnusable,
     SignalUnwanted,
     SteeringRefusal,
     TooManySignals,
 )
-from workflows.core.causes.message_causes import MessageRefused
-from workflows.core.causes.shown_causes import shortened
-from workflows.core.decoding import message, plain, size_of, takes_any_arguments
-from workflows.core.requests import MALFORMED, RunNotReady
-from workflows.core.trail import note_refusal
-from workflows.handlers import message_kinds as kinds
-from workflows.handlers.early_messages import EarlySignals
-from workflows.handlers.message_kinds import AnyRefusal, Asked, Done, MessageKind, SteeredRun
+from coterie.workflows.core.causes.message_causes import MessageRefused
+from coterie.workflows.core.causes.shown_causes import shortened
+from coterie.workflows.core.decoding import message, plain, size_of, takes_any_arguments
+from coterie.workflows.core.requests import MALFORMED, RunNotReady
+from coterie.workflows.core.trail import note_refusal
+from coterie.workflows.handlers import message_kinds as kinds
+from coterie.workflows.handlers.early_messages import EarlySignals
+from coterie.workflows.handlers.message_kinds import (
+    AnyRefusal,
+    Asked,
+    Done,
+    MessageKind,
+    SteeredRun,
+)
 
 _MAX_SIGNALS = 100
 _MAX_TEXT_LENGTH = 1000

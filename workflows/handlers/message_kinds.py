@@ -10,14 +10,14 @@ from typing import Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from dsl.model.context.declarations import UNDECLARED, Declarations
-from dsl.model.plan import Plan
-from workflows.approvals import decisions
-from workflows.approvals.decision_refusals import DecisionRefusal
-from workflows.control import pause_and_amend as control
-from workflows.control import retry_and_skip as steering
-from workflows.control.steering_refusals import SteeringRefusal
-from workflows.core.messages import (
+from coterie.dsl.model.context.declarations import UNDECLARED, Declarations
+from coterie.dsl.model.plan import Plan
+from coterie.workflows.approvals import decisions
+from coterie.workflows.approvals.decision_refusals import DecisionRefusal
+from coterie.workflows.control import pause_and_amend as control
+from coterie.workflows.control import retry_and_skip as steering
+from coterie.workflows.control.steering_refusals import SteeringRefusal
+from coterie.workflows.core.messages import (
     AmendInput,
     Answer,
     Control,
@@ -26,8 +26,8 @@ from workflows.core.messages import (
     RetryInput,
     SkipInput,
 )
-from workflows.core.requests import Decision, How, RunNotReady
-from workflows.core.state import RunState
+from coterie.workflows.core.requests import Decision, How, RunNotReady
+from coterie.workflows.core.state import RunState
 
 Asked = TypeVar("Asked", bound=BaseModel)
 Done = TypeVar("Done")

@@ -5,18 +5,18 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from dsl.errors import RunRefused, listed
-from dsl.model.outcomes import Outcome
-from dsl.paths import MISSING, get, parse
-from dsl.values import Json
-from workflows.core.causes.shown_causes import shortened
-from workflows.core.extract import MAX_ANSWER_SIZE, extract, written
-from workflows.core.memory import Frame, Track
-from workflows.core.messages import StateAsked
-from workflows.core.requests import Pending, RequestView
-from workflows.core.state import RunState, cause_facts, state_adapter
-from workflows.core.state_keys import MAIN, StateKey
-from workflows.core.views import StateView, TrailEntry, TrailPage
+from coterie.dsl.errors import RunRefused, listed
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.paths import MISSING, get, parse
+from coterie.dsl.values import Json
+from coterie.workflows.core.causes.shown_causes import shortened
+from coterie.workflows.core.extract import MAX_ANSWER_SIZE, extract, written
+from coterie.workflows.core.memory import Frame, Track
+from coterie.workflows.core.messages import StateAsked
+from coterie.workflows.core.requests import Pending, RequestView
+from coterie.workflows.core.state import RunState, cause_facts, state_adapter
+from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.views import StateView, TrailEntry, TrailPage
 
 _MAX_BECAUSE_LENGTH = 2_000
 _ENTRY = 250

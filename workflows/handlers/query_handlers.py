@@ -11,16 +11,16 @@ from temporalio import workflow
 from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
-from dsl.errors import RunRefused
-from dsl.model.plan import Plan
-from workflows.budgets.costs import report
-from workflows.core.decoding import Model, argument, takes_any_arguments
-from workflows.core.messages import EventsAsked, RequestAsked, StateAsked
-from workflows.core.requests import Pending, RequestView
-from workflows.core.state import RunState
-from workflows.core.views import CostReport, RunStatus, StateView, TeamResult, TrailPage
-from workflows.handlers import query_answers as looking
-from workflows.handlers.board import status
+from coterie.dsl.errors import RunRefused
+from coterie.dsl.model.plan import Plan
+from coterie.workflows.budgets.costs import report
+from coterie.workflows.core.decoding import Model, argument, takes_any_arguments
+from coterie.workflows.core.messages import EventsAsked, RequestAsked, StateAsked
+from coterie.workflows.core.requests import Pending, RequestView
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import CostReport, RunStatus, StateView, TeamResult, TrailPage
+from coterie.workflows.handlers import query_answers as looking
+from coterie.workflows.handlers.board import status
 
 T = TypeVar("T")
 

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 
-from dsl.markdown import code
-from workflows.core.progress.progress_kinds import ConcurrentLoopProgress
-from workflows.core.state import RunState
-from workflows.core.state_keys import StateKey, StepKey
-from workflows.core.views import RoundsView
+from coterie.dsl.markdown import code
+from coterie.workflows.core.progress.progress_kinds import ConcurrentLoopProgress
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import StateKey, StepKey
+from coterie.workflows.core.views import RoundsView
 
 _MAX_LOOPS = 10
 

@@ -15,17 +15,17 @@ from temporalio import workflow
 from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
-from dsl.errors import RunRefused
-from dsl.visible import shortened_text
-from workflows.control.refusal_texts import refusal_text
-from workflows.control.steering_refusals import MessageUnusable, RunUnable, TooManyMessages
-from workflows.core.decoding import message, takes_any_arguments
-from workflows.core.memory import SessionReply
-from workflows.core.messages import SEND_MESSAGE, SessionInput, TeamInput
-from workflows.core.requests import MALFORMED, RunNotReady
-from workflows.core.views import TeamResult
-from workflows.handlers.message_handlers import MessageJudge, refusal_error
-from workflows.sessions.message_queue import (
+from coterie.dsl.errors import RunRefused
+from coterie.dsl.visible import shortened_text
+from coterie.workflows.control.refusal_texts import refusal_text
+from coterie.workflows.control.steering_refusals import MessageUnusable, RunUnable, TooManyMessages
+from coterie.workflows.core.decoding import message, takes_any_arguments
+from coterie.workflows.core.memory import SessionReply
+from coterie.workflows.core.messages import SEND_MESSAGE, SessionInput, TeamInput
+from coterie.workflows.core.requests import MALFORMED, RunNotReady
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.handlers.message_handlers import MessageJudge, refusal_error
+from coterie.workflows.sessions.message_queue import (
     MAX_OPEN_MESSAGES,
     is_busy,
     message_refusal,

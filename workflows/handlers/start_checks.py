@@ -6,19 +6,19 @@ produces and what would keep the interpreter from ever ending.
 
 from collections.abc import Sequence
 
-from dsl.errors import InvalidContext, InvalidPlan, RunRefused
-from dsl.evaluate.context import lacking_context
-from dsl.evaluate.declared_values import started
-from dsl.look_alikes import look_alikes
-from dsl.model.plan import Plan
-from dsl.model.steps import AgentStep, LoopStep, Step, TaskGraphStep, TeamStep
-from dsl.model.traversal.approvers import all_people
-from dsl.model.traversal.step_bounds import bounds_of
-from dsl.model.traversal.step_lists import lists_of_plan, step_lists
-from dsl.model.traversal.step_walk import walk
-from dsl.values import Json
-from dsl.visible import visible_name
-from workflows.core.state import RunState
+from coterie.dsl.errors import InvalidContext, InvalidPlan, RunRefused
+from coterie.dsl.evaluate.context import lacking_context
+from coterie.dsl.evaluate.declared_values import started
+from coterie.dsl.look_alikes import look_alikes
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import AgentStep, LoopStep, Step, TaskGraphStep, TeamStep
+from coterie.dsl.model.traversal.approvers import all_people
+from coterie.dsl.model.traversal.step_bounds import bounds_of
+from coterie.dsl.model.traversal.step_lists import lists_of_plan, step_lists
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.values import Json
+from coterie.dsl.visible import visible_name
+from coterie.workflows.core.state import RunState
 
 _MAX_DEPTH = 40
 """Maximum nesting of blocks; a document of ours has at most a hundred levels, three a block."""

@@ -7,22 +7,22 @@ its reply; a run holds few open messages, so that Temporal always has room for a
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from dsl.json_schema.schema_checker import UnusableSchema, mismatches
-from dsl.model.outcomes import Failure
-from dsl.model.plan import Plan
-from dsl.model.traversal.step_walk import message_waits
-from dsl.sizes import json_size, too_large
-from dsl.values import Json, JsonValue
-from workflows.control.steering_refusals import (
+from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.traversal.step_walk import message_waits
+from coterie.dsl.sizes import json_size, too_large
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.control.steering_refusals import (
     MessageRefusal,
     MessageUnusable,
     RunUnable,
     TooManyMessages,
 )
-from workflows.core.extract import MAX_ANSWER_SIZE
-from workflows.core.memory import Routed, Session, SessionMessage, SessionReply
-from workflows.core.messages import SessionInput
-from workflows.core.state import RunState
+from coterie.workflows.core.extract import MAX_ANSWER_SIZE
+from coterie.workflows.core.memory import Routed, Session, SessionMessage, SessionReply
+from coterie.workflows.core.messages import SessionInput
+from coterie.workflows.core.state import RunState
 
 MAX_OPEN_MESSAGES = 5
 """Of one run. Temporal keeps ten updates in progress: the rest is for decisions."""

@@ -1,16 +1,16 @@
 """The wait for the next message of a session."""
 
-from dsl.errors import RunRefused
-from dsl.model.outcomes import Failure, Outcome
-from dsl.model.steps import WaitStep
-from dsl.model.template_bound import optional_seconds
-from workflows.control.refusal_texts import refusal_text
-from workflows.core.causes.message_causes import MessageTaken
-from workflows.core.location import Location, Skipped
-from workflows.core.memory import SessionReply
-from workflows.core.scope import Interrupted, Scope
-from workflows.core.trail import note_control
-from workflows.sessions.message_queue import answer, pass_over, take, unfit_message
+from coterie.dsl.errors import RunRefused
+from coterie.dsl.model.outcomes import Failure, Outcome
+from coterie.dsl.model.steps import WaitStep
+from coterie.dsl.model.template_bound import optional_seconds
+from coterie.workflows.control.refusal_texts import refusal_text
+from coterie.workflows.core.causes.message_causes import MessageTaken
+from coterie.workflows.core.location import Location, Skipped
+from coterie.workflows.core.memory import SessionReply
+from coterie.workflows.core.scope import Interrupted, Scope
+from coterie.workflows.core.trail import note_control
+from coterie.workflows.sessions.message_queue import answer, pass_over, take, unfit_message
 
 
 async def wait_for_message(step: WaitStep, location: Location, scope: Scope) -> Outcome:

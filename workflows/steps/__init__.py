@@ -6,8 +6,8 @@ Kinds that hold other steps get the interpreter as an argument, so they need not
 from collections.abc import Coroutine
 from typing import assert_never
 
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import (
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
     BlockStep,
@@ -26,10 +26,10 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
-from workflows.core.causes.step_causes import WhenAsked
-from workflows.core.location import Interpreter, Location
-from workflows.core.scope import Scope
-from workflows.steps import (
+from coterie.workflows.core.causes.step_causes import WhenAsked
+from coterie.workflows.core.location import Interpreter, Location
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.steps import (
     agent,
     approval,
     block,

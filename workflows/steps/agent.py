@@ -4,19 +4,19 @@ from collections.abc import Coroutine
 
 from pydantic import JsonValue
 
-from dsl.evaluate.slices import slice_for
-from dsl.model.outcomes import Outcome
-from dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
-from dsl.model.steps import AgentStep
-from dsl.model.terms import CallApproval, call_approval
-from dsl.model.traversal.agent_personas import execution_plan_steps
-from dsl.templates.template_filling import fill
-from workflows.agents.chosen_persona import with_persona
-from workflows.agents.loop.tool_loop import run_tool_loop
-from workflows.agents.single_turns import run_turns
-from workflows.approvals.output_approval import ApprovalSubject, with_approval
-from workflows.core.location import Interpreter, Location, Returned
-from workflows.core.scope import Scope
+from coterie.dsl.evaluate.slices import slice_for
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.terms import CallApproval, call_approval
+from coterie.dsl.model.traversal.agent_personas import execution_plan_steps
+from coterie.dsl.templates.template_filling import fill
+from coterie.workflows.agents.chosen_persona import with_persona
+from coterie.workflows.agents.loop.tool_loop import run_tool_loop
+from coterie.workflows.agents.single_turns import run_turns
+from coterie.workflows.approvals.output_approval import ApprovalSubject, with_approval
+from coterie.workflows.core.location import Interpreter, Location, Returned
+from coterie.workflows.core.scope import Scope
 
 
 def execute(

@@ -1,15 +1,15 @@
 """An approval: the run waits for a person, however long it takes."""
 
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import ApprovalStep
-from dsl.templates.template_filling import fill
-from workflows.approvals.approval_wait import PersonRequest, ask
-from workflows.approvals.decisions import decision_data, is_approved, rejected
-from workflows.approvals.egress_approval import clear_labels
-from workflows.core.causes.people_causes import ApprovalAsked
-from workflows.core.causes.step_causes import WhenAsked
-from workflows.core.location import Location
-from workflows.core.scope import Scope
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import ApprovalStep
+from coterie.dsl.templates.template_filling import fill
+from coterie.workflows.approvals.approval_wait import PersonRequest, ask
+from coterie.workflows.approvals.decisions import decision_data, is_approved, rejected
+from coterie.workflows.approvals.egress_approval import clear_labels
+from coterie.workflows.core.causes.people_causes import ApprovalAsked
+from coterie.workflows.core.causes.step_causes import WhenAsked
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.scope import Scope
 
 
 async def execute(

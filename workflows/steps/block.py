@@ -1,8 +1,8 @@
 """Block: a group of steps that share a condition, a time limit, retries and a failure policy."""
 
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import BlockStep
-from workflows.core.location import Interpreter, Location
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import BlockStep
+from coterie.workflows.core.location import Interpreter, Location
 
 
 async def execute(step: BlockStep, location: Location, interpreter: Interpreter) -> Outcome:

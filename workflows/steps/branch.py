@@ -1,14 +1,14 @@
 """A branch: the first of its branches whose condition holds, or `otherwise`."""
 
-from dsl.evaluate.condition_evaluation import holds, inspect
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import BranchStep, Step
-from workflows.core.causes.step_causes import BranchChosen, StepStated
-from workflows.core.location import Interpreter, Location
-from workflows.core.progress.progress_kinds import BranchProgress
-from workflows.core.scope import Scope
-from workflows.core.trail import note_step
-from workflows.skipped_steps import skip_steps
+from coterie.dsl.evaluate.condition_evaluation import holds, inspect
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import BranchStep, Step
+from coterie.workflows.core.causes.step_causes import BranchChosen, StepStated
+from coterie.workflows.core.location import Interpreter, Location
+from coterie.workflows.core.progress.progress_kinds import BranchProgress
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.trail import note_step
+from coterie.workflows.skipped_steps import skip_steps
 
 
 async def execute(

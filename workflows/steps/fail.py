@@ -1,10 +1,10 @@
 """Fail: a named failure, for a `try`, for routing, or for the starter of the run."""
 
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import FailStep
-from dsl.templates.template_filling import fill
-from workflows.core.location import Location
-from workflows.core.scope import Scope
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import FailStep
+from coterie.dsl.templates.template_filling import fill
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.scope import Scope
 
 
 async def execute(step: FailStep, location: Location, scope: Scope) -> Outcome:

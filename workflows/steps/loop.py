@@ -6,19 +6,19 @@ from itertools import takewhile
 
 from pydantic import JsonValue
 
-from dsl.errors import TemplateFailed
-from dsl.evaluate.branch_writes import joined
-from dsl.evaluate.condition_evaluation import holds
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import LoopStep
-from dsl.model.template_bound import number_of
-from dsl.sizes import check_size, json_size
-from dsl.templates.template_filling import fill
-from dsl.values import Json
-from workflows.context_drafts import failed_write, take_draft, write
-from workflows.core.location import Interpreter, Location
-from workflows.core.progress.progress_kinds import ConcurrentLoopProgress, LoopProgress
-from workflows.core.scope import Job, Scope
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.evaluate.branch_writes import joined
+from coterie.dsl.evaluate.condition_evaluation import holds
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import LoopStep
+from coterie.dsl.model.template_bound import number_of
+from coterie.dsl.sizes import check_size, json_size
+from coterie.dsl.templates.template_filling import fill
+from coterie.dsl.values import Json
+from coterie.workflows.context_drafts import failed_write, take_draft, write
+from coterie.workflows.core.location import Interpreter, Location
+from coterie.workflows.core.progress.progress_kinds import ConcurrentLoopProgress, LoopProgress
+from coterie.workflows.core.scope import Job, Scope
 
 MAX_RESULTS = 1_000_000
 """Maximum bytes of JSON of a loop's results; the earliest are dropped."""

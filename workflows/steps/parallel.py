@@ -3,14 +3,20 @@
 from collections.abc import Callable, Coroutine, Set
 from functools import partial
 
-from dsl.evaluate.strategies import Join, RefusedStrategy, chosen_branches, chosen_join, is_enough
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import ParallelStep
-from dsl.templates.template_filling import fill
-from workflows.branch_results import JoinedBranches, branch_outcome, joined
-from workflows.core.location import Interpreter, Location
-from workflows.core.progress.progress_kinds import ParallelProgress
-from workflows.core.scope import Scope
+from coterie.dsl.evaluate.strategies import (
+    Join,
+    RefusedStrategy,
+    chosen_branches,
+    chosen_join,
+    is_enough,
+)
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import ParallelStep
+from coterie.dsl.templates.template_filling import fill
+from coterie.workflows.branch_results import JoinedBranches, branch_outcome, joined
+from coterie.workflows.core.location import Interpreter, Location
+from coterie.workflows.core.progress.progress_kinds import ParallelProgress
+from coterie.workflows.core.scope import Scope
 
 
 async def execute(

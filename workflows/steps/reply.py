@@ -1,13 +1,13 @@
 """Reply: answers the message that the session works on."""
 
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import ReplyStep
-from dsl.sizes import too_large
-from dsl.templates.template_filling import fill
-from workflows.core.location import Location
-from workflows.core.memory import SessionReply
-from workflows.core.scope import Scope
-from workflows.sessions.message_queue import MAX_REPLY_SIZE, answer
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import ReplyStep
+from coterie.dsl.sizes import too_large
+from coterie.dsl.templates.template_filling import fill
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.memory import SessionReply
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.sessions.message_queue import MAX_REPLY_SIZE, answer
 
 
 async def execute(step: ReplyStep, location: Location, scope: Scope) -> Outcome:

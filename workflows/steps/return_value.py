@@ -1,13 +1,13 @@
 """Return: the end of this plan, or of this team's tasks, with a value."""
 
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import ReturnStep
-from dsl.sizes import check_size
-from dsl.templates.template_filling import fill
-from workflows.core.causes.step_causes import StepStated
-from workflows.core.location import Location, Returned
-from workflows.core.scope import Scope
-from workflows.core.trail import note_step
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import ReturnStep
+from coterie.dsl.sizes import check_size
+from coterie.dsl.templates.template_filling import fill
+from coterie.workflows.core.causes.step_causes import StepStated
+from coterie.workflows.core.location import Location, Returned
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.trail import note_step
 
 
 async def execute(step: ReturnStep, location: Location, scope: Scope) -> Outcome:

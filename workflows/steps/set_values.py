@@ -1,11 +1,11 @@
 """Set: variables of this team visit or plan, filled from templates."""
 
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import SetStep
-from dsl.sizes import check_size
-from dsl.templates.template_filling import fill
-from workflows.core.location import Location
-from workflows.core.scope import Scope
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import SetStep
+from coterie.dsl.sizes import check_size
+from coterie.dsl.templates.template_filling import fill
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.scope import Scope
 
 
 async def execute(step: SetStep, location: Location, scope: Scope) -> Outcome:

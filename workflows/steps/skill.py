@@ -2,17 +2,17 @@
 
 from pydantic import JsonValue
 
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import SkillStep
-from dsl.model.template_bound import optional_seconds
-from dsl.model.terms import call_approval
-from dsl.templates.template_filling import fill
-from workflows.agents.planned_calls import planned_call
-from workflows.agents.skill_calls import SkillCall, call_skill
-from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
-from workflows.approvals.output_approval import ApprovalSubject, with_approval
-from workflows.core.location import Location
-from workflows.core.scope import Scope
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import SkillStep
+from coterie.dsl.model.template_bound import optional_seconds
+from coterie.dsl.model.terms import call_approval
+from coterie.dsl.templates.template_filling import fill
+from coterie.workflows.agents.planned_calls import planned_call
+from coterie.workflows.agents.skill_calls import SkillCall, call_skill
+from coterie.workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
+from coterie.workflows.approvals.output_approval import ApprovalSubject, with_approval
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.scope import Scope
 
 
 async def execute(step: SkillStep, location: Location, scope: Scope) -> Outcome:

@@ -6,26 +6,26 @@ from itertools import count
 
 from pydantic import JsonValue
 
-from dsl.errors import TemplateFailed
-from dsl.evaluate.graph_reads import graph_fields
-from dsl.model.facts import GRAPH_VARIABLE
-from dsl.model.outcomes import Failure, Outcome
-from dsl.model.retryability import DECIDED, can_pass
-from dsl.model.steps import TaskGraphStep
-from dsl.model.template_bound import number_of
-from dsl.task_graph.graph_data import GraphView, graph_view, restored
-from dsl.task_graph.task_causes import GraphTaskStarted
-from dsl.templates.template_filling import fill
-from workflows.agents.repeatable_attempts import may_repeat, open_attempt
-from workflows.approvals.failed_steps import accepted
-from workflows.context_drafts import failed_write, take_draft, write
-from workflows.core.causes.step_causes import Failed
-from workflows.core.location import Interpreter, Location
-from workflows.core.progress.progress_kinds import TaskAttempts, TaskGraphProgress
-from workflows.core.scope import Job, Scope
-from workflows.core.trail import note_step
-from workflows.graph_ledger import GraphLedger, open_graph
-from workflows.skipped_steps import skip_steps
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.evaluate.graph_reads import graph_fields
+from coterie.dsl.model.facts import GRAPH_VARIABLE
+from coterie.dsl.model.outcomes import Failure, Outcome
+from coterie.dsl.model.retryability import DECIDED, can_pass
+from coterie.dsl.model.steps import TaskGraphStep
+from coterie.dsl.model.template_bound import number_of
+from coterie.dsl.task_graph.graph_data import GraphView, graph_view, restored
+from coterie.dsl.task_graph.task_causes import GraphTaskStarted
+from coterie.dsl.templates.template_filling import fill
+from coterie.workflows.agents.repeatable_attempts import may_repeat, open_attempt
+from coterie.workflows.approvals.failed_steps import accepted
+from coterie.workflows.context_drafts import failed_write, take_draft, write
+from coterie.workflows.core.causes.step_causes import Failed
+from coterie.workflows.core.location import Interpreter, Location
+from coterie.workflows.core.progress.progress_kinds import TaskAttempts, TaskGraphProgress
+from coterie.workflows.core.scope import Job, Scope
+from coterie.workflows.core.trail import note_step
+from coterie.workflows.graph_ledger import GraphLedger, open_graph
+from coterie.workflows.skipped_steps import skip_steps
 
 
 async def execute(

@@ -1,12 +1,12 @@
 """A team as a step: it runs on a track of its own, within the same limits."""
 
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import TeamStep
-from dsl.sizes import check_size
-from dsl.templates.template_filling import fill
-from workflows.agents.team_runs import begin_team, follow_team
-from workflows.core.location import Interpreter, Location
-from workflows.core.scope import Scope
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import TeamStep
+from coterie.dsl.sizes import check_size
+from coterie.dsl.templates.template_filling import fill
+from coterie.workflows.agents.team_runs import begin_team, follow_team
+from coterie.workflows.core.location import Interpreter, Location
+from coterie.workflows.core.scope import Scope
 
 
 async def execute(

@@ -2,27 +2,27 @@
 
 from pydantic import JsonValue
 
-from dsl.errors import listed, nearest
-from dsl.json_values import describe_kind
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import ToolStep
-from dsl.model.template_bound import number_of, optional_seconds
-from dsl.model.terms import call_approval
-from dsl.model.tools.tool_contract import Tool
-from dsl.templates.template_filling import fill
-from dsl.tool_loop.call_checks import argument_problems, edit_problem
-from dsl.values import Json
-from workflows.agents.hooked_calls import CallHooks, HookedResult
-from workflows.agents.planned_calls import planned_tool_call
-from workflows.agents.shared_work import publish_work
-from workflows.agents.skill_calls import CalledSkill, call_skill
-from workflows.agents.tool_kinds import ToolCall, call_tool, skill_call
-from workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
-from workflows.approvals.output_approval import ApprovalSubject, with_approval
-from workflows.core.causes.agent_causes import ToolCalled
-from workflows.core.location import Interpreter, Location, Skipped
-from workflows.core.scope import Scope
-from workflows.core.trail import note_step
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.json_values import describe_kind
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import ToolStep
+from coterie.dsl.model.template_bound import number_of, optional_seconds
+from coterie.dsl.model.terms import call_approval
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.templates.template_filling import fill
+from coterie.dsl.tool_loop.call_checks import argument_problems, edit_problem
+from coterie.dsl.values import Json
+from coterie.workflows.agents.hooked_calls import CallHooks, HookedResult
+from coterie.workflows.agents.planned_calls import planned_tool_call
+from coterie.workflows.agents.shared_work import publish_work
+from coterie.workflows.agents.skill_calls import CalledSkill, call_skill
+from coterie.workflows.agents.tool_kinds import ToolCall, call_tool, skill_call
+from coterie.workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
+from coterie.workflows.approvals.output_approval import ApprovalSubject, with_approval
+from coterie.workflows.core.causes.agent_causes import ToolCalled
+from coterie.workflows.core.location import Interpreter, Location, Skipped
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.trail import note_step
 
 
 async def execute(

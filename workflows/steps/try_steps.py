@@ -4,15 +4,15 @@ from functools import partial
 
 from pydantic import JsonValue
 
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import TryStep
-from workflows.control.cancellation import at_last
-from workflows.core.causes.step_causes import Failed
-from workflows.core.location import Interpreter, Location
-from workflows.core.progress.progress_kinds import TryProgress
-from workflows.core.scope import Scope, on_abort
-from workflows.core.trail import note_step
-from workflows.skipped_steps import skip_steps
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import TryStep
+from coterie.workflows.control.cancellation import at_last
+from coterie.workflows.core.causes.step_causes import Failed
+from coterie.workflows.core.location import Interpreter, Location
+from coterie.workflows.core.progress.progress_kinds import TryProgress
+from coterie.workflows.core.scope import Scope, on_abort
+from coterie.workflows.core.trail import note_step
+from coterie.workflows.skipped_steps import skip_steps
 
 
 async def execute(

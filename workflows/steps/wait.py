@@ -4,14 +4,14 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
-from dsl.evaluate.waits import RefusedWait, length_of_wait, moment_of_wait
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import WaitStep
-from dsl.model.template_bound import optional_seconds
-from dsl.templates.template_filling import fill
-from workflows.core.location import Location, Skipped
-from workflows.core.scope import Interrupted, Scope
-from workflows.sessions.message_wait import wait_for_message
+from coterie.dsl.evaluate.waits import RefusedWait, length_of_wait, moment_of_wait
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import WaitStep
+from coterie.dsl.model.template_bound import optional_seconds
+from coterie.dsl.templates.template_filling import fill
+from coterie.workflows.core.location import Location, Skipped
+from coterie.workflows.core.scope import Interrupted, Scope
+from coterie.workflows.sessions.message_wait import wait_for_message
 
 
 async def execute(step: WaitStep, location: Location, scope: Scope) -> Outcome:

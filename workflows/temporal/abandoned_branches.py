@@ -8,7 +8,7 @@ to its location in the state, as it would in the next history, and is stopped th
 import asyncio
 from contextvars import ContextVar
 
-from workflows.core.scope import Job
+from coterie.workflows.core.scope import Job
 
 _IS_ABANDONED: ContextVar[bool] = ContextVar("IS_ABANDONED", default=False)
 """Whether the branch of this coroutine comes back only to be stopped."""

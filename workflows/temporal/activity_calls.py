@@ -17,7 +17,7 @@ from temporalio.exceptions import (
 )
 from temporalio.workflow import ActivityCancellationType as Cancellation
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     CALL_SKILL,
     HEARTBEAT_TIMEOUT,
     RUN_AGENT,
@@ -33,21 +33,21 @@ from activities.contracts import (
     id_after_loss,
     id_of_unwanted,
 )
-from dsl.model.tools.asked_input import AskedInput, GivenInput, ServerTask
-from workflows.core.encoding import encoded
-from workflows.core.location import Skipped
-from workflows.core.scope import Call, CallFailed, NeverCalled
-from workflows.core.state import RunState
-from workflows.core.usage import together
-from workflows.temporal.call_failures import (
+from coterie.dsl.model.tools.asked_input import AskedInput, GivenInput, ServerTask
+from coterie.workflows.core.encoding import encoded
+from coterie.workflows.core.location import Skipped
+from coterie.workflows.core.scope import Call, CallFailed, NeverCalled
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.usage import together
+from coterie.workflows.temporal.call_failures import (
     cause_of,
     expected_failure,
     given_back,
     is_not_local,
     spent_of,
 )
-from workflows.temporal.pacer import Pacer
-from workflows.temporal.queues import MAX_WAIT, Elsewhere, NotTaken, fairness_key
+from coterie.workflows.temporal.pacer import Pacer
+from coterie.workflows.temporal.queues import MAX_WAIT, Elsewhere, NotTaken, fairness_key
 
 _STOPPED = Cancellation.WAIT_CANCELLATION_COMPLETED
 """A skill changes the world, so the next step waits until a cancelled skill has stopped."""

@@ -7,11 +7,17 @@ from typing import Any
 
 from temporalio import workflow
 
-from workflows.core.pace import Branches
-from workflows.core.scope import Interrupted, Job
-from workflows.temporal.abandoned_branches import abandon
-from workflows.temporal.branches import BranchGroup, failures, interrupted, is_dropped, left_of
-from workflows.temporal.pacer import Pacer
+from coterie.workflows.core.pace import Branches
+from coterie.workflows.core.scope import Interrupted, Job
+from coterie.workflows.temporal.abandoned_branches import abandon
+from coterie.workflows.temporal.branches import (
+    BranchGroup,
+    failures,
+    interrupted,
+    is_dropped,
+    left_of,
+)
+from coterie.workflows.temporal.pacer import Pacer
 
 TimeLimit = Callable[[Callable[[], bool]], Coroutine[None, None, bool]]
 """Waits until the time of some branches is up; stopped as soon as what it is given returns True."""

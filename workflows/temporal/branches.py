@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
-from dsl.errors import TeamError
-from workflows.core.location import Redirected, Returned, Skipped
-from workflows.core.pace import Branches, Pace
-from workflows.core.scope import Interrupted, Job
+from coterie.dsl.errors import TeamError
+from coterie.workflows.core.location import Redirected, Returned, Skipped
+from coterie.workflows.core.pace import Branches, Pace
+from coterie.workflows.core.scope import Interrupted, Job
 
 
 class BranchGroup:

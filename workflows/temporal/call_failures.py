@@ -12,15 +12,15 @@ from temporalio.exceptions import (
 )
 from temporalio.exceptions import TimeoutError as CallTimedOut
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     WORKER_STOPPED,
     FailureType,
     OwnQueue,
     Spent,
 )
-from dsl.model.tools.asked_input import AskedInput
-from workflows.core.scope import Call, CallFailed
-from workflows.temporal.queues import Elsewhere, NotTaken
+from coterie.dsl.model.tools.asked_input import AskedInput
+from coterie.workflows.core.scope import Call, CallFailed
+from coterie.workflows.temporal.queues import Elsewhere, NotTaken
 
 
 def cause_of(error: FailureError) -> BaseException | None:

@@ -10,24 +10,24 @@ from typing import Any
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Plan
-from workflows.control.cancellation import begin_to_stop
-from workflows.control.pause_and_amend import amend
-from workflows.core.activation import MESSAGES_FOLLOW
-from workflows.core.memory import PendingNotification
-from workflows.core.pace import Branches
-from workflows.core.scope import Call, Interrupted, Job, Leaving
-from workflows.core.state import RunState
-from workflows.sessions.message_queue import holds_history
-from workflows.temporal.abandoned_branches import stop_if_abandoned, take_abandonment
-from workflows.temporal.activity_calls import Calls
-from workflows.temporal.branch_runner import BranchRunner
-from workflows.temporal.notifier import Notifier
-from workflows.temporal.pacer import Pacer
-from workflows.temporal.search_attributes import Attributes, attributes
-from workflows.temporal.timed_conditions import condition, never
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Plan
+from coterie.workflows.control.cancellation import begin_to_stop
+from coterie.workflows.control.pause_and_amend import amend
+from coterie.workflows.core.activation import MESSAGES_FOLLOW
+from coterie.workflows.core.memory import PendingNotification
+from coterie.workflows.core.pace import Branches
+from coterie.workflows.core.scope import Call, Interrupted, Job, Leaving
+from coterie.workflows.core.state import RunState
+from coterie.workflows.sessions.message_queue import holds_history
+from coterie.workflows.temporal.abandoned_branches import stop_if_abandoned, take_abandonment
+from coterie.workflows.temporal.activity_calls import Calls
+from coterie.workflows.temporal.branch_runner import BranchRunner
+from coterie.workflows.temporal.notifier import Notifier
+from coterie.workflows.temporal.pacer import Pacer
+from coterie.workflows.temporal.search_attributes import Attributes, attributes
+from coterie.workflows.temporal.timed_conditions import condition, never
 
 OVERDUE_EVENTS = 8_192
 """Events of a history that a run leaves even if calls run, without a step of another branch: twice

@@ -11,11 +11,11 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, ApplicationError
 
-from activities.contracts import HEARTBEAT_TIMEOUT, NOTIFY
-from workflows.core.memory import PendingNotification
-from workflows.core.state import RunState
-from workflows.core.trail import note_undelivered
-from workflows.temporal.pacer import Pacer
+from coterie.activities.contracts import HEARTBEAT_TIMEOUT, NOTIFY
+from coterie.workflows.core.memory import PendingNotification
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.trail import note_undelivered
+from coterie.workflows.temporal.pacer import Pacer
 
 _ATTEMPTS = 5
 _ATTEMPT = timedelta(seconds=60)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from temporalio import workflow
 
-from workflows.core.pace import MAX_STEPS, Pace
+from coterie.workflows.core.pace import MAX_STEPS, Pace
 
 _MIN_PAUSE = timedelta(milliseconds=1)
 

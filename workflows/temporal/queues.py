@@ -9,9 +9,9 @@ and nobody who starts a run can invent one.
 from datetime import timedelta
 from hashlib import sha256
 
-from activities.contracts import OwnQueue
-from dsl.paths import get, parse
-from dsl.values import Json
+from coterie.activities.contracts import OwnQueue
+from coterie.dsl.paths import get, parse
+from coterie.dsl.values import Json
 
 MAX_WAIT = timedelta(minutes=15)
 """Maximum wait in such a queue. Then the call comes back to the run's own queue, whose worker sends

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from dsl.model.plan import Plan
-from workflows.core.state import RunState
-from workflows.handlers.board import state_of
-from workflows.temporal.attribute_kinds import PLAN, STATE, TEAM, WAITING
+from coterie.dsl.model.plan import Plan
+from coterie.workflows.core.state import RunState
+from coterie.workflows.handlers.board import state_of
+from coterie.workflows.temporal.attribute_kinds import PLAN, STATE, TEAM, WAITING
 
 _MAX_VALUE_LENGTH = 100
 """Characters of a value: databases keep 255 bytes of a keyword."""

@@ -7,8 +7,12 @@ from collections.abc import AsyncIterator
 
 import httpx2
 
-from activities.mcp_client.transport.call_progress import CURRENT_CALL
-from activities.mcp_client.transport.message_bounds import MAX_LINE, MAX_VALUES, has_too_many_values
+from coterie.activities.mcp_client.transport.call_progress import CURRENT_CALL
+from coterie.activities.mcp_client.transport.message_bounds import (
+    MAX_LINE,
+    MAX_VALUES,
+    has_too_many_values,
+)
 
 _EVENTS = "text/event-stream"
 _SESSION = "Mcp-Session-Id"

@@ -21,8 +21,12 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 
-from activities.mcp_client.transport.message_bounds import MAX_LINE, MAX_VALUES, has_too_many_values
-from activities.process_exit import wait_for_exit
+from coterie.activities.mcp_client.transport.message_bounds import (
+    MAX_LINE,
+    MAX_VALUES,
+    has_too_many_values,
+)
+from coterie.activities.process_exit import wait_for_exit
 
 _GRACE = 2.0
 """Seconds for a server to end by itself, and again after it was asked to."""

@@ -10,8 +10,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Literal
 
-from activities.mcp_client.call_outcomes import InputAsked
-from dsl.values import Json
+from coterie.activities.mcp_client.call_outcomes import InputAsked
+from coterie.dsl.values import Json
 
 Acceptance = Literal["unknown", "unreached", "refused"]
 """What the transport knows: nothing; that the server never had the call; that it turned it away."""

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
-from dsl.visible import one_line, shortened_text
+from coterie.dsl.visible import one_line, shortened_text
 
 _MAX_KEPT = 4_000
 _MAX_LINE_LENGTH = 300

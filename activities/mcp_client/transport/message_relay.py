@@ -15,7 +15,7 @@ import mcp_types as types
 from mcp.client import Transport
 from mcp.shared.message import SessionMessage
 
-from activities.mcp_client.malformed_offers import without_malformed
+from coterie.activities.mcp_client.malformed_offers import without_malformed
 
 MAX_UNANSWERED = 100
 """Questions of a server that it has not let the worker answer."""

@@ -7,12 +7,12 @@ import httpx2
 from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
 
-from activities.mcp_client.server_settings import McpServer
-from activities.mcp_client.transport.bounded_http import BoundedTransport
-from activities.mcp_client.transport.bounded_stdio import ServerCommand, bounded_stdio
-from activities.mcp_client.transport.error_output import ErrorOutput
-from activities.mcp_client.transport.message_relay import MessageRelay
-from activities.proxies import trusted
+from coterie.activities.mcp_client.server_settings import McpServer
+from coterie.activities.mcp_client.transport.bounded_http import BoundedTransport
+from coterie.activities.mcp_client.transport.bounded_stdio import ServerCommand, bounded_stdio
+from coterie.activities.mcp_client.transport.error_output import ErrorOutput
+from coterie.activities.mcp_client.transport.message_relay import MessageRelay
+from coterie.activities.proxies import trusted
 
 
 async def server_transport(

@@ -3,9 +3,9 @@
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from activities.contracts import FailureType, StartedBatch
-from activities.providers.provider import Completion, ModelRequest
-from activities.providers.provider_failures import ProviderFailure
+from coterie.activities.contracts import FailureType, StartedBatch
+from coterie.activities.providers.provider import Completion, ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
 
 
 @runtime_checkable

@@ -5,13 +5,13 @@ from datetime import datetime
 
 from pydantic import BaseModel, Field, JsonValue
 
-from activities.contracts import FailureType, StartedBatch
-from activities.providers.batches.batch_provider import ended_without_answer
-from activities.providers.http_statuses import from_status
-from activities.providers.openai_client import OPENAI_ERRORS, OpenAIAccess
-from activities.providers.provider import ModelRequest
-from activities.providers.provider_failures import ProviderFailure, malformed
-from dsl.values import Json
+from coterie.activities.contracts import FailureType, StartedBatch
+from coterie.activities.providers.batches.batch_provider import ended_without_answer
+from coterie.activities.providers.http_statuses import from_status
+from coterie.activities.providers.openai_client import OPENAI_ERRORS, OpenAIAccess
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure, malformed
+from coterie.dsl.values import Json
 
 _CUSTOM_ID = "custom_id"
 _MAX_BATCHES = 1_000

@@ -2,14 +2,14 @@
 
 import json
 
-from activities.contracts import FailureType
-from activities.providers.message_model import Part, TextPart, ToolCallPart
-from activities.providers.provider import ModelRequest
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.translation.wire_values import new_call_id
-from dsl.json_schema.minimal_values import NoMinimalValue, minimal_value
-from dsl.model.tools.tool_use import NamedTool
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import FailureType
+from coterie.activities.providers.message_model import Part, TextPart, ToolCallPart
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.translation.wire_values import new_call_id
+from coterie.dsl.json_schema.minimal_values import NoMinimalValue, minimal_value
+from coterie.dsl.model.tools.tool_use import NamedTool
+from coterie.dsl.values import Json, JsonValue
 
 
 def schema_content(request: ModelRequest) -> tuple[Part, ...]:

@@ -4,13 +4,13 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError, model_validator
 
-from activities.contracts import FailureType, StopReason, TokenUsage
-from activities.providers.provider_failures import ProviderFailure
-from dsl.errors import InvalidDocument
-from dsl.source.nodes import Node
-from dsl.source.yaml_reader import read
-from dsl.values import Frozen, Json, JsonValue, Seconds, form_mismatch
-from dsl.wording.replacements import rest_of_text
+from coterie.activities.contracts import FailureType, StopReason, TokenUsage
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.yaml_reader import read
+from coterie.dsl.values import Frozen, Json, JsonValue, Seconds, form_mismatch
+from coterie.dsl.wording.replacements import rest_of_text
 
 
 class ScriptedError(Frozen):

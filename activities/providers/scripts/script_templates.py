@@ -10,14 +10,14 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from activities.contracts import FailureType
-from activities.providers.message_model import ModelMessage, ToolResultPart, calls_of
-from activities.providers.provider import ModelRequest
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.scripts.script import ScriptedAnswer
-from dsl.errors import TemplateFailed
-from dsl.model.evaluation_budget import EvaluationBudget, EvaluationMeter, Names
-from dsl.templates.template_filling import fill
+from coterie.activities.contracts import FailureType
+from coterie.activities.providers.message_model import ModelMessage, ToolResultPart, calls_of
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.scripts.script import ScriptedAnswer
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.model.evaluation_budget import EvaluationBudget, EvaluationMeter, Names
+from coterie.dsl.templates.template_filling import fill
 
 _LITTLE = EvaluationBudget(steps=20_000, bytes=2_000_000)
 """Budget of one entry: some milliseconds of the event loop."""

@@ -3,10 +3,10 @@
 from abc import ABC, abstractmethod
 from datetime import datetime
 
-from activities.contracts import StartedBatch
-from activities.providers.provider import Completion, ModelRequest
-from activities.providers.scripts.script import ScriptedAnswer
-from activities.providers.scripts.scripted_completion import completion_of_entry
+from coterie.activities.contracts import StartedBatch
+from coterie.activities.providers.provider import Completion, ModelRequest
+from coterie.activities.providers.scripts.script import ScriptedAnswer
+from coterie.activities.providers.scripts.scripted_completion import completion_of_entry
 
 
 class ScriptedAnswers(ABC):

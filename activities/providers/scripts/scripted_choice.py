@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from activities.contracts import FailureType
-from activities.providers.message_model import TextPart, ToolResultPart
-from activities.providers.provider import ModelRequest
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.scripts.script import ScriptedAnswer
+from coterie.activities.contracts import FailureType
+from coterie.activities.providers.message_model import TextPart, ToolResultPart
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.scripts.script import ScriptedAnswer
 
 _Rank = tuple[int, ...]
 

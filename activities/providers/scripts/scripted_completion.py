@@ -3,16 +3,16 @@
 import json
 from collections.abc import Sequence
 
-from activities.contracts import TokenUsage
-from activities.providers.message_model import (
+from coterie.activities.contracts import TokenUsage
+from coterie.activities.providers.message_model import (
     TextPart,
     ToolCallPart,
 )
-from activities.providers.provider import Completion, ModelRequest
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.scripts.script import ScriptedAnswer, ScriptedCall
-from activities.providers.scripts.script_templates import with_values
-from activities.providers.scripts.scripted_choice import (
+from coterie.activities.providers.provider import Completion, ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.scripts.script import ScriptedAnswer, ScriptedCall
+from coterie.activities.providers.scripts.script_templates import with_values
+from coterie.activities.providers.scripts.scripted_choice import (
     texts_of,
 )
 

@@ -4,17 +4,17 @@ import json
 
 from pydantic import BaseModel, JsonValue
 
-from activities.contracts import StopReason, TokenUsage
-from activities.providers.message_model import (
+from coterie.activities.contracts import StopReason, TokenUsage
+from coterie.activities.providers.message_model import (
     OpaquePart,
     Part,
     TextPart,
     ThinkingPart,
     ToolCallPart,
 )
-from activities.providers.provider import Completion, ModelRequest
-from activities.providers.provider_failures import ProviderFailure
-from dsl.values import Json
+from coterie.activities.providers.provider import Completion, ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.dsl.values import Json
 
 _STOP_REASONS: dict[str, StopReason] = {
     "end_turn": "end",

@@ -5,7 +5,7 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
-from activities.providers.message_model import (
+from coterie.activities.providers.message_model import (
     ImagePart,
     ModelMessage,
     OpaquePart,
@@ -17,9 +17,13 @@ from activities.providers.message_model import (
     ToolResultPart,
     calls_of,
 )
-from activities.providers.provider import ModelRequest, ProviderSettings
-from activities.providers.translation.schemas import goes_in_words, strict_schema, with_words
-from activities.providers.translation.wire_values import (
+from coterie.activities.providers.provider import ModelRequest, ProviderSettings
+from coterie.activities.providers.translation.schemas import (
+    goes_in_words,
+    strict_schema,
+    with_words,
+)
+from coterie.activities.providers.translation.wire_values import (
     PDF,
     arguments_object,
     base64_of,
@@ -28,8 +32,8 @@ from activities.providers.translation.wire_values import (
     strict_id,
     tool_name,
 )
-from dsl.model.tools.tool_use import NamedTool
-from dsl.values import Json
+from coterie.dsl.model.tools.tool_use import NamedTool
+from coterie.dsl.values import Json
 
 _LOOKBACK = 18
 """The API finds a cached prefix up to 20 blocks before a mark."""

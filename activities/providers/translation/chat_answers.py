@@ -7,19 +7,19 @@ import json
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from activities.contracts import StopReason, TokenUsage
-from activities.providers.message_model import (
+from coterie.activities.contracts import StopReason, TokenUsage
+from coterie.activities.providers.message_model import (
     Part,
     TextPart,
     ThinkingPart,
     ToolCallPart,
     calls_of,
 )
-from activities.providers.provider import Completion, ModelRequest
-from activities.providers.translation.chat_contents import is_text, joined, text_in
-from activities.providers.translation.counted_tokens import counted_output
-from activities.providers.translation.wire_values import new_call_id
-from dsl.values import Json
+from coterie.activities.providers.provider import Completion, ModelRequest
+from coterie.activities.providers.translation.chat_contents import is_text, joined, text_in
+from coterie.activities.providers.translation.counted_tokens import counted_output
+from coterie.activities.providers.translation.wire_values import new_call_id
+from coterie.dsl.values import Json
 
 _STOP_REASONS: dict[str, StopReason] = {
     "stop": "end",

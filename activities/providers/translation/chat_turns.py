@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import JsonValue
 
-from activities.providers.message_model import (
+from coterie.activities.providers.message_model import (
     ImagePart,
     ModelMessage,
     Part,
@@ -14,8 +14,8 @@ from activities.providers.message_model import (
     ToolResultPart,
     calls_of,
 )
-from activities.providers.provider import ModelRequest
-from activities.providers.translation.wire_values import (
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.providers.translation.wire_values import (
     FILE_NAME,
     PDF,
     arguments_text,
@@ -26,8 +26,8 @@ from activities.providers.translation.wire_values import (
     short_id,
     tool_name,
 )
-from dsl.model.tools.tool_use import NamedTool
-from dsl.values import Json
+from coterie.dsl.model.tools.tool_use import NamedTool
+from coterie.dsl.values import Json
 
 
 def chat_messages(request: ModelRequest, system: str | None, provider: str) -> list[JsonValue]:

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from activities.providers.message_model import ModelMessage, ThinkingPart, unbound
-from activities.providers.provider import ModelRequest, ProviderSettings
-from activities.providers.translation.request_checks import check_request
-from dsl.model.vendors.tool_rules import offered_description
-from dsl.model.vendors.vendor_apis import VendorApi
+from coterie.activities.providers.message_model import ModelMessage, ThinkingPart, unbound
+from coterie.activities.providers.provider import ModelRequest, ProviderSettings
+from coterie.activities.providers.translation.request_checks import check_request
+from coterie.dsl.model.vendors.tool_rules import offered_description
+from coterie.dsl.model.vendors.vendor_apis import VendorApi
 
 
 def prepared(request: ModelRequest, settings: ProviderSettings) -> ModelRequest:

@@ -7,8 +7,8 @@ a test without a vendor finds it. The rules about settings are a table, `dsl/mod
 import re
 from collections.abc import Iterator, Sequence
 
-from activities.contracts import FailureType
-from activities.providers.message_model import (
+from coterie.activities.contracts import FailureType
+from coterie.activities.providers.message_model import (
     ImagePart,
     ModelMessage,
     OpaquePart,
@@ -19,10 +19,10 @@ from activities.providers.message_model import (
     calls_of,
     returnable,
 )
-from activities.providers.provider import ModelRequest, ProviderSettings
-from activities.providers.provider_failures import ProviderFailure
-from dsl.model.tools.tool_use import NamedTool
-from dsl.model.vendors.vendor_rules import CALL_RULES, CallSettings, broken_rule
+from coterie.activities.providers.provider import ModelRequest, ProviderSettings
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.dsl.model.tools.tool_use import NamedTool
+from coterie.dsl.model.vendors.vendor_rules import CALL_RULES, CallSettings, broken_rule
 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What every vendor accepts as the name of a tool."""

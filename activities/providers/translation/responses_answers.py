@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from pydantic import BaseModel, Field, JsonValue
 
-from activities.contracts import StopReason, TokenUsage
-from activities.providers.message_model import (
+from coterie.activities.contracts import StopReason, TokenUsage
+from coterie.activities.providers.message_model import (
     OpaquePart,
     Part,
     TextPart,
@@ -13,9 +13,9 @@ from activities.providers.message_model import (
     ToolCallPart,
     calls_of,
 )
-from activities.providers.provider import Completion, ModelRequest
-from activities.providers.translation.counted_tokens import counted_output
-from dsl.values import Json
+from coterie.activities.providers.provider import Completion, ModelRequest
+from coterie.activities.providers.translation.counted_tokens import counted_output
+from coterie.dsl.values import Json
 
 _INCOMPLETE: dict[str, StopReason] = {
     "max_output_tokens": "max_tokens",

@@ -10,7 +10,7 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
-from activities.providers.message_model import (
+from coterie.activities.providers.message_model import (
     ImagePart,
     ModelMessage,
     OpaquePart,
@@ -21,9 +21,9 @@ from activities.providers.message_model import (
     ToolCallPart,
     ToolResultPart,
 )
-from activities.providers.provider import ModelRequest, ProviderSettings
-from activities.providers.translation.schemas import openai_format
-from activities.providers.translation.wire_values import (
+from coterie.activities.providers.provider import ModelRequest, ProviderSettings
+from coterie.activities.providers.translation.schemas import openai_format
+from coterie.activities.providers.translation.wire_values import (
     FILE_NAME,
     PDF,
     arguments_text,
@@ -35,8 +35,8 @@ from activities.providers.translation.wire_values import (
     strict_id,
     tool_name,
 )
-from dsl.model.tools.tool_use import NamedTool
-from dsl.values import Json
+from coterie.dsl.model.tools.tool_use import NamedTool
+from coterie.dsl.values import Json
 
 _WITHOUT_REASONING = re.compile(r"(ft:)?(gpt-3\.5|gpt-4|chatgpt-)|gpt-5[\w.]*-chat")
 """Models that refuse a request for encrypted reasoning."""

@@ -8,10 +8,10 @@ moves into the description, where the model can read it.
 import json
 from typing import cast
 
-from activities.providers.provider import ModelRequest, ProviderSettings
-from activities.providers.translation.request_checks import call_settings
-from dsl.model.vendors.vendor_rules import CALL_RULES, broken_rule
-from dsl.values import Json, JsonValue
+from coterie.activities.providers.provider import ModelRequest, ProviderSettings
+from coterie.activities.providers.translation.request_checks import call_settings
+from coterie.dsl.model.vendors.vendor_rules import CALL_RULES, broken_rule
+from coterie.dsl.values import Json, JsonValue
 
 _KEPT = ("title", "description", "type", "enum", "const", "required")
 _MEANS_NOTHING = ("$schema", "$id", "$comment", "default", "examples", "$defs", "definitions")

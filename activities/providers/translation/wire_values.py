@@ -5,10 +5,10 @@ import re
 from base64 import b64encode
 from hashlib import sha256
 
-from activities.providers.message_model import ImagePart, ToolResultPart
-from activities.providers.provider import ModelRequest
-from dsl.strict_json import read_json
-from dsl.values import Json
+from coterie.activities.providers.message_model import ImagePart, ToolResultPart
+from coterie.activities.providers.provider import ModelRequest
+from coterie.dsl.strict_json import read_json
+from coterie.dsl.values import Json
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")

@@ -10,7 +10,7 @@ import math
 import re
 from fractions import Fraction
 
-from activities.skills.compute.functions import CONSTANTS, FUNCTIONS, Number
+from coterie.activities.skills.compute.functions import CONSTANTS, FUNCTIONS, Number
 
 MAX_BITS = 4096
 """Bits of a numerator or denominator: about 1,200 digits."""

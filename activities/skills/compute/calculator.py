@@ -5,16 +5,16 @@ from fractions import Fraction
 
 from pydantic import Field, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.skills.compute.arithmetic import (
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.compute.arithmetic import (
     ArithmeticProblem,
     NotArithmetic,
     Number,
     evaluate,
 )
-from activities.workspace.skill_base import Skill, SkillContext
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from dsl.values import Documented
+from coterie.activities.workspace.skill_base import Skill, SkillContext
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.dsl.values import Documented
 
 DIGITS = 30
 """Digits of a result that has no finite decimal form."""

@@ -5,13 +5,13 @@ The code computes on values: it has no files, no network, no imports and no othe
 
 from pydantic import Field, JsonValue, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.process_pool.work import Work, WorkEnded
-from activities.skills.compute.python_sandbox import CodeFailed, CodeLimits, run_code
-from activities.workspace.skill_base import Skill, SkillContext
-from activities.workspace.skill_failures import SkillFailure
-from dsl.schema_keys import KIND
-from dsl.values import Documented, Frozen
+from coterie.activities.contracts import FailureType
+from coterie.activities.process_pool.work import Work, WorkEnded
+from coterie.activities.skills.compute.python_sandbox import CodeFailed, CodeLimits, run_code
+from coterie.activities.workspace.skill_base import Skill, SkillContext
+from coterie.activities.workspace.skill_failures import SkillFailure
+from coterie.dsl.schema_keys import KIND
+from coterie.dsl.values import Documented, Frozen
 
 MAX_SECONDS = 30.0
 MAX_MEMORY_MB = 512
@@ -90,8 +90,8 @@ def evaluate_code(value: PythonInput) -> CodeEnd:
 
 
 EVALUATE_CODE = Work[PythonInput, CodeEnd](
-    "activities.skills.compute.python_code:EVALUATE_CODE",
-    "activities.skills.compute.python_code:evaluate_code",
+    "coterie.activities.skills.compute.python_code:EVALUATE_CODE",
+    "coterie.activities.skills.compute.python_code:evaluate_code",
     TypeAdapter(PythonInput),
     TypeAdapter(CodeEnd),
     cpu=60,

@@ -18,8 +18,8 @@ from pydantic_monty import (
     MontySyntaxError,
 )
 
-from activities.processes.bounded_output import BoundedOutput
-from activities.skills.compute.python_values import (
+from coterie.activities.processes.bounded_output import BoundedOutput
+from coterie.activities.skills.compute.python_values import (
     INSPECT,
     NotJsonValue,
     as_plain_json,

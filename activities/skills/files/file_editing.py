@@ -9,22 +9,22 @@ from hashlib import sha256
 
 from pydantic import TypeAdapter
 
-from activities.changes.change import Change
-from activities.changes.file_edits import Edit, plan_edits
-from activities.changes.text_edit import (
+from coterie.activities.changes.change import Change
+from coterie.activities.changes.file_edits import Edit, plan_edits
+from coterie.activities.changes.text_edit import (
     MAX_EDITED_BYTES,
     NotUnique,
     TextEdit,
     edited,
     is_present,
 )
-from activities.contracts import FailureType
-from activities.skills.asset_manager import apply_planned
-from activities.skills.files.file_writing import WrittenFile
-from activities.threads.run_threads import SKILL_THREADS
-from activities.workspace.skill_base import Skill, SkillContext, Workspace
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from activities.workspace.text_files import decoded, readable_file
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.asset_manager import apply_planned
+from coterie.activities.skills.files.file_writing import WrittenFile
+from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.workspace.skill_base import Skill, SkillContext, Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.workspace.text_files import decoded, readable_file
 
 
 async def edit_text(value: TextEdit, context: SkillContext) -> WrittenFile:

@@ -2,14 +2,14 @@
 
 from pydantic import Field, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.threads.run_threads import SKILL_THREADS
-from activities.workspace.file_walk import Entry, walk
-from activities.workspace.globs import Globs
-from activities.workspace.skill_base import Skill, SkillContext, Workspace
-from activities.workspace.skill_failures import SkillFailure
-from dsl.schema_keys import KIND
-from dsl.values import Documented
+from coterie.activities.contracts import FailureType
+from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.workspace.file_walk import Entry, walk
+from coterie.activities.workspace.globs import Globs
+from coterie.activities.workspace.skill_base import Skill, SkillContext, Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure
+from coterie.dsl.schema_keys import KIND
+from coterie.dsl.values import Documented
 
 
 class FileListInput(Documented):

@@ -4,13 +4,13 @@ from hashlib import sha256
 
 from pydantic import Field, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.threads.run_threads import SKILL_THREADS
-from activities.workspace.skill_base import Skill, SkillContext
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from activities.workspace.text_files import count_lines, decoded, readable_file
-from dsl.schema_keys import KIND
-from dsl.values import Documented
+from coterie.activities.contracts import FailureType
+from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.workspace.skill_base import Skill, SkillContext
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.workspace.text_files import count_lines, decoded, readable_file
+from coterie.dsl.schema_keys import KIND
+from coterie.dsl.values import Documented
 
 MAX_FILE_BYTES = 20_000_000
 """Size of a file from which lines can be read."""

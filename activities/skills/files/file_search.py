@@ -9,18 +9,18 @@ from collections.abc import Iterator
 
 from pydantic import Field, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.skills.files.file_listing import selected
-from activities.threads.run_threads import SKILL_THREADS
-from activities.workspace.file_walk import Entry
-from activities.workspace.project_files import read_file
-from activities.workspace.skill_base import Skill, SkillContext, Workspace
-from activities.workspace.skill_failures import SkillRefusal
-from activities.workspace.text_files import decoded
-from dsl.regular_expressions import Pattern, pattern
-from dsl.schema_keys import KIND
-from dsl.values import Documented
-from dsl.visible import shortened_text
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.files.file_listing import selected
+from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.workspace.file_walk import Entry
+from coterie.activities.workspace.project_files import read_file
+from coterie.activities.workspace.skill_base import Skill, SkillContext, Workspace
+from coterie.activities.workspace.skill_failures import SkillRefusal
+from coterie.activities.workspace.text_files import decoded
+from coterie.dsl.regular_expressions import Pattern, pattern
+from coterie.dsl.schema_keys import KIND
+from coterie.dsl.values import Documented
+from coterie.dsl.visible import shortened_text
 
 MAX_SEARCHED_BYTES = 50_000_000
 """Of all files of one search, for an expression of up to 64 instructions; less for larger ones,

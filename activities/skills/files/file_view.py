@@ -2,15 +2,15 @@
 
 from pydantic import Field, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.storage.blobs import BlobsUnusable
-from activities.storage.media import MAX_MEDIA_BYTES, media_type
-from activities.threads.run_threads import SKILL_THREADS
-from activities.workspace.skill_base import Skill, SkillContext
-from activities.workspace.skill_failures import SkillFailure
-from activities.workspace.text_files import readable_file
-from dsl.schema_keys import KIND
-from dsl.values import Documented
+from coterie.activities.contracts import FailureType
+from coterie.activities.storage.blobs import BlobsUnusable
+from coterie.activities.storage.media import MAX_MEDIA_BYTES, media_type
+from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.workspace.skill_base import Skill, SkillContext
+from coterie.activities.workspace.skill_failures import SkillFailure
+from coterie.activities.workspace.text_files import readable_file
+from coterie.dsl.schema_keys import KIND
+from coterie.dsl.values import Documented
 
 
 class FileViewInput(Documented):

@@ -10,16 +10,16 @@ from typing import Literal
 
 from pydantic import Field, TypeAdapter
 
-from activities.changes.change import Change
-from activities.changes.file_edits import Edit
-from activities.contracts import FailureType
-from activities.skills.asset_manager import apply_set
-from activities.threads.run_threads import SKILL_THREADS
-from activities.workspace.project_files import status_of
-from activities.workspace.skill_base import Skill, SkillContext, Workspace
-from activities.workspace.skill_failures import SkillFailure
-from dsl.schema_keys import KIND
-from dsl.values import Documented
+from coterie.activities.changes.change import Change
+from coterie.activities.changes.file_edits import Edit
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.asset_manager import apply_set
+from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.workspace.project_files import status_of
+from coterie.activities.workspace.skill_base import Skill, SkillContext, Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure
+from coterie.dsl.schema_keys import KIND
+from coterie.dsl.values import Documented
 
 
 class FileWriteInput(Documented):

@@ -6,8 +6,8 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
-from activities.user_code.child_failures import UserCodeFailed, UserCodeTimeout
-from activities.user_code.child_messages import (
+from coterie.activities.user_code.child_failures import UserCodeFailed, UserCodeTimeout
+from coterie.activities.user_code.child_messages import (
     CallContext,
     FoundTool,
     FoundTools,
@@ -24,12 +24,12 @@ from activities.user_code.child_messages import (
     Unfit,
     WrongResult,
 )
-from activities.user_code.child_pool import START_SECONDS, UserCode
-from activities.workspace.call_effects import shown
-from activities.workspace.skill_base import SkillContext
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from dsl.errors import listed, nearest
-from dsl.model.capabilities import Effect, SkillContract
+from coterie.activities.user_code.child_pool import START_SECONDS, UserCode
+from coterie.activities.workspace.call_effects import shown
+from coterie.activities.workspace.skill_base import SkillContext
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.model.capabilities import Effect, SkillContract
 
 _IMPORT_SECONDS = 60.0
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from activities.attempts import is_unwanted
-from activities.contracts import FailureType
-from activities.mcp_client.bounded_text import cut_text
-from activities.mcp_client.call_outcomes import (
+from coterie.activities.attempts import is_unwanted
+from coterie.activities.contracts import FailureType
+from coterie.activities.mcp_client.bounded_text import cut_text
+from coterie.activities.mcp_client.call_outcomes import (
     CallLost,
     InputAsked,
     McpCallRefused,
@@ -19,15 +19,15 @@ from activities.mcp_client.call_outcomes import (
     TaskForgotten,
     ToolDrifted,
 )
-from activities.mcp_client.server_pool import McpServers, PinnedCall
-from activities.skills.missing_packages import needing
-from activities.workspace.call_effects import shown
-from activities.workspace.skill_base import SkillContext
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from dsl.errors import listed, nearest
-from dsl.json_values import describe_kind
-from dsl.model.capabilities import Effect
-from dsl.values import MAX_CALL_SECONDS, Json
+from coterie.activities.mcp_client.server_pool import McpServers, PinnedCall
+from coterie.activities.skills.missing_packages import needing
+from coterie.activities.workspace.call_effects import shown
+from coterie.activities.workspace.skill_base import SkillContext
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.json_values import describe_kind
+from coterie.dsl.model.capabilities import Effect
+from coterie.dsl.values import MAX_CALL_SECONDS, Json
 
 _POLLED_SHARE = 0.8
 """Of the time limit of an activity that asks for a task: it returns before it is cut off."""

@@ -11,9 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from activities.skills.knowledge.chunks import Chunk
-from activities.skills.knowledge.embedding import DIMENSIONS, MODEL
-from activities.skills.knowledge.sqlite_file import SqliteFile, SqlValue, open_sqlite
+from coterie.activities.skills.knowledge.chunks import Chunk
+from coterie.activities.skills.knowledge.embedding import DIMENSIONS, MODEL
+from coterie.activities.skills.knowledge.sqlite_file import SqliteFile, SqlValue, open_sqlite
 
 Embed = Callable[[str], bytes]
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from activities.skills.knowledge.chunks import Chunk, chunks_of
-from activities.workspace.file_walk import Entry, walk
-from activities.workspace.globs import Globs
-from activities.workspace.project_files import read_file
-from activities.workspace.text_files import decoded
+from coterie.activities.skills.knowledge.chunks import Chunk, chunks_of
+from coterie.activities.workspace.file_walk import Entry, walk
+from coterie.activities.workspace.globs import Globs
+from coterie.activities.workspace.project_files import read_file
+from coterie.activities.workspace.text_files import decoded
 
 MAX_FILE_BYTES = 2_000_000
 """Larger files are data, not text that somebody wrote."""

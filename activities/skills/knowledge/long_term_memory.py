@@ -11,13 +11,13 @@ from pathlib import Path
 
 from pydantic import Field, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.skills.knowledge.chunks import chunks_of
-from activities.skills.knowledge.stores import MEMORY_FILE, opened
-from activities.storage.absences import outlast_absence
-from activities.threads.run_threads import SKILL_THREADS
-from activities.workspace.skill_base import Skill, SkillContext
-from dsl.values import Documented
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.knowledge.chunks import chunks_of
+from coterie.activities.skills.knowledge.stores import MEMORY_FILE, opened
+from coterie.activities.storage.absences import outlast_absence
+from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.workspace.skill_base import Skill, SkillContext
+from coterie.dsl.values import Documented
 
 MAX_ENTRIES = 10_000
 """Of one topic; the oldest go first."""

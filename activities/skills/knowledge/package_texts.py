@@ -8,8 +8,8 @@ from importlib.metadata import PackageNotFoundError, metadata
 from itertools import islice
 from typing import NamedTuple, Protocol, cast
 
-from activities.skills.knowledge.chunks import Chunk, chunks_of
-from activities.workspace.skill_failures import SkillFailure
+from coterie.activities.skills.knowledge.chunks import Chunk, chunks_of
+from coterie.activities.workspace.skill_failures import SkillFailure
 
 MAX_TEXT_CHARS = 2_000_000
 """What is beyond is not indexed."""

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
-from activities.contracts import FailureType
-from activities.os_errors import reason_of
-from activities.storage.absences import outlast_absence
-from activities.threads.run_threads import SKILL_THREADS
-from activities.workspace.project_files import private_folder, write_private
-from activities.workspace.skill_base import Skill, SkillContext
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from dsl.values import Documented, Frozen
+from coterie.activities.contracts import FailureType
+from coterie.activities.os_errors import reason_of
+from coterie.activities.storage.absences import outlast_absence
+from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.workspace.project_files import private_folder, write_private
+from coterie.activities.workspace.skill_base import Skill, SkillContext
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.dsl.values import Documented, Frozen
 
 MAX_ENTRIES = 100
 """Of one space; the oldest go first."""

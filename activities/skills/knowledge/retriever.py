@@ -9,13 +9,13 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.skills.knowledge.package_texts import index_package, shown_path
-from activities.skills.knowledge.stores import INDEX_FILE, opened
-from activities.threads.run_threads import SKILL_THREADS
-from activities.workspace.skill_base import Skill, SkillContext
-from activities.workspace.skill_failures import SkillFailure
-from dsl.values import Documented
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.knowledge.package_texts import index_package, shown_path
+from coterie.activities.skills.knowledge.stores import INDEX_FILE, opened
+from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.workspace.skill_base import Skill, SkillContext
+from coterie.activities.workspace.skill_failures import SkillFailure
+from coterie.dsl.values import Documented
 
 PackageName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 

@@ -9,8 +9,8 @@ from typing import Protocol, cast
 import apsw
 import sqlite_vec  # pyright: ignore[reportMissingTypeStubs]  # the library carries no types
 
-from activities.workspace.project_files import private_folder
-from activities.workspace.skill_failures import SkillFailure
+from coterie.activities.workspace.project_files import private_folder
+from coterie.activities.workspace.skill_failures import SkillFailure
 
 SqlValue = int | float | str | bytes | None
 

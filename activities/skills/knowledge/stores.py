@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from activities.skills.missing_packages import needing
+from coterie.activities.skills.missing_packages import needing
 
 if TYPE_CHECKING:
-    from activities.skills.knowledge.chunk_store import ChunkStore
+    from coterie.activities.skills.knowledge.chunk_store import ChunkStore
 
 INDEX_FILE = Path("knowledge") / "index.db"
 """The index of texts, below the worker's state."""
@@ -29,7 +29,7 @@ def opened(file: Path, user: str) -> "Generator[ChunkStore]":
         SkillFailure: Packages are missing.
     """
     with needing("retrieval", user):
-        from activities.skills.knowledge.chunk_store import open_store
-        from activities.skills.knowledge.embedding import embedder
+        from coterie.activities.skills.knowledge.chunk_store import open_store
+        from coterie.activities.skills.knowledge.embedding import embedder
     with open_store(file, embedder().embed) as store:
         yield store

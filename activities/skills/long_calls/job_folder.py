@@ -15,7 +15,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from activities.skills.long_calls.job_messages import JobEnd, JobTerms
+from coterie.activities.skills.long_calls.job_messages import JobEnd, JobTerms
 
 JobState = Literal["absent", "running", "ended", "lost"]
 

@@ -12,19 +12,19 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from activities.os_errors import reason_of
-from activities.processes.process_privacy import keep_to_itself
-from activities.skills.command_runner import COMMANDS
-from activities.skills.functions.function_skills import FunctionSkill
-from activities.skills.long_calls.job_folder import JobFolder
-from activities.skills.long_calls.job_messages import ORDER, JobEnd, JobOrder, JobTerms
-from activities.storage.absences import MAX_ABSENCE, outlast_absence
-from activities.threads.run_threads import SKILL_THREADS
-from activities.user_code.child_pool import UserCode
-from activities.workspace.call_effects import EffectProgress, effect_after
-from activities.workspace.skill_base import SkillContext
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from dsl.known_secrets import KnownSecrets, secrets_of
+from coterie.activities.os_errors import reason_of
+from coterie.activities.processes.process_privacy import keep_to_itself
+from coterie.activities.skills.command_runner import COMMANDS
+from coterie.activities.skills.functions.function_skills import FunctionSkill
+from coterie.activities.skills.long_calls.job_folder import JobFolder
+from coterie.activities.skills.long_calls.job_messages import ORDER, JobEnd, JobOrder, JobTerms
+from coterie.activities.storage.absences import MAX_ABSENCE, outlast_absence
+from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.user_code.child_pool import UserCode
+from coterie.activities.workspace.call_effects import EffectProgress, effect_after
+from coterie.activities.workspace.skill_base import SkillContext
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.dsl.known_secrets import KnownSecrets, secrets_of
 
 _LOOK_SECONDS = 0.5
 """Between two looks whether the call is still wanted."""

@@ -7,10 +7,10 @@ from typing import Literal
 
 from pydantic import JsonValue, TypeAdapter
 
-from activities.user_code.child_messages import FoundTool
-from activities.workspace.skill_base import Workspace
-from activities.workspace.skill_failures import Happened
-from dsl.values import Frozen
+from coterie.activities.user_code.child_messages import FoundTool
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.skill_failures import Happened
+from coterie.dsl.values import Frozen
 
 
 @dataclass(frozen=True, slots=True)

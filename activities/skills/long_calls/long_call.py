@@ -16,28 +16,28 @@ from typing import assert_never
 from pydantic import JsonValue
 from temporalio import activity
 
-from activities.attempts import is_unwanted
-from activities.contracts import FailureType, SkillRequest
-from activities.os_errors import may_pass, reason_of
-from activities.processes.child_process import boot_code
-from activities.skills.command_runner import COMMANDS
-from activities.skills.functions.function_skills import FunctionSkill
-from activities.skills.long_calls.job_folder import JobFolder, JobState
-from activities.skills.long_calls.job_messages import (
+from coterie.activities.attempts import is_unwanted
+from coterie.activities.contracts import FailureType, SkillRequest
+from coterie.activities.os_errors import may_pass, reason_of
+from coterie.activities.processes.child_process import boot_code
+from coterie.activities.skills.command_runner import COMMANDS
+from coterie.activities.skills.functions.function_skills import FunctionSkill
+from coterie.activities.skills.long_calls.job_folder import JobFolder, JobState
+from coterie.activities.skills.long_calls.job_messages import (
     ORDER,
     FunctionProcess,
     JobEnd,
     JobOrder,
     JobTerms,
 )
-from activities.skills.skill_registry import AnySkill
-from activities.threads.run_threads import SKILL_THREADS
-from activities.workspace.command_start import SAFE_IMPORTS, environment_of
-from activities.workspace.skill_base import SkillContext
-from activities.workspace.skill_failures import Happened, SkillFailure, SkillRefusal
-from dsl.model.tools.asked_input import AskedInput, ServerTask
-from dsl.values import MAX_CALL_SECONDS
-from dsl.visible import shortened_text
+from coterie.activities.skills.skill_registry import AnySkill
+from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.workspace.command_start import SAFE_IMPORTS, environment_of
+from coterie.activities.workspace.skill_base import SkillContext
+from coterie.activities.workspace.skill_failures import Happened, SkillFailure, SkillRefusal
+from coterie.dsl.model.tools.asked_input import AskedInput, ServerTask
+from coterie.dsl.values import MAX_CALL_SECONDS
+from coterie.dsl.visible import shortened_text
 
 _POLLED_SHARE = 0.8
 """Of the time limit of an activity that asks for a call: it returns before it is cut off."""
@@ -47,7 +47,7 @@ _ABSENT_SECONDS = 5.0
 _MAX_SILENT = 60
 _FIRST_LOOK, _MAX_LOOK = 0.1, 2.0
 """Seconds between two looks, which double."""
-_HOST = "activities.skills.long_calls.job_host"
+_HOST = "coterie.activities.skills.long_calls.job_host"
 
 
 class LongCalls:

@@ -7,14 +7,14 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.workspace.skill_base import Skill, SkillContext
-from activities.workspace.skill_failures import SkillRefusal
-from dsl.json_schema.schema_grammar import grammar_problem
-from dsl.model.tools.asked_input import AskedForm, AskedInput
-from dsl.sizes import json_size
-from dsl.values import Documented, Json
-from dsl.visible import one_line
+from coterie.activities.contracts import FailureType
+from coterie.activities.workspace.skill_base import Skill, SkillContext
+from coterie.activities.workspace.skill_failures import SkillRefusal
+from coterie.dsl.json_schema.schema_grammar import grammar_problem
+from coterie.dsl.model.tools.asked_input import AskedForm, AskedInput
+from coterie.dsl.sizes import json_size
+from coterie.dsl.values import Documented, Json
+from coterie.dsl.visible import one_line
 
 MAX_QUESTION_LENGTH = 2_000
 MAX_ANSWER_LENGTH = 20_000

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
 
-from activities.skills.repository.git_commit import (
+from coterie.activities.skills.repository.git_commit import (
     GitCommitInput,
     changed_files,
     refuse_filters,
@@ -15,10 +15,10 @@ from activities.skills.repository.git_commit import (
     stage_files,
     tree_before,
 )
-from activities.skills.repository.git_diff import SAFE_OPTIONS, relative_paths
-from activities.skills.repository.git_program import GitRepository, failed, repository
-from activities.workspace.skill_base import Workspace
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.skills.repository.git_diff import SAFE_OPTIONS, relative_paths
+from coterie.activities.skills.repository.git_program import GitRepository, failed, repository
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
 
 _KINDS = {"new file mode": "create", "deleted file mode": "delete"}
 _DIFF = "diff --git "

@@ -12,14 +12,14 @@ from typing import Literal
 
 from pydantic import Field, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.skills.repository.git_diff import relative_paths
-from activities.skills.repository.git_program import GitRepository, failed, repository
-from activities.workspace.secret_files import holds_secrets
-from activities.workspace.skill_base import Skill, SkillContext, Workspace
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from dsl.schema_keys import KIND
-from dsl.values import Documented
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.repository.git_diff import relative_paths
+from coterie.activities.skills.repository.git_program import GitRepository, failed, repository
+from coterie.activities.workspace.secret_files import holds_secrets
+from coterie.activities.workspace.skill_base import Skill, SkillContext, Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.dsl.schema_keys import KIND
+from coterie.dsl.values import Documented
 
 _NO_COMMIT = "0" * 40
 _UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from pydantic import Field, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.skills.repository.git_program import GitRepository, failed, repository
-from activities.workspace.secret_files import holds_secrets
-from activities.workspace.skill_base import Skill, SkillContext, Workspace
-from dsl.schema_keys import KIND
-from dsl.values import Documented
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.repository.git_program import GitRepository, failed, repository
+from coterie.activities.workspace.secret_files import holds_secrets
+from coterie.activities.workspace.skill_base import Skill, SkillContext, Workspace
+from coterie.dsl.schema_keys import KIND
+from coterie.dsl.values import Documented
 
 MAX_FILES = 1000
 """Files of one diff: their paths are arguments of git."""

@@ -2,13 +2,13 @@
 
 from pydantic import Field, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.skills.repository.git_diff import relative_paths
-from activities.skills.repository.git_program import repository
-from activities.workspace.skill_base import Skill, SkillContext
-from dsl.schema_keys import KIND
-from dsl.values import Documented
-from dsl.visible import shortened_text
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.repository.git_diff import relative_paths
+from coterie.activities.skills.repository.git_program import repository
+from coterie.activities.workspace.skill_base import Skill, SkillContext
+from coterie.dsl.schema_keys import KIND
+from coterie.dsl.values import Documented
+from coterie.dsl.visible import shortened_text
 
 MAX_MESSAGE = 5_000
 """Characters of a commit message."""

@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from activities.os_errors import reason_of
-from activities.processes.process_group import NotStarted
-from activities.processes.search_path import path_outside
-from activities.processes.short_program import ProgramOutput, ProgramTimeout, run_program
-from activities.workspace.command_start import environment_of
-from activities.workspace.project_files import read_file
-from activities.workspace.skill_base import Workspace
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from dsl.visible import shortened_text
+from coterie.activities.os_errors import reason_of
+from coterie.activities.processes.process_group import NotStarted
+from coterie.activities.processes.search_path import path_outside
+from coterie.activities.processes.short_program import ProgramOutput, ProgramTimeout, run_program
+from coterie.activities.workspace.command_start import environment_of
+from coterie.activities.workspace.project_files import read_file
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.dsl.visible import shortened_text
 
 MAX_OUTPUT = 2_000_000
 """Bytes of git's output that are read."""

@@ -5,10 +5,10 @@ from typing import Literal
 
 from pydantic import Field, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.skills.repository.git_program import repository
-from activities.workspace.skill_base import Skill, SkillContext
-from dsl.values import Documented
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.repository.git_program import repository
+from coterie.activities.workspace.skill_base import Skill, SkillContext
+from coterie.dsl.values import Documented
 
 FileState = Literal[
     "unmodified",

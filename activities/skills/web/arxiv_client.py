@@ -11,7 +11,7 @@ from arxiv import Client  # pyright: ignore[reportMissingTypeStubs]  # types are
 from requests import PreparedRequest, RequestException, Response
 from requests.adapters import HTTPAdapter
 
-from activities.skills.web.answer_bounds import AnswerUnbounded, read_bounded
+from coterie.activities.skills.web.answer_bounds import AnswerUnbounded, read_bounded
 
 _CHUNK_BYTES = 65_536
 _SECONDS = 10.0

@@ -8,13 +8,13 @@ from typing import Literal
 
 from pydantic import Field, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.skills.missing_packages import needing_packages
-from activities.threads.run_threads import SKILL_THREADS
-from activities.workspace.skill_base import Skill, SkillContext
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from dsl.values import Documented
-from dsl.visible import shortened_text
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.missing_packages import needing_packages
+from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.workspace.skill_base import Skill, SkillContext
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.dsl.values import Documented
+from coterie.dsl.visible import shortened_text
 
 
 class ArxivInput(Documented):
@@ -73,7 +73,7 @@ def _search_papers(value: ArxivInput) -> list[Paper]:
         import arxiv  # pyright: ignore[reportMissingTypeStubs]  # types are inline
         from requests import RequestException
 
-        from activities.skills.web.arxiv_client import bounded_client
+        from coterie.activities.skills.web.arxiv_client import bounded_client
     client = bounded_client(value.max_results)
     newest = arxiv.SortCriterion.SubmittedDate
     search = arxiv.Search(

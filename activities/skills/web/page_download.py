@@ -7,14 +7,18 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx2
 
-from activities.process_pool.work import WorkRunner
-from activities.proxies import trusted
-from activities.skills.web.public_addresses import AddressRefused, HostUnknown, PublicNetwork
-from activities.skills.web.robots import PRODUCT, RobotsFiles
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from activities.workspace.web_access import WebAccess
-from dsl.safety.blocked_places import blocked_url
-from dsl.wording.blocked_wording import blocked_text
+from coterie.activities.process_pool.work import WorkRunner
+from coterie.activities.proxies import trusted
+from coterie.activities.skills.web.public_addresses import (
+    AddressRefused,
+    HostUnknown,
+    PublicNetwork,
+)
+from coterie.activities.skills.web.robots import PRODUCT, RobotsFiles
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.workspace.web_access import WebAccess
+from coterie.dsl.safety.blocked_places import blocked_url
+from coterie.dsl.wording.blocked_wording import blocked_text
 
 MAX_BYTES = 5_000_000
 """Of a decoded page."""

@@ -3,7 +3,7 @@
 from trafilatura import extract, extract_metadata
 from trafilatura.utils import load_html
 
-from activities.skills.web.page_work import PageSource, PageText
+from coterie.activities.skills.web.page_work import PageSource, PageText
 
 MAX_HTML = 2_000_000
 """Bytes of a page that are parsed: 5 MB take seconds."""

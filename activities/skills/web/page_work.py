@@ -2,8 +2,8 @@
 
 from pydantic import ConfigDict, TypeAdapter
 
-from activities.process_pool.work import Work
-from dsl.values import Frozen
+from coterie.activities.process_pool.work import Work
+from coterie.dsl.values import Frozen
 
 
 class PageSource(Frozen):
@@ -31,14 +31,14 @@ class RobotsQuestion(Frozen):
 
 
 EXTRACT = Work[PageSource, PageText](
-    "activities.skills.web.page_work:EXTRACT",
-    "activities.skills.web.page_text:extracted_text",
+    "coterie.activities.skills.web.page_work:EXTRACT",
+    "coterie.activities.skills.web.page_text:extracted_text",
     TypeAdapter(PageSource),
     TypeAdapter(PageText),
 )
 ALLOWS = Work[RobotsQuestion, bool](
-    "activities.skills.web.page_work:ALLOWS",
-    "activities.skills.web.robots_rules:allows",
+    "coterie.activities.skills.web.page_work:ALLOWS",
+    "coterie.activities.skills.web.robots_rules:allows",
     TypeAdapter(RobotsQuestion),
     TypeAdapter(bool),
     cpu=5,

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 import httpcore2
 
-from activities.workspace.web_access import WebAccess
+from coterie.activities.workspace.web_access import WebAccess
 
 Address = IPv4Address | IPv6Address
 

@@ -12,9 +12,9 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import httpx2
 
-from activities.process_pool.work import WorkEnded, WorkRunner
-from activities.skills.web.page_work import ALLOWS, RobotsQuestion
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.process_pool.work import WorkEnded, WorkRunner
+from coterie.activities.skills.web.page_work import ALLOWS, RobotsQuestion
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
 
 PRODUCT = "Coterie"
 """The product token that a file may name in `User-agent`."""

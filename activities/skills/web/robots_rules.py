@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from protego import Protego
 
-from activities.skills.web.page_work import RobotsQuestion
+from coterie.activities.skills.web.page_work import RobotsQuestion
 
 
 def allows(question: RobotsQuestion) -> bool:

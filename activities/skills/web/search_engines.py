@@ -12,7 +12,7 @@ from ddgs.ddgs import DDGS
 from ddgs.exceptions import DDGSException, TimeoutException
 from primp import Client
 
-from activities.skills.web.answer_bounds import read_bounded
+from coterie.activities.skills.web.answer_bounds import read_bounded
 
 __all__ = ["DDGSException", "SearchEngines", "TimeoutException"]
 

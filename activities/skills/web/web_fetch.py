@@ -6,14 +6,14 @@ after each redirect; private ones are refused. The text comes from strangers: ne
 
 from pydantic import Field, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.process_pool.work import WorkEnded, WorkRunner
-from activities.skills.missing_packages import needing_packages
-from activities.skills.web.page_work import EXTRACT, PageSource, PageText
-from activities.workspace.skill_base import Skill, SkillContext
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from dsl.schema_keys import KIND
-from dsl.values import Documented
+from coterie.activities.contracts import FailureType
+from coterie.activities.process_pool.work import WorkEnded, WorkRunner
+from coterie.activities.skills.missing_packages import needing_packages
+from coterie.activities.skills.web.page_work import EXTRACT, PageSource, PageText
+from coterie.activities.workspace.skill_base import Skill, SkillContext
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.dsl.schema_keys import KIND
+from coterie.dsl.values import Documented
 
 MAX_SECONDS = 60.0
 _HTML = ("text/html", "application/xhtml+xml")
@@ -64,7 +64,7 @@ async def fetch_page(value: WebFetchInput, context: SkillContext) -> WebPage:
             "the worker does not read web pages; set `worker.web.fetch: true` in coterie.yml"
         )
     with needing_packages("Web.fetch"):
-        from activities.skills.web.page_download import download
+        from coterie.activities.skills.web.page_download import download
 
         page = await download(value.url, access, value.max_seconds, context.runner)
         if page.type in _HTML:

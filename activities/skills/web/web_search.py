@@ -6,14 +6,14 @@ snippets come from strangers.
 
 from pydantic import Field, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.skills.missing_packages import needing_packages
-from activities.threads.run_threads import SKILL_THREADS
-from activities.workspace.skill_base import Skill, SkillContext
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from dsl.safety.blocked_places import blocked_url
-from dsl.values import Documented
-from dsl.visible import shortened_text
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.missing_packages import needing_packages
+from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.workspace.skill_base import Skill, SkillContext
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.dsl.safety.blocked_places import blocked_url
+from coterie.dsl.values import Documented
+from coterie.dsl.visible import shortened_text
 
 _TIMEOUT = 10
 _MAX_URL_LENGTH = 2_000
@@ -67,7 +67,7 @@ async def search_web(value: WebSearchInput, context: SkillContext) -> WebResults
 
 def _search_web(value: WebSearchInput, engines: str) -> list[WebResult]:
     with needing_packages("Web.search"):
-        from activities.skills.web.search_engines import (
+        from coterie.activities.skills.web.search_engines import (
             DDGSException,
             SearchEngines,
             TimeoutException,

@@ -5,9 +5,9 @@ from argparse import ArgumentParser, Namespace
 from coterie.argument_values import read_value
 from coterie.arguments import add_decision
 from coterie.commands.decision_call import run_decision
+from coterie.dsl.values import Json
 from coterie.failures import ExitCode
 from coterie.settings import Settings
-from dsl.values import Json
 
 
 def add_arguments(parser: ArgumentParser) -> None:

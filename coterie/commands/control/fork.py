@@ -8,7 +8,7 @@ from coterie.control.forks import fork
 from coterie.failures import ExitCode
 from coterie.interrupts import run_async
 from coterie.settings import Settings
-from workflows.core.messages import ForkInput
+from coterie.workflows.core.messages import ForkInput
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from coterie.control.forks import retry
 from coterie.failures import ExitCode
 from coterie.interrupts import run_async
 from coterie.settings import Settings
-from workflows.core.messages import RetryInput
+from coterie.workflows.core.messages import RetryInput
 
 
 def add_arguments(parser: ArgumentParser) -> None:

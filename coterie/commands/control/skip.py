@@ -8,7 +8,7 @@ from coterie.control.control_commands import skip
 from coterie.failures import ExitCode
 from coterie.interrupts import run_async
 from coterie.settings import Settings
-from workflows.core.messages import SkipInput
+from coterie.workflows.core.messages import SkipInput
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -11,21 +11,21 @@ from coterie.arguments import add_model, add_target
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
 from coterie.documents.price_lists import Priced, prices, read_prices
+from coterie.dsl.analysis.dataflow import Input
+from coterie.dsl.analysis.findings import Analysis, analysed, warnings
+from coterie.dsl.analysis.model_loads import Terms
+from coterie.dsl.analysis.worst_case import Figures, WorstCase, bounded, worst_case
+from coterie.dsl.compile.compiler import Compiled
+from coterie.dsl.errors import Problem
+from coterie.dsl.model.price import Price
+from coterie.dsl.model.sections.provider_document import provider_kind
+from coterie.dsl.model.vendors.ignored_variables import IGNORED_VARIABLES
+from coterie.dsl.values import Json
 from coterie.explaining.check_text import basis_text, exceeded, inputs_text, worst_text
 from coterie.failures import ExitCode
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from coterie.text.problems import lines_of_file, problems_text, summary
-from dsl.analysis.dataflow import Input
-from dsl.analysis.findings import Analysis, analysed, warnings
-from dsl.analysis.model_loads import Terms
-from dsl.analysis.worst_case import Figures, WorstCase, bounded, worst_case
-from dsl.compile.compiler import Compiled
-from dsl.errors import Problem
-from dsl.model.price import Price
-from dsl.model.sections.provider_document import provider_kind
-from dsl.model.vendors.ignored_variables import IGNORED_VARIABLES
-from dsl.values import Json
 
 _INPUT_TOKENS = 20_000
 

@@ -7,15 +7,15 @@ from coterie.arguments import add_model
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
 from coterie.documents.tool_packages import known_skills
+from coterie.dsl.analysis.findings import with_needs
+from coterie.dsl.checks.context_declarations import PLACE
+from coterie.dsl.errors import nearest
 from coterie.explaining.code_pages import code_page, is_code, known_codes
 from coterie.explaining.effective_values import explained
 from coterie.explaining.values_text import context_text, found, overview, parts, values_text
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings
 from coterie.terminal import say
-from dsl.analysis.findings import with_needs
-from dsl.checks.context_declarations import PLACE
-from dsl.errors import nearest
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -7,6 +7,10 @@ from typing import Literal
 from coterie.arguments import add_model
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
+from coterie.dsl.analysis.findings import with_needs
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.visible import visible
 from coterie.failures import CommandError, ExitCode
 from coterie.graph.drawing.svg import svg_of
 from coterie.graph.mermaid import mermaid_of
@@ -20,10 +24,6 @@ from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.storage.histories import history_in
 from coterie.terminal import note, say
-from dsl.analysis.findings import with_needs
-from dsl.errors import InvalidDocument
-from dsl.model.plan import Plan
-from dsl.visible import visible
 
 Format = Literal["mermaid", "svg"]
 _SUFFIXES: dict[str, Format] = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid"}

@@ -5,12 +5,12 @@ from argparse import ArgumentParser, Namespace
 from coterie.arguments import add_model
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
+from coterie.dsl.analysis.findings import with_needs
 from coterie.failures import ExitCode
 from coterie.rendering.plan_text import plan_text
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from coterie.text.problems import lines_of_file, problems_text
-from dsl.analysis.findings import with_needs
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -3,19 +3,19 @@
 import json
 from argparse import ArgumentParser, Namespace
 
+from coterie.dsl.editor_schema.editor_schema import (
+    document_schema,
+    model_schema,
+    override_schema,
+    persona_schema,
+)
+from coterie.dsl.values import Json
 from coterie.evals.suite_document import SuiteDocument
 from coterie.failures import ExitCode
 from coterie.output_files import write_output
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from coterie.testing.files.test_document import TestDocument
-from dsl.editor_schema.editor_schema import (
-    document_schema,
-    model_schema,
-    override_schema,
-    persona_schema,
-)
-from dsl.values import Json
 
 OF = ("document", "override", "persona", "test", "suite")
 

@@ -4,6 +4,8 @@ import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
+from coterie.dsl.errors import InvalidDocument, Problem
+from coterie.dsl.values import seconds
 from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
 from coterie.logs import to_file_if_writable
@@ -21,8 +23,6 @@ from coterie.testing.test_report import (
 )
 from coterie.testing.test_runner import CaseResult, run_cases
 from coterie.text.problems import lines_of_file, problems_text
-from dsl.errors import InvalidDocument, Problem
-from dsl.values import seconds
 
 _LIMIT = "5m"
 

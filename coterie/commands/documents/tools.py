@@ -14,16 +14,16 @@ from coterie.documents.product_capabilities import capabilities
 from coterie.documents.tool_packages import known_skills
 from coterie.documents.trusted_catalog import trusted_catalog, trusted_document
 from coterie.documents.worker_trust import TrustedConfig, resolved
+from coterie.dsl.compile.compiler import Compiled
+from coterie.dsl.compile.server_offers import with_servers
+from coterie.dsl.egress.channel_labels import call_labels
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.model.capabilities import Capabilities
 from coterie.explaining.tools_text import ListedTool, tool_listing, tool_text, tools_table
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings
 from coterie.terminal import say
 from coterie.worker.mcp_refresh import refresh_listings
-from dsl.compile.compiler import Compiled
-from dsl.compile.server_offers import with_servers
-from dsl.egress.channel_labels import call_labels
-from dsl.errors import listed, nearest
-from dsl.model.capabilities import Capabilities
 
 
 def add_arguments(parser: ArgumentParser) -> None:

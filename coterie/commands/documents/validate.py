@@ -10,12 +10,12 @@ from coterie.documents.catalog import Catalog, Located
 from coterie.documents.compilation import compile_located
 from coterie.documents.file_kinds import is_persona
 from coterie.documents.persona_files import persona_problems
+from coterie.dsl.analysis.findings import analysed, warnings
+from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from coterie.text.problems import counted, lines_of_file, problems_text, summary
-from dsl.analysis.findings import analysed, warnings
-from dsl.errors import InvalidDocument, Problem
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -3,10 +3,10 @@
 import time
 from argparse import ArgumentParser, Namespace
 
-from activities.skills.knowledge.knowledge_index import Indexed, update_index
-from activities.skills.knowledge.stores import INDEX_FILE, opened
-from activities.workspace.globs import Globs
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.skills.knowledge.knowledge_index import Indexed, update_index
+from coterie.activities.skills.knowledge.stores import INDEX_FILE, opened
+from coterie.activities.workspace.globs import Globs
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from coterie.documents.catalog import Catalog
 from coterie.documents.trusted_catalog import trusted_catalog
 from coterie.failures import CommandError, ExitCode

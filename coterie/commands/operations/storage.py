@@ -4,7 +4,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from activities.storage.blobs import DirectoryBlobs
+from coterie.activities.storage.blobs import DirectoryBlobs
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings
 from coterie.storage.large_values import storage_of

@@ -11,6 +11,7 @@ from coterie.arguments import add_model, name_given, run_id
 from coterie.commands.runs.run import run as run_team
 from coterie.commands.screen_option import add_screen
 from coterie.documents.compilation import compile_target
+from coterie.dsl.values import Json
 from coterie.failures import CommandError, ExitCode
 from coterie.runs.workflow_templates import (
     AGENT_TEAM,
@@ -24,7 +25,6 @@ from coterie.runs.workflow_templates import (
 from coterie.settings import Settings
 from coterie.terminal import say
 from coterie.text.columns import aligned
-from dsl.values import Json
 
 _Action = Literal["run", "debug", "implement", "workflow"]
 

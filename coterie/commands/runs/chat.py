@@ -12,14 +12,14 @@ from coterie.display.asked_inputs import ask_inputs
 from coterie.display.chat_session import chat, read_script, stays_open
 from coterie.documents.compilation import compile_target, print_warnings, startable
 from coterie.documents.worker_trust import key_names, missing_keys
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.traversal.step_walk import message_waits
+from coterie.dsl.values import Json
 from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
 from coterie.runs.records import RunRecord, find, new_record
 from coterie.settings import Settings
 from coterie.terminal import is_interactive, note
-from dsl.model.plan import Plan
-from dsl.model.traversal.step_walk import message_waits
-from dsl.values import Json
 
 _SHOWN = 50
 """Earlier messages that are printed on return to a session."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from shlex import quote
 
 from coterie.documents.worker_trust import key_names, missing_keys
+from coterie.dsl.errors import nearest
 from coterie.evals.baselines import Baseline, baseline_of, baseline_text, read_baseline
 from coterie.evals.report_html import report_html
 from coterie.evals.report_text import report_text, result_line
@@ -23,7 +24,6 @@ from coterie.server.embedded_server import ServerMoved
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from coterie.text.problems import counted
-from dsl.errors import nearest
 
 
 def add_arguments(parser: ArgumentParser) -> None:

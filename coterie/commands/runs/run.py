@@ -14,13 +14,13 @@ from coterie.display.screens import OpenScreen, ScreenLeft
 from coterie.display.written_decisions import WrittenDecision, read_decisions
 from coterie.documents.compilation import compile_target, print_warnings, startable
 from coterie.documents.worker_trust import key_names, missing_keys
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
 from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
 from coterie.runs.records import RunRecord, find, has_record, new_record
 from coterie.settings import Settings
 from coterie.terminal import is_interactive, note
-from dsl.model.plan import Plan
-from dsl.values import Json
 
 
 def add_arguments(parser: ArgumentParser) -> None:

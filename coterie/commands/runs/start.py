@@ -8,13 +8,13 @@ from coterie.documents.catalog import Catalog, Located
 from coterie.documents.compilation import compile_located, print_warnings, startable
 from coterie.documents.includes import included_files
 from coterie.documents.trusted_catalog import trusted_catalog
+from coterie.dsl.values import Json
 from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
 from coterie.runs.starter import start
 from coterie.settings import Settings
 from coterie.text.problems import counted
-from dsl.values import Json
-from workflows.core.messages import TeamInput
+from coterie.workflows.core.messages import TeamInput
 
 
 def add_arguments(parser: ArgumentParser) -> None:

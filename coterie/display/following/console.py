@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from dsl.visible import visible
+from coterie.dsl.visible import visible
 
 
 class SafeConsole(Console):

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from activities.public_prices import context_window
+from coterie.activities.public_prices import context_window
+from coterie.dsl.model.sections.provider_document import ProviderSection, provider_kind
 from coterie.text.discovered_files import found_lines
-from dsl.model.sections.provider_document import ProviderSection, provider_kind
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.views import TrailEntry
 
 
 class DiscoveryNotes:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from coterie.display.following.plain_view import PlainView, RunNews, follow
+from coterie.dsl.visible import one_line
 from coterie.terminal import say
 from coterie.text.durations import duration
 from coterie.text.moments import clock
-from dsl.visible import one_line
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.views import TrailEntry
 
 
 def event_lines(entries: Sequence[TrailEntry]) -> Iterator[str]:

@@ -11,8 +11,8 @@ from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.live_texts import POLL_SECONDS, LiveAnswer, live_answers, streams
 from coterie.runs.retries import PendingRetry, retries_of
 from coterie.runs.run_client import Run
-from workflows.core.requests import Pending
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.views import TrailEntry
 
 _LOOK_SECONDS = 0.4
 _SILENCE_REPORTED_AT = 3

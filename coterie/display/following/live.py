@@ -19,6 +19,7 @@ from coterie.arguments import login_name
 from coterie.display.following.console import SafeConsole
 from coterie.display.following.live_text_lines import last_lines
 from coterie.display.following.plain_view import RunNews, follow, innermost
+from coterie.dsl.visible import one_line, visible
 from coterie.rendering.approval_panel import panel_lines
 from coterie.rendering.cost_tables import budget_lines, estimated_text, money_text
 from coterie.rendering.decision_commands import decision_commands
@@ -31,9 +32,8 @@ from coterie.runs.retries import PendingRetry
 from coterie.text.durations import duration
 from coterie.text.problems import counted
 from coterie.text.round_counts import rounds_text, steps_shown
-from dsl.visible import one_line, visible
-from workflows.core.requests import Pending
-from workflows.core.views import RunStatus
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.views import RunStatus
 
 _FEWEST_ROWS = 4
 _MAX_TASK_LINES = 15

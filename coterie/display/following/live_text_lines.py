@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from coterie.dsl.visible import one_line, visible
 from coterie.rendering.progress_lines import wrapped
 from coterie.runs.live_texts import LiveAnswer, TextFollower, TextPiece
-from dsl.visible import one_line, visible
 
 _MARGIN = "      | "
 _MAX_LINES = 8

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from coterie.display.following.live_text_lines import FlowingText
+from coterie.dsl.visible import one_line
 from coterie.rendering.approval_panel import plain_lines
 from coterie.rendering.progress_lines import task_text
 from coterie.rendering.run_text import trail_line
@@ -17,9 +18,8 @@ from coterie.runs.retries import PendingRetry
 from coterie.terminal import note, prompt
 from coterie.text.lines import prompt_lines, text_of
 from coterie.text.moments import clock
-from dsl.visible import one_line
-from workflows.core.requests import Pending
-from workflows.core.views import CostReport, RunStatus, StepInProgress, TrailEntry
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.views import CostReport, RunStatus, StepInProgress, TrailEntry
 
 _IN_PROGRESS = frozenset({"turn", "refused", "repeated", "exited", "retried", "caught"})
 """Statuses of a task that continues, each worth a line; `retried` also of a step within it."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from coterie.dsl.model.step_kinds.step_base import StepKind
 from coterie.graph.taken_path import Mark
-from dsl.model.step_kinds.step_base import StepKind
 
 FONT = "Helvetica, Arial, 'Liberation Sans', 'Nimbus Sans', Arimo, sans-serif"
 """All have the same widths, which `coterie.graph.drawing.measure` knows."""

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
+from coterie.dsl.task_graph.graph_tasks import GraphTaskStatus
 from coterie.graph.drawing.layout import Point
 from coterie.graph.drawing.measure import cut, width, wrapped
 from coterie.graph.drawing.pen import Pen, pill_width
 from coterie.graph.drawing.style import MARKS
 from coterie.graph.taken_path import Mark
 from coterie.graph.task_trees import TaskTree, TreeRow
-from dsl.task_graph.graph_tasks import GraphTaskStatus
 
 _PAD = 14
 _HEAD = 40

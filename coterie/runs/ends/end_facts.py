@@ -7,9 +7,9 @@ from typing import Literal
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowExecutionStatus
 
+from coterie.dsl.model.outcomes import End, Failure
 from coterie.failures import AT_LIMIT, ExitCode
-from dsl.model.outcomes import End, Failure
-from workflows.core.views import TeamResult
+from coterie.workflows.core.views import TeamResult
 
 ClosedState = Literal["completed", "failed", "cancelled", "terminated", "timed out"]
 """What became of a run that is closed."""

@@ -1,7 +1,7 @@
 """Word how runs and visits end. Every surface takes these words from here."""
 
+from coterie.dsl.model.outcomes import End
 from coterie.runs.ends.end_facts import ClosedState, RunEnd, VisitEnd
-from dsl.model.outcomes import End
 
 
 def closed_words(state: ClosedState) -> str:

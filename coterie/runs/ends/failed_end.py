@@ -5,9 +5,9 @@ from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import ApplicationError, TerminatedError
 from temporalio.exceptions import TimeoutError as RunTimeoutError
 
+from coterie.dsl.model.outcomes import Failure
 from coterie.runs.ends.end_facts import RunEnd
-from dsl.model.outcomes import Failure
-from workflows.core.views import TeamResult
+from coterie.workflows.core.views import TeamResult
 
 
 def failed_end(error: WorkflowFailureError) -> RunEnd:

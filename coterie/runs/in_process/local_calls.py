@@ -12,7 +12,7 @@ from temporalio.api.common.v1 import Payload
 from temporalio.api.failure.v1 import Failure
 from temporalio.api.history.v1 import HistoryEvent
 
-from activities.contracts import CALL_SKILL, FailureType, SkillRequest, SkillResult
+from coterie.activities.contracts import CALL_SKILL, FailureType, SkillRequest, SkillResult
 from coterie.storage.wire import data_converter, text_of
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -13,7 +13,7 @@ from uuid import uuid4
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     FailureType,
@@ -21,19 +21,19 @@ from activities.contracts import (
     SkillRequest,
     SkillResult,
 )
-from dsl.model.evaluation_budget import EvaluationWork
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Plan
-from workflows.approvals import decisions as approvals
-from workflows.approvals.decision_wording import decision_refusal_text
-from workflows.core.memory import PendingNotification
-from workflows.core.messages import DecideInput
-from workflows.core.pace import Branches, Pace
-from workflows.core.requests import Decision
-from workflows.core.scope import Call, CallFailed, Job, Leaving
-from workflows.core.state import RunState
-from workflows.temporal.branches import BranchGroup
-from workflows.temporal.call_failures import expected_failure
+from coterie.dsl.model.evaluation_budget import EvaluationWork
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Plan
+from coterie.workflows.approvals import decisions as approvals
+from coterie.workflows.approvals.decision_wording import decision_refusal_text
+from coterie.workflows.core.memory import PendingNotification
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.pace import Branches, Pace
+from coterie.workflows.core.requests import Decision
+from coterie.workflows.core.scope import Call, CallFailed, Job, Leaving
+from coterie.workflows.core.state import RunState
+from coterie.workflows.temporal.branches import BranchGroup
+from coterie.workflows.temporal.call_failures import expected_failure
 
 
 class World(Protocol):

@@ -11,8 +11,8 @@ from temporalio.api.failure.v1 import Failure
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 
-from activities.agents.prompts import system_message, user_message
-from activities.contracts import (
+from coterie.activities.agents.prompts import system_message, user_message
+from coterie.activities.contracts import (
     CALL_SKILL,
     RUN_AGENT,
     AgentRequest,
@@ -23,12 +23,12 @@ from activities.contracts import (
     named_turn,
     skill_step,
 )
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.visible import shortened_text
 from coterie.runs.in_process.local_calls import LocalCall, local_calls
 from coterie.storage.wire import data_converter, text_of
-from dsl.errors import TemplateFailed
-from dsl.visible import shortened_text
-from workflows.core.state_keys import SkillCallKey, StepKey
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.state_keys import SkillCallKey, StepKey
+from coterie.workflows.core.views import TrailEntry
 
 Model = TypeVar("Model", bound=BaseModel)
 _MAX_ERROR_LENGTH = 500

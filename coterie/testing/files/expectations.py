@@ -6,19 +6,19 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from dsl.errors import Code, listed, nearest
-from dsl.evaluate.operators.operator_table import (
+from coterie.dsl.errors import Code, listed, nearest
+from coterie.dsl.evaluate.operators.operator_table import (
     OPERATORS,
     SHORT_NAMES,
     unusable_pattern,
     wrong_value,
 )
-from dsl.evaluate.operators.operator_tests import Found
-from dsl.model.conditions import Operator
-from dsl.paths import MISSING
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import NodePath, seconds
+from coterie.dsl.evaluate.operators.operator_tests import Found
+from coterie.dsl.model.conditions import Operator
+from coterie.dsl.paths import MISSING
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import NodePath, seconds
 
 
 def asked(check: JsonValue) -> tuple[tuple[Operator, JsonValue], ...]:

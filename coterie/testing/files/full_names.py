@@ -3,6 +3,9 @@
 import re
 from typing import TypeVar
 
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.traversal.call_paths import call_paths
+from coterie.dsl.model.traversal.step_paths import asking_steps, step_paths
 from coterie.testing.files.short_names import StepNames
 from coterie.testing.files.test_document import (
     AmendmentDocument,
@@ -18,10 +21,7 @@ from coterie.testing.files.test_document import (
     TestDocument,
     TrailCheck,
 )
-from dsl.model.plan import Plan
-from dsl.model.traversal.call_paths import call_paths
-from dsl.model.traversal.step_paths import asking_steps, step_paths
-from workflows.core.state_keys import StepKey
+from coterie.workflows.core.state_keys import StepKey
 
 TimedT = TypeVar(
     "TimedT",

@@ -3,9 +3,9 @@
 from collections.abc import Collection
 from difflib import SequenceMatcher
 
-from dsl.model.traversal.step_paths import split_reference, without_numbers, without_rounds
-from dsl.tool_loop.call_names import without_calls
-from workflows.core.state_keys import FAILED
+from coterie.dsl.model.traversal.step_paths import split_reference, without_numbers, without_rounds
+from coterie.dsl.tool_loop.call_names import without_calls
+from coterie.workflows.core.state_keys import FAILED
 
 MAX_SHOWN = 3
 """Names that a problem suggests."""

@@ -5,18 +5,18 @@ from collections.abc import Mapping
 
 from pydantic import Field, JsonValue
 
-from activities.answer_schema import InvalidAnswerSchema, schema_errors
-from activities.skills.skill_contracts import known_contracts
-from dsl.errors import closest, listed
-from dsl.json_schema.schema_problems import schema_problem
-from dsl.model.capabilities import Effect, SkillContract
-from dsl.model.plan import Plan
-from dsl.model.steps import SkillStep
-from dsl.model.traversal.step_lists import lists_of_plan
-from dsl.model.traversal.step_walk import walk
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import Frozen, Json
+from coterie.activities.answer_schema import InvalidAnswerSchema, schema_errors
+from coterie.activities.skills.skill_contracts import known_contracts
+from coterie.dsl.errors import closest, listed
+from coterie.dsl.json_schema.schema_problems import schema_problem
+from coterie.dsl.model.capabilities import Effect, SkillContract
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import SkillStep
+from coterie.dsl.model.traversal.step_lists import lists_of_plan
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import Frozen, Json
 
 _NAME = re.compile(r"[A-Za-z]\w*\.[A-Za-z]\w*")
 _PATH = "stand_ins"

@@ -8,11 +8,11 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Discriminator, Field, JsonValue, Tag, model_validator
 
-from activities.providers.scripts.script import ScriptedAnswer
+from coterie.activities.providers.scripts.script import ScriptedAnswer
+from coterie.dsl.model.outcomes import End
+from coterie.dsl.values import Frozen, Json, Seconds, form_mismatch
 from coterie.testing.files.stand_ins import StandInDocument
-from dsl.model.outcomes import End
-from dsl.values import Frozen, Json, Seconds, form_mismatch
-from workflows.core.views import TrailKind
+from coterie.workflows.core.views import TrailKind
 
 T = TypeVar("T")
 

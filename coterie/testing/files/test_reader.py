@@ -5,12 +5,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.scripts.script import ScriptedAnswer, read_script
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.scripts.script import ScriptedAnswer, read_script
 from coterie.argument_values import read_text
 from coterie.arguments import model_name
 from coterie.documents.catalog import Catalog, shown
 from coterie.documents.compilation import CompiledDocument, compile_target
+from coterie.dsl.analysis.findings import with_needs
+from coterie.dsl.compile.shapes import parse_as
+from coterie.dsl.errors import InvalidDocument, Problem
+from coterie.dsl.evaluate.context import lacking_context
+from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.source.yaml_reader import read
+from coterie.dsl.values import Json
 from coterie.settings import OVERRIDE_FILE, Settings
 from coterie.testing.files.full_names import with_full_names
 from coterie.testing.files.stand_ins import (
@@ -26,16 +36,6 @@ from coterie.testing.files.test_references import (
     check_paths,
     check_references,
 )
-from dsl.analysis.findings import with_needs
-from dsl.compile.shapes import parse_as
-from dsl.errors import InvalidDocument, Problem
-from dsl.evaluate.context import lacking_context
-from dsl.model.capabilities import SkillContract
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.source.yaml_reader import read
-from dsl.values import Json
 
 SUFFIXES = (".test.yml", ".test.yaml")
 

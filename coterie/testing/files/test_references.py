@@ -3,18 +3,18 @@
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePosixPath
 
+from coterie.dsl.errors import Code
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.traversal.call_paths import call_paths, called_agents
+from coterie.dsl.model.traversal.step_paths import agent_tasks, asking_steps, step_paths
+from coterie.dsl.model.traversal.step_walk import waited_for
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.values import NodePath
 from coterie.testing.files.expectations import problems_of
 from coterie.testing.files.full_names import PATTERN, names_within, split_step
 from coterie.testing.files.short_names import MAX_SHOWN, StepNames, base_of, nearest_names
-from dsl.errors import Code
-from dsl.model.plan import Plan
-from dsl.model.traversal.call_paths import call_paths, called_agents
-from dsl.model.traversal.step_paths import agent_tasks, asking_steps, step_paths
-from dsl.model.traversal.step_walk import waited_for
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.values import NodePath
 
 _MAPPINGS = ("visits", "context", "output", "files")
 _COUNTS = ("model_calls", "skill_calls", "tokens", "cost", "teams_run", "duration")

@@ -6,8 +6,8 @@ from typing import Any, cast
 import yaml
 from pydantic import JsonValue
 
+from coterie.dsl.source.yaml_reader import read
 from coterie.testing.files.test_document import TestDocument
-from dsl.source.yaml_reader import read
 
 _WIDTH = 100
 _LIKE_OTHERS = "+-.0123456789~"

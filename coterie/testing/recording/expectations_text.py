@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 from temporalio.client import WorkflowHistory
 
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.paths import MISSING, get, parse
+from coterie.dsl.values import Json
 from coterie.replay.endings import recorded_end
 from coterie.testing.files.test_document import ErrorCheck, ExpectDocument
-from dsl.model.plan import Plan
-from dsl.paths import MISSING, get, parse
-from dsl.values import Json
-from workflows.core.views import RunStatus, TrailEntry
+from coterie.workflows.core.views import RunStatus, TrailEntry
 
 _MAX_VALUE_LENGTH = 300
 """Characters of JSON; for a longer value a test only expects that it exists."""

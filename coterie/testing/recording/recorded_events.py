@@ -13,7 +13,7 @@ from temporalio.api.failure.v1 import Failure
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowHistory
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     CALL_SKILL,
     RUN_AGENT,
     AgentRequest,
@@ -21,14 +21,14 @@ from activities.contracts import (
     SkillRequest,
     SkillResult,
 )
+from coterie.dsl.model.outcomes import Failure as CallFailure
+from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.replay.links import continued
 from coterie.runs.in_process.local_calls import LocalCall, local_calls
 from coterie.runs.run_client import Run
 from coterie.storage.wire import data_converter
-from dsl.model.outcomes import Failure as CallFailure
-from dsl.values import Json
-from workflows.core.messages import TeamInput
+from coterie.workflows.core.messages import TeamInput
 
 T = TypeVar("T")
 

@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from activities.agents.prompts import user_message
-from activities.agents.refusals import AgentRefused
-from activities.contracts import AgentRequest, AgentResponse
-from activities.providers.scripts.script import ScriptedAnswer
-from dsl.errors import TemplateFailed
-from dsl.model.outcomes import Failure
+from coterie.activities.agents.prompts import user_message
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.activities.providers.scripts.script import ScriptedAnswer
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.model.outcomes import Failure
 
 _NO_ANSWER = frozenset({"seconds", "usage", "contains"})
 """Fields that do not decide what a run does."""

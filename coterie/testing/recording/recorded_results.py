@@ -3,11 +3,11 @@
 import json
 from collections.abc import Iterable
 
-from activities.contracts import SkillResult
-from activities.storage.blobs import BlobMissing, Blobs, BlobsUnusable
+from coterie.activities.contracts import SkillResult
+from coterie.activities.storage.blobs import BlobMissing, Blobs, BlobsUnusable
+from coterie.dsl.values import JsonValue
 from coterie.failures import CommandError
 from coterie.testing.recording.recorded_events import RecordedCallEvent
-from dsl.values import JsonValue
 
 
 async def stored_results(

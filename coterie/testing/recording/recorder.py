@@ -9,15 +9,18 @@ from dataclasses import dataclass
 
 from temporalio.client import Client, WorkflowHistory
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     FailureType,
     SkillRequest,
     SkillResult,
 )
-from activities.providers.scripts.script import ScriptedAnswer, ScriptedError
-from activities.storage.blobs import Blobs
+from coterie.activities.providers.scripts.script import ScriptedAnswer, ScriptedError
+from coterie.activities.storage.blobs import Blobs
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
 from coterie.failures import CommandError
 from coterie.replay.observer import ReceivedMessage
 from coterie.replay.rebuilt_run import NotFollowed, rebuilt
@@ -49,11 +52,8 @@ from coterie.testing.recording.recorded_steering import (
     recorded_skips,
     whole_seconds,
 )
-from dsl.model.outcomes import Failure
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
-from workflows.core.state_keys import SkillCallKey
-from workflows.core.views import RunStatus, TrailEntry
+from coterie.workflows.core.state_keys import SkillCallKey
+from coterie.workflows.core.views import RunStatus, TrailEntry
 
 _SHORT = 0.1
 """Seconds that are not worth recording."""

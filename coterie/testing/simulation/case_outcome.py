@@ -6,13 +6,13 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from activities.contracts import Notification
+from coterie.activities.contracts import Notification
+from coterie.dsl.model.outcomes import End, Failure
+from coterie.dsl.values import Json
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.run_client import Run
 from coterie.testing.simulation.stage import Stage
-from dsl.model.outcomes import End, Failure
-from dsl.values import Json
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.views import TrailEntry
 
 
 @dataclass(frozen=True, slots=True)

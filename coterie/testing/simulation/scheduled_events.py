@@ -15,7 +15,7 @@ from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
 from coterie.testing.files.short_names import written_forms
 from coterie.testing.files.test_document import CaseDocument, DecisionDocument
-from workflows.core.messages import (
+from coterie.workflows.core.messages import (
     AmendInput,
     Control,
     DecideInput,
@@ -23,8 +23,8 @@ from workflows.core.messages import (
     RetryInput,
     SkipInput,
 )
-from workflows.core.requests import Pending
-from workflows.core.state_keys import StepKey
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.state_keys import StepKey
 
 ROUNDED = timedelta(milliseconds=1)
 """Precision of the moments that a run reports; they may be too early by this much."""

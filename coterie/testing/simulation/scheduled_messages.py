@@ -15,7 +15,7 @@ from coterie.testing.files.expectations import check_text, holds, shown
 from coterie.testing.files.short_names import written_forms
 from coterie.testing.files.test_document import MessageDocument
 from coterie.testing.simulation.scheduled_events import ROUNDED, Scene, ScheduledEvent, Watched
-from workflows.core.messages import SessionInput
+from coterie.workflows.core.messages import SessionInput
 
 
 @dataclass

@@ -12,13 +12,14 @@ from tempfile import TemporaryDirectory
 from temporalio.client import Client
 from temporalio.worker import FixedSizeSlotSupplier, UnsandboxedWorkflowRunner, Worker, WorkerTuner
 
-from activities.agent_activity import AgentActivities
-from activities.agents.inner_calls import InnerCalls
-from activities.call_prices import Pricing
-from activities.os_errors import reason_of
-from activities.storage.blobs import MemoryBlobs
-from activities.user_code.child_pool import UserCode
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.agents.inner_calls import InnerCalls
+from coterie.activities.call_prices import Pricing
+from coterie.activities.os_errors import reason_of
+from coterie.activities.storage.blobs import MemoryBlobs
+from coterie.activities.user_code.child_pool import UserCode
 from coterie.documents.tool_discovery import tool_code
+from coterie.dsl.model.capabilities import Reach
 from coterie.failures import CommandError
 from coterie.runtime.workflow_runner import ContextFreeRunner
 from coterie.settings import STATE_FOLDER
@@ -39,8 +40,7 @@ from coterie.worker.surroundings import (
     workspace_of,
 )
 from coterie.worker.workers import MAX_ACTIVITIES
-from dsl.model.capabilities import Reach
-from workflows.team import TeamWorkflow
+from coterie.workflows.team import TeamWorkflow
 
 LEFT_BEHIND = (STATE_FOLDER, ".git", ".venv", "__pycache__", "node_modules")
 """Folders of a project that a copy for tests does not need."""

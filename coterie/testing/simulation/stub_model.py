@@ -11,14 +11,14 @@ from datetime import timedelta
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.attempts import own_seconds
-from activities.contracts import FailureType
-from activities.providers.provider import ModelRequest
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.scripts.script import ScriptedAnswer
-from activities.providers.scripts.scripted_answers import ScriptedAnswers
-from activities.providers.scripts.scripted_choice import choose, missing
-from dsl.model.plan import Persona, Plan
+from coterie.activities.attempts import own_seconds
+from coterie.activities.contracts import FailureType
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.scripts.script import ScriptedAnswer
+from coterie.activities.providers.scripts.scripted_answers import ScriptedAnswers
+from coterie.activities.providers.scripts.scripted_choice import choose, missing
+from coterie.dsl.model.plan import Persona, Plan
 
 _THINKING = "Thinking"
 """Failure type that only means: time passes."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from temporalio import activity
 
-from activities.contracts import NOTIFY, Notification
+from coterie.activities.contracts import NOTIFY, Notification
 from coterie.testing.files.expectations import check_text, holds
 from coterie.testing.files.test_document import NotificationCheck
 

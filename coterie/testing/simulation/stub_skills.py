@@ -10,19 +10,19 @@ from pydantic import JsonValue
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.answer_schema import schema_errors
-from activities.contracts import CALL_SKILL, FailureType, SkillRequest, SkillResult
-from activities.skills.functions.function_skills import FunctionSkill
-from activities.skills.skill_activity import SkillActivities
-from activities.skills.skill_registry import SKILLS, AnySkill, contracts
-from activities.skills.skill_results import refusal_details
-from activities.storage.blobs import Blobs
-from activities.workspace.skill_base import Workspace
+from coterie.activities.answer_schema import schema_errors
+from coterie.activities.contracts import CALL_SKILL, FailureType, SkillRequest, SkillResult
+from coterie.activities.skills.functions.function_skills import FunctionSkill
+from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.skills.skill_registry import SKILLS, AnySkill, contracts
+from coterie.activities.skills.skill_results import refusal_details
+from coterie.activities.storage.blobs import Blobs
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.dsl.model.tools.asked_input import AskedForm, AskedInput
 from coterie.testing.files.short_names import written_forms
 from coterie.testing.files.stand_ins import StandInDocument
 from coterie.testing.files.test_document import SkillResultDocument, ToolQuestionDocument
-from dsl.model.tools.asked_input import AskedForm, AskedInput
-from workflows.core.state_keys import SkillCallKey
+from coterie.workflows.core.state_keys import SkillCallKey
 
 _OR_REAL = (
     "; or, if it may really act, on the copy of the workspace and on everything that it reaches "

@@ -8,18 +8,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dsl.analysis.bodies import Bodies, Body
-from dsl.analysis.labels.label_sources import executes
-from dsl.analysis.routes.teams import TeamNode, Teams
-from dsl.model.plan import Plan
-from dsl.model.steps import LoopStep, ParallelStep, Step, TaskGraphStep, TeamStep, ToolStep
-from dsl.model.traversal.callable_tools import tools_of
-from dsl.model.traversal.step_lists import EachRound, EachTask, step_lists
-from dsl.model.traversal.step_walk import walk
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import NodePath
-from dsl.wording.tools.tool_wording import stateful_in_parallel
+from coterie.dsl.analysis.bodies import Bodies, Body
+from coterie.dsl.analysis.labels.label_sources import executes
+from coterie.dsl.analysis.routes.teams import TeamNode, Teams
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import LoopStep, ParallelStep, Step, TaskGraphStep, TeamStep, ToolStep
+from coterie.dsl.model.traversal.callable_tools import tools_of
+from coterie.dsl.model.traversal.step_lists import EachRound, EachTask, step_lists
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.tools.tool_wording import stateful_in_parallel
 
 
 def check_stateful_tools(

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 
-from dsl.analysis.bodies import Bodies
-from dsl.analysis.labels.grant_paths import GrantPaths
-from dsl.analysis.routes.teams import Teams
-from dsl.egress.counted_grants import WithheldGrant
-from dsl.egress.met_labels import KEPT
-from dsl.model.plan import Plan
-from dsl.model.steps import AgentStep
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import NodePath
-from dsl.wording.agents.grant_wording import (
+from coterie.dsl.analysis.bodies import Bodies
+from coterie.dsl.analysis.labels.grant_paths import GrantPaths
+from coterie.dsl.analysis.routes.teams import Teams
+from coterie.dsl.egress.counted_grants import WithheldGrant
+from coterie.dsl.egress.met_labels import KEPT
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.agents.grant_wording import (
     NeededGrant,
     grant_never_counts,
     grant_unused_within,

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dsl.analysis.bodies import Bodies, Body
-from dsl.analysis.labels.label_sources import executes
-from dsl.analysis.routes.teams import Teams
-from dsl.egress.counted_grants import CountedGrants, allowed_grants, counted_grants
-from dsl.model.capabilities import KeptLabel
-from dsl.model.plan import Plan
-from dsl.model.steps import Step, TeamStep
-from dsl.model.traversal.callable_tools import tools_of
+from coterie.dsl.analysis.bodies import Bodies, Body
+from coterie.dsl.analysis.labels.label_sources import executes
+from coterie.dsl.analysis.routes.teams import Teams
+from coterie.dsl.egress.counted_grants import CountedGrants, allowed_grants, counted_grants
+from coterie.dsl.model.capabilities import KeptLabel
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import Step, TeamStep
+from coterie.dsl.model.traversal.callable_tools import tools_of
 
 
 class _Point(NamedTuple):

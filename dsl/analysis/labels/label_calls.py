@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dsl.analysis.bodies import Bodies
-from dsl.analysis.labels.label_sources import brought, executes
-from dsl.analysis.labels.points import (
+from coterie.dsl.analysis.bodies import Bodies
+from coterie.dsl.analysis.labels.label_sources import brought, executes
+from coterie.dsl.analysis.labels.points import (
     NOTHING,
     Met,
     Points,
@@ -16,16 +16,16 @@ from dsl.analysis.labels.points import (
     bringing,
     union,
 )
-from dsl.egress.counted_grants import WithheldGrant, allowed_grants, counted_grants
-from dsl.egress.egress_rules import always_covers
-from dsl.egress.met_labels import KEPT
-from dsl.model.capabilities import KeptLabel, Label
-from dsl.model.plan import Plan
-from dsl.model.steps import AgentStep, Step, TeamStep
-from dsl.model.terms import Approval
-from dsl.model.tools.tool_contract import Tool
-from dsl.model.traversal.callable_tools import step_of_tool, tools_of
-from dsl.values import NodePath
+from coterie.dsl.egress.counted_grants import WithheldGrant, allowed_grants, counted_grants
+from coterie.dsl.egress.egress_rules import always_covers
+from coterie.dsl.egress.met_labels import KEPT
+from coterie.dsl.model.capabilities import KeptLabel, Label
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import AgentStep, Step, TeamStep
+from coterie.dsl.model.terms import Approval
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.traversal.callable_tools import step_of_tool, tools_of
+from coterie.dsl.values import NodePath
 
 
 class Leak(NamedTuple):

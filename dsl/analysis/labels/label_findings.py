@@ -2,22 +2,22 @@
 
 from collections.abc import Sequence
 
-from dsl.analysis.bodies import Bodies, bodies
-from dsl.analysis.labels.grant_findings import needed_grants
-from dsl.analysis.labels.label_calls import Leak
-from dsl.analysis.labels.label_flow import LabelFlow
-from dsl.analysis.labels.label_sources import labels_of
-from dsl.analysis.labels.points import Source
-from dsl.analysis.labels.possible_labels import with_possible_labels
-from dsl.analysis.routes.teams import Teams
-from dsl.egress.met_labels import KEPT
-from dsl.logic.solver import Effort
-from dsl.model.capabilities import KeptLabel
-from dsl.model.plan import Plan
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import NodePath
-from dsl.wording.agents.grant_wording import unapproved_egress
+from coterie.dsl.analysis.bodies import Bodies, bodies
+from coterie.dsl.analysis.labels.grant_findings import needed_grants
+from coterie.dsl.analysis.labels.label_calls import Leak
+from coterie.dsl.analysis.labels.label_flow import LabelFlow
+from coterie.dsl.analysis.labels.label_sources import labels_of
+from coterie.dsl.analysis.labels.points import Source
+from coterie.dsl.analysis.labels.possible_labels import with_possible_labels
+from coterie.dsl.analysis.routes.teams import Teams
+from coterie.dsl.egress.met_labels import KEPT
+from coterie.dsl.logic.solver import Effort
+from coterie.dsl.model.capabilities import KeptLabel
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.agents.grant_wording import unapproved_egress
 
 
 def check_labels(

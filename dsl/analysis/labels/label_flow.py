@@ -8,11 +8,11 @@ each point. An `approval` step that nothing skips begins anew: a person has seen
 
 from collections.abc import Iterable, Iterator
 
-from dsl.analysis.bodies import Bodies
-from dsl.analysis.labels.label_calls import Leak, WalkPosition
-from dsl.analysis.labels.label_sources import hook_sources, sources
-from dsl.analysis.labels.label_steps import StepFlow
-from dsl.analysis.labels.points import (
+from coterie.dsl.analysis.bodies import Bodies
+from coterie.dsl.analysis.labels.label_calls import Leak, WalkPosition
+from coterie.dsl.analysis.labels.label_sources import hook_sources, sources
+from coterie.dsl.analysis.labels.label_steps import StepFlow
+from coterie.dsl.analysis.labels.points import (
     FRESH,
     NOTHING,
     Met,
@@ -22,12 +22,12 @@ from dsl.analysis.labels.points import (
     possibly,
     union,
 )
-from dsl.analysis.routes.teams import TeamNode, Teams, exits_after
-from dsl.egress.counted_grants import allowed_grants
-from dsl.logic.possible_statuses import after_failures
-from dsl.logic.solver import Effort
-from dsl.model.capabilities import KeptLabel, Label
-from dsl.model.plan import Plan
+from coterie.dsl.analysis.routes.teams import TeamNode, Teams, exits_after
+from coterie.dsl.egress.counted_grants import allowed_grants
+from coterie.dsl.logic.possible_statuses import after_failures
+from coterie.dsl.logic.solver import Effort
+from coterie.dsl.model.capabilities import KeptLabel, Label
+from coterie.dsl.model.plan import Plan
 
 _Start = tuple[TeamNode, tuple[Source, ...]]
 """A team that a run comes to, and what concurrent branches may bring."""

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from dsl.analysis.labels.points import Source
-from dsl.egress.egress_rules import hook_terms
-from dsl.egress.met_labels import KEPT
-from dsl.model.capabilities import Label
-from dsl.model.plan import Plan
-from dsl.model.steps import AgentStep, ApprovalStep, SkillStep, Step
-from dsl.model.traversal.callable_tools import tools_of
-from dsl.model.traversal.step_lists import lists_of_plan, step_lists
-from dsl.model.traversal.step_walk import walk
+from coterie.dsl.analysis.labels.points import Source
+from coterie.dsl.egress.egress_rules import hook_terms
+from coterie.dsl.egress.met_labels import KEPT
+from coterie.dsl.model.capabilities import Label
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import AgentStep, ApprovalStep, SkillStep, Step
+from coterie.dsl.model.traversal.callable_tools import tools_of
+from coterie.dsl.model.traversal.step_lists import lists_of_plan, step_lists
+from coterie.dsl.model.traversal.step_walk import walk
 
 
 def sources(steps: Sequence[Step], plan: Plan, name: str) -> Iterator[Source]:

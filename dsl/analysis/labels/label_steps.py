@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import assert_never
 
-from dsl.analysis.bodies import Bodies, Body
-from dsl.analysis.labels.label_calls import CallFlow, FollowTeam, Leak, WalkPosition
-from dsl.analysis.labels.label_sources import brought, clears, sources
-from dsl.analysis.labels.points import (
+from coterie.dsl.analysis.bodies import Bodies, Body
+from coterie.dsl.analysis.labels.label_calls import CallFlow, FollowTeam, Leak, WalkPosition
+from coterie.dsl.analysis.labels.label_sources import brought, clears, sources
+from coterie.dsl.analysis.labels.points import (
     FRESH,
     NOTHING,
     Points,
@@ -16,8 +16,8 @@ from dsl.analysis.labels.points import (
     possibly,
     union,
 )
-from dsl.model.plan import Plan
-from dsl.model.steps import (
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
     BlockStep,
@@ -36,9 +36,9 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
-from dsl.model.traversal.callable_tools import tools_of
-from dsl.model.traversal.step_lists import step_lists
-from dsl.values import NodePath
+from coterie.dsl.model.traversal.callable_tools import tools_of
+from coterie.dsl.model.traversal.step_lists import step_lists
+from coterie.dsl.values import NodePath
 
 
 class StepFlow:

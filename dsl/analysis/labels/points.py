@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from dsl.model.capabilities import KeptLabel
+from coterie.dsl.model.capabilities import KeptLabel
 
 Met = frozenset[KeptLabel]
 

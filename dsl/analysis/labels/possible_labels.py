@@ -9,14 +9,14 @@ from functools import partial
 
 from pydantic import JsonValue
 
-from dsl.egress.workspace_reads import vouches_for_all, writer_of_result
-from dsl.model.hooks import Hook
-from dsl.model.plan import Plan
-from dsl.model.step_kinds.step_base import SkillTerms
-from dsl.model.steps import SkillStep, Step
-from dsl.model.tools.tool_contract import Tool
-from dsl.model.traversal.step_lists import rebuilt
-from dsl.values import NodePath
+from coterie.dsl.egress.workspace_reads import vouches_for_all, writer_of_result
+from coterie.dsl.model.hooks import Hook
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.step_kinds.step_base import SkillTerms
+from coterie.dsl.model.steps import SkillStep, Step
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.traversal.step_lists import rebuilt
+from coterie.dsl.values import NodePath
 
 
 def with_possible_labels(plan: Plan, trusted_paths: Sequence[str]) -> Plan:

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from dsl.analysis.bodies import TEAMS, Bodies
-from dsl.analysis.routes.exits import Exit
-from dsl.analysis.routes.teams import TeamNode, Teams
-from dsl.logic.components import components, is_cycle
-from dsl.model.steps import ReturnStep, TeamStep
-from dsl.model.traversal.step_walk import walk
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node as Written
-from dsl.wording.finding_wording import loop_without_exit, team_unreached
+from coterie.dsl.analysis.bodies import TEAMS, Bodies
+from coterie.dsl.analysis.routes.exits import Exit
+from coterie.dsl.analysis.routes.teams import TeamNode, Teams
+from coterie.dsl.logic.components import components, is_cycle
+from coterie.dsl.model.steps import ReturnStep, TeamStep
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node as Written
+from coterie.dsl.wording.finding_wording import loop_without_exit, team_unreached
 
 
 def check_reach(graph: Teams, tree: Written, problems: Problems) -> None:

@@ -5,20 +5,20 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from dsl.analysis.bodies import TEAMS
-from dsl.analysis.routes.exits import Exit
-from dsl.analysis.routes.timeout_routes import timeout_routes
-from dsl.analysis.routes.visit_bounds import with_turns
-from dsl.compile.route_compiler import targets
-from dsl.logic.formulas import Formula
-from dsl.logic.possible_statuses import after_all, after_success
-from dsl.logic.solver import Effort, Statuses, can_hold
-from dsl.logic.translation import formula
-from dsl.model.plan import Plan, Routing, Rule, Team
-from dsl.model.step_kinds.agent_types import ORCHESTRATING
-from dsl.model.steps import AgentStep, Step
-from dsl.model.traversal.agent_personas import agent_personas, execution_plans
-from dsl.model.traversal.step_walk import walk
+from coterie.dsl.analysis.bodies import TEAMS
+from coterie.dsl.analysis.routes.exits import Exit
+from coterie.dsl.analysis.routes.timeout_routes import timeout_routes
+from coterie.dsl.analysis.routes.visit_bounds import with_turns
+from coterie.dsl.compile.route_compiler import targets
+from coterie.dsl.logic.formulas import Formula
+from coterie.dsl.logic.possible_statuses import after_all, after_success
+from coterie.dsl.logic.solver import Effort, Statuses, can_hold
+from coterie.dsl.logic.translation import formula
+from coterie.dsl.model.plan import Plan, Routing, Rule, Team
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
+from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.traversal.agent_personas import agent_personas, execution_plans
+from coterie.dsl.model.traversal.step_walk import walk
 
 
 class TeamNode(NamedTuple):

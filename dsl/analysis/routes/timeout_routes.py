@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from dsl.model.plan import Plan, Team
-from dsl.model.steps import AgentStep, Step
-from dsl.model.template_bound import maximum_of
-from dsl.model.terms import DecisionTerms, call_approval
-from dsl.model.traversal.agent_personas import execution_plans
-from dsl.model.traversal.callable_tools import step_of_tool, tools_of
-from dsl.model.traversal.step_walk import asks, walk
+from coterie.dsl.model.plan import Plan, Team
+from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.template_bound import maximum_of
+from coterie.dsl.model.terms import DecisionTerms, call_approval
+from coterie.dsl.model.traversal.agent_personas import execution_plans
+from coterie.dsl.model.traversal.callable_tools import step_of_tool, tools_of
+from coterie.dsl.model.traversal.step_walk import asks, walk
 
 
 class TimeoutRoute(NamedTuple):

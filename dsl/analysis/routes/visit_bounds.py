@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, product
 
-from dsl.analysis.routes.exits import Exit
-from dsl.model.plan import Plan
-from dsl.model.template_bound import maximum_of
+from coterie.dsl.analysis.routes.exits import Exit
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.template_bound import maximum_of
 
 _MAX_COMBINATIONS = 256
 """Of the branches of one fan-out that start elsewhere."""

@@ -8,10 +8,10 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dsl.analysis.routes.teams import TeamNode, Teams
-from dsl.analysis.routes.visit_bounds import visits_allowed
-from dsl.evaluate.limits import depth_allowed
-from dsl.logic.components import components, is_cycle
+from coterie.dsl.analysis.routes.teams import TeamNode, Teams
+from coterie.dsl.analysis.routes.visit_bounds import visits_allowed
+from coterie.dsl.evaluate.limits import depth_allowed
+from coterie.dsl.logic.components import components, is_cycle
 
 Weight = Callable[[str], float]
 """Returns what one visit of a team counts."""

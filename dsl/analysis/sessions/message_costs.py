@@ -7,17 +7,17 @@ path from the step that takes it to the next message, or to the end of the run.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dsl.analysis.bodies import Bodies, Body
-from dsl.analysis.load_sums import Key, Load, largest, numbers_by_name, times
-from dsl.analysis.loads import Loads
-from dsl.analysis.routes.exits import Exit
-from dsl.analysis.routes.teams import Teams
-from dsl.analysis.routes.visits import RoutesBound
-from dsl.analysis.sessions.paths_without_reply import takes_message
-from dsl.evaluate.limits import depth_allowed
-from dsl.logic.solver import SUCCESS, Effort, Statuses, can_hold
-from dsl.model.plan import Plan, Routing
-from dsl.model.steps import Step
+from coterie.dsl.analysis.bodies import Bodies, Body
+from coterie.dsl.analysis.load_sums import Key, Load, largest, numbers_by_name, times
+from coterie.dsl.analysis.loads import Loads
+from coterie.dsl.analysis.routes.exits import Exit
+from coterie.dsl.analysis.routes.teams import Teams
+from coterie.dsl.analysis.routes.visits import RoutesBound
+from coterie.dsl.analysis.sessions.paths_without_reply import takes_message
+from coterie.dsl.evaluate.limits import depth_allowed
+from coterie.dsl.logic.solver import SUCCESS, Effort, Statuses, can_hold
+from coterie.dsl.model.plan import Plan, Routing
+from coterie.dsl.model.steps import Step
 
 _WAITING = "\0"
 """Begins the name of a team in the part of its visit before its message; no document has it."""

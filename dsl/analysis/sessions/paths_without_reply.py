@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, assert_never
 
-from dsl.logic.formulas import Formula
-from dsl.logic.translation import formula
-from dsl.model.conditions import Condition
-from dsl.model.plan import Plan
-from dsl.model.steps import (
+from coterie.dsl.logic.formulas import Formula
+from coterie.dsl.logic.translation import formula
+from coterie.dsl.model.conditions import Condition
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
     BlockStep,
@@ -31,7 +31,7 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
-from dsl.model.traversal.step_walk import walk
+from coterie.dsl.model.traversal.step_walk import walk
 
 _MAX_PATHS = 64
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from dsl.analysis.bodies import TEAMS, Bodies, Body
-from dsl.analysis.routes.teams import TeamNode, Teams
-from dsl.analysis.sessions.paths_without_reply import (
+from coterie.dsl.analysis.bodies import TEAMS, Bodies, Body
+from coterie.dsl.analysis.routes.teams import TeamNode, Teams
+from coterie.dsl.analysis.sessions.paths_without_reply import (
     PathsWithoutReply,
     PathWithoutReply,
     SomePaths,
@@ -18,15 +18,23 @@ from dsl.analysis.sessions.paths_without_reply import (
     replying_teams,
     takes_message,
 )
-from dsl.logic.formulas import Formula
-from dsl.logic.possible_statuses import after_success
-from dsl.logic.solver import ABSENT, ANY_STATUS, SKIPPED, SUCCESS, Effort, Statuses, can_hold
-from dsl.model.steps import ReplyStep, Step
-from dsl.model.traversal.step_lists import EachRound, step_lists
-from dsl.model.traversal.step_walk import walk
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.wording.session_wording import END, Hop, unanswered_message
+from coterie.dsl.logic.formulas import Formula
+from coterie.dsl.logic.possible_statuses import after_success
+from coterie.dsl.logic.solver import (
+    ABSENT,
+    ANY_STATUS,
+    SKIPPED,
+    SUCCESS,
+    Effort,
+    Statuses,
+    can_hold,
+)
+from coterie.dsl.model.steps import ReplyStep, Step
+from coterie.dsl.model.traversal.step_lists import EachRound, step_lists
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.wording.session_wording import END, Hop, unanswered_message
 
 
 def check_replies(

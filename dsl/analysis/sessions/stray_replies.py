@@ -7,17 +7,17 @@ is certain.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dsl.analysis.bodies import TEAMS, Bodies
-from dsl.analysis.routes.teams import Teams
-from dsl.analysis.sessions.paths_without_reply import replying_teams, takes_message
-from dsl.logic.possible_statuses import after_failures
-from dsl.logic.solver import Effort, can_hold
-from dsl.model.steps import BlockStep, BranchStep, ReplyStep, Step, TeamStep
-from dsl.model.traversal.step_lists import step_lists
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import NodePath
-from dsl.wording.session_wording import reply_to_nobody
+from coterie.dsl.analysis.bodies import TEAMS, Bodies
+from coterie.dsl.analysis.routes.teams import Teams
+from coterie.dsl.analysis.sessions.paths_without_reply import replying_teams, takes_message
+from coterie.dsl.logic.possible_statuses import after_failures
+from coterie.dsl.logic.solver import Effort, can_hold
+from coterie.dsl.model.steps import BlockStep, BranchStep, ReplyStep, Step, TeamStep
+from coterie.dsl.model.traversal.step_lists import step_lists
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.session_wording import reply_to_nobody
 
 
 def check_stray_replies(

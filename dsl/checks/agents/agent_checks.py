@@ -2,16 +2,16 @@
 
 from collections.abc import Collection
 
-from dsl.model.capabilities import Capabilities
-from dsl.model.plan import Persona
-from dsl.model.steps import AgentStep
-from dsl.model_names import split_model
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.templates.template import is_template
-from dsl.values import UNREADABLE, NodePath
-from dsl.wording.agent_wording import (
+from coterie.dsl.model.capabilities import Capabilities
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model_names import split_model
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import UNREADABLE, NodePath
+from coterie.dsl.wording.agent_wording import (
     config_of_legacy,
     persona_key_missing,
     persona_listed_twice,
@@ -20,7 +20,7 @@ from dsl.wording.agent_wording import (
     skill_as_agent,
     two_forms_of_agent,
 )
-from dsl.wording.agents.fallback_wording import fallback_named_twice, fallback_not_a_model
+from coterie.dsl.wording.agents.fallback_wording import fallback_named_twice, fallback_not_a_model
 
 
 def check_agent_keys(

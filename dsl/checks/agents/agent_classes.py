@@ -5,15 +5,15 @@ Whether a worker imports it, and which sections of legacy agents are unread.
 
 from collections.abc import Collection
 
-from dsl.checks.document_steps import PlacedSteps
-from dsl.model.capabilities import Capabilities
-from dsl.model.document import SystemDocument
-from dsl.model.steps import AgentStep
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.values import NodePath
-from dsl.wording.document_wording import unimportable, unimportable_class
+from coterie.dsl.checks.document_steps import PlacedSteps
+from coterie.dsl.model.capabilities import Capabilities
+from coterie.dsl.model.document import SystemDocument
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.document_wording import unimportable, unimportable_class
 
 
 def check_agent_classes(

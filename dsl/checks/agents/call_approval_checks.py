@@ -5,12 +5,12 @@ A plan carries it with the step, so that a run can refuse an invalid edit at onc
 
 from pydantic import JsonValue
 
-from dsl.json_schema.schema_checker import beyond
-from dsl.model.terms import Approval, CallApproval
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import Json, NodePath
-from dsl.wording.approval_wording import uncheckable_changes
+from coterie.dsl.json_schema.schema_checker import beyond
+from coterie.dsl.model.terms import Approval, CallApproval
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import Json, NodePath
+from coterie.dsl.wording.approval_wording import uncheckable_changes
 
 
 def checked_by(

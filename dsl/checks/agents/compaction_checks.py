@@ -2,15 +2,18 @@
 
 from collections.abc import Collection
 
-from dsl.checks.agents.placeholder_checks import check_compaction_prompt
-from dsl.model.plan import Persona
-from dsl.model.steps import AgentStep
-from dsl.model_names import split_model
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.values import UNREADABLE, NodePath
-from dsl.wording.agents.compaction_wording import compaction_not_a_model, compaction_with_window
+from coterie.dsl.checks.agents.placeholder_checks import check_compaction_prompt
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model_names import split_model
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.values import UNREADABLE, NodePath
+from coterie.dsl.wording.agents.compaction_wording import (
+    compaction_not_a_model,
+    compaction_with_window,
+)
 
 _WINDOW = ("conversation_turns", "conversation_characters")
 

@@ -4,16 +4,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dsl.checks.agents.hook_template_checks import HookTemplates
-from dsl.checks.contracts.command_checks import check_command
-from dsl.checks.contracts.contract_checks import check_input
-from dsl.checks.steps.step_scope import StepScope
-from dsl.checks.steps.template_checks import parse_template
-from dsl.egress.channel_labels import call_labels, kind_of_call
-from dsl.errors import Code
-from dsl.hooks.hook_reads import matches_tool
-from dsl.json_values import describe_kind
-from dsl.model.hooks import (
+from coterie.dsl.checks.agents.hook_template_checks import HookTemplates
+from coterie.dsl.checks.contracts.command_checks import check_command
+from coterie.dsl.checks.contracts.contract_checks import check_input
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.checks.steps.template_checks import parse_template
+from coterie.dsl.egress.channel_labels import call_labels, kind_of_call
+from coterie.dsl.errors import Code
+from coterie.dsl.hooks.hook_reads import matches_tool
+from coterie.dsl.json_values import describe_kind
+from coterie.dsl.model.hooks import (
     DECISIONS_AT,
     HOOK_DECISIONS,
     RUN_POINTS,
@@ -21,15 +21,15 @@ from dsl.model.hooks import (
     Hook,
     HookSection,
 )
-from dsl.model.step_kinds.step_base import SkillTerms, terms_of
-from dsl.model.tools.tool_section import ToolSection
-from dsl.problem_details import Details
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.templates.template import is_template
-from dsl.values import UNREADABLE, NodePath
-from dsl.wording.agents.hook_wording import (
+from coterie.dsl.model.step_kinds.step_base import SkillTerms, terms_of
+from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.problem_details import Details
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import UNREADABLE, NodePath
+from coterie.dsl.wording.agents.hook_wording import (
     hook_decides_nothing,
     hook_key_without_effect,
     hook_name_refused,

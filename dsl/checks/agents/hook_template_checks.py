@@ -3,22 +3,22 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from dsl.checks.contracts.outputs import NO_OUTPUTS
-from dsl.checks.steps.condition_checks import check_condition
-from dsl.checks.steps.step_scope import StepScope
-from dsl.checks.steps.template_checks import check_value, parse_template
-from dsl.model.capabilities import SkillContract
-from dsl.model.conditions import ContextField, Expression
-from dsl.model.hooks import (
+from coterie.dsl.checks.contracts.outputs import NO_OUTPUTS
+from coterie.dsl.checks.steps.condition_checks import check_condition
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.checks.steps.template_checks import check_value, parse_template
+from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.conditions import ContextField, Expression
+from coterie.dsl.model.hooks import (
     CHECK,
     FACTS_AT,
     HookSection,
 )
-from dsl.model.tools.tool_section import ToolSection
-from dsl.model.traversal.step_walk import leaves
-from dsl.templates.template import is_template
-from dsl.values import Json, JsonValue, NodePath
-from dsl.wording.agents.hook_wording import (
+from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.model.traversal.step_walk import leaves
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import Json, JsonValue, NodePath
+from coterie.dsl.wording.agents.hook_wording import (
     hook_sees_not,
     hook_tests_tasks,
 )

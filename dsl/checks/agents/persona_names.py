@@ -1,10 +1,10 @@
 """Checks that the names of personas fit into the keys of a plan."""
 
-from dsl.model.document import SystemDocument
-from dsl.model.plan_key import can_be_persona
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.wording.agent_wording import persona_name_refused
+from coterie.dsl.model.document import SystemDocument
+from coterie.dsl.model.plan_key import can_be_persona
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.wording.agent_wording import persona_name_refused
 
 
 def check_persona_names(document: SystemDocument, tree: Node, problems: Problems) -> None:

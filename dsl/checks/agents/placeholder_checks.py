@@ -4,15 +4,15 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
-from dsl.model.facts import ROOTS
-from dsl.problem_details import Details
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.templates.brace_prompts import names_in_braces
-from dsl.templates.template import is_template, parse
-from dsl.templates.template_rules import BadTemplate
-from dsl.values import NodePath
-from dsl.wording.agents.prompt_wording import (
+from coterie.dsl.model.facts import ROOTS
+from coterie.dsl.problem_details import Details
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.templates.brace_prompts import names_in_braces
+from coterie.dsl.templates.template import is_template, parse
+from coterie.dsl.templates.template_rules import BadTemplate
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.agents.prompt_wording import (
     placeholders_beside_literals,
     placeholders_left,
     placeholders_of_compaction,

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Collection, Mapping
 
-from dsl.checks.agents.placeholder_checks import check_braces, check_placeholders
-from dsl.checks.steps.outside_reads import OutsideReads
-from dsl.checks.steps.step_scope import StepScope
-from dsl.checks.steps.template_checks import check_value, parse_template
-from dsl.evaluate.prompt_choice import (
+from coterie.dsl.checks.agents.placeholder_checks import check_braces, check_placeholders
+from coterie.dsl.checks.steps.outside_reads import OutsideReads
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.checks.steps.template_checks import check_value, parse_template
+from coterie.dsl.evaluate.prompt_choice import (
     SYSTEM,
     AmbiguousPrompt,
     ChosenPrompt,
@@ -14,14 +14,14 @@ from dsl.evaluate.prompt_choice import (
     UnknownPrompt,
     choose_prompt,
 )
-from dsl.model.plan import Persona
-from dsl.model.steps import AgentStep
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.templates.brace_prompts import braces_to_template
-from dsl.templates.template import is_template
-from dsl.values import NodePath
-from dsl.wording.agent_wording import nothing_to_ask, prompt_not_chosen
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.templates.brace_prompts import braces_to_template
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.agent_wording import nothing_to_ask, prompt_not_chosen
 
 Origin = Callable[..., NodePath]
 """Returns where a field of the merged persona is written."""

@@ -3,19 +3,19 @@
 from collections.abc import Iterator, Mapping
 from typing import cast, get_args
 
-from dsl.model.plan import Persona, Plan, Team
-from dsl.model.sections.provider_document import BuiltInKind, ProviderSection
-from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
-from dsl.model.steps import AgentStep, ApprovalStep
-from dsl.model.terms import call_approval
-from dsl.model.traversal.step_walk import message_waits, templated, walk
-from dsl.model_names import split_model
-from dsl.paths import Path
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.templates.template import is_template, parse
-from dsl.values import Json, NodePath
-from dsl.wording.agent_wording import (
+from coterie.dsl.model.plan import Persona, Plan, Team
+from coterie.dsl.model.sections.provider_document import BuiltInKind, ProviderSection
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
+from coterie.dsl.model.steps import AgentStep, ApprovalStep
+from coterie.dsl.model.terms import call_approval
+from coterie.dsl.model.traversal.step_walk import message_waits, templated, walk
+from coterie.dsl.model_names import split_model
+from coterie.dsl.paths import Path
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.templates.template import is_template, parse
+from coterie.dsl.values import Json, NodePath
+from coterie.dsl.wording.agent_wording import (
     batch_not_supported,
     batch_streamed,
     provider_without_batches,

@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from typing import get_args
 
-from dsl.checks.tools.tool_use_checks import Written
-from dsl.model.plan import Persona
-from dsl.model.sections.provider_document import BuiltInKind, ProviderSection, provider_kind
-from dsl.model.step_kinds.agent_types import TOOL_CALLING
-from dsl.model.steps import AgentStep
-from dsl.model.vendors.vendor_rules import CALL_RULES, CallSettings, broken_rules
-from dsl.model_names import split_model
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import NodePath
-from dsl.wording.agents.vendor_wording import refused_by_vendor
+from coterie.dsl.checks.tools.tool_use_checks import Written
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.sections.provider_document import BuiltInKind, ProviderSection, provider_kind
+from coterie.dsl.model.step_kinds.agent_types import TOOL_CALLING
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.vendors.vendor_rules import CALL_RULES, CallSettings, broken_rules
+from coterie.dsl.model_names import split_model
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.agents.vendor_wording import refused_by_vendor
 
 
 def check_vendor_rules(

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 
-from dsl.hooks.hook_reads import matches_tool
-from dsl.model.document import SystemDocument
-from dsl.model.merge import deep_merge
-from dsl.model.step_kinds.agent_types import default_agent_type, offered_tools
-from dsl.model.steps import AgentStep, PersonaDocument, SkillStep
-from dsl.model.terms import CallApproval
-from dsl.model.tools.tool_section import ToolSection
-from dsl.templates.template import is_template
-from dsl.values import Json
+from coterie.dsl.hooks.hook_reads import matches_tool
+from coterie.dsl.model.document import SystemDocument
+from coterie.dsl.model.merge import deep_merge
+from coterie.dsl.model.step_kinds.agent_types import default_agent_type, offered_tools
+from coterie.dsl.model.steps import AgentStep, PersonaDocument, SkillStep
+from coterie.dsl.model.terms import CallApproval
+from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import Json
 
 
 def is_edited(called: AgentStep | SkillStep | ToolSection) -> bool:

@@ -1,13 +1,13 @@
 """Checks of the named commands that a skill step or a tool runs."""
 
-from dsl.egress.channel_labels import COMMAND_SKILLS, RUN, RUN_ONCE
-from dsl.model.capabilities import Capabilities
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.templates.template import is_template
-from dsl.values import JsonValue, NodePath
-from dsl.wording.steps.attempt_wording import no_commands, once_command_retried
+from coterie.dsl.egress.channel_labels import COMMAND_SKILLS, RUN, RUN_ONCE
+from coterie.dsl.model.capabilities import Capabilities
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import JsonValue, NodePath
+from coterie.dsl.wording.steps.attempt_wording import no_commands, once_command_retried
 
 
 def check_command(

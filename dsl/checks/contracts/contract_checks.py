@@ -1,13 +1,13 @@
 """Checks whether a skill's contract accepts the input of a step or a tool."""
 
-from dsl.checks.contracts.contract_problems import ContractMismatch, contract_mismatches
-from dsl.checks.contracts.known_answers import resolved
-from dsl.model.capabilities import SkillContract
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.templates.literal_parts import known_parts
-from dsl.values import UNREADABLE, Json, JsonValue, NodePath
-from dsl.wording.steps.step_wording import skill_input
+from coterie.dsl.checks.contracts.contract_problems import ContractMismatch, contract_mismatches
+from coterie.dsl.checks.contracts.known_answers import resolved
+from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.templates.literal_parts import known_parts
+from coterie.dsl.values import UNREADABLE, Json, JsonValue, NodePath
+from coterie.dsl.wording.steps.step_wording import skill_input
 
 
 def check_input(

@@ -9,17 +9,17 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.checks.contracts.known_answers import MAX_DEPTH, resolved
-from dsl.checks.contracts.possible_values import may_be, may_equal
-from dsl.errors import asked_back, listed, nearest
-from dsl.redaction import HIDDEN, names_secret
-from dsl.regular_expressions import pattern
-from dsl.schema_keys import ALSO
-from dsl.source.synonyms import meant_word
-from dsl.templates.literal_parts import Part, PartText, Unknown
-from dsl.values import Json, NodePath
-from dsl.wording.condition_wording import KINDS
-from dsl.wording.steps.step_wording import (
+from coterie.dsl.checks.contracts.known_answers import MAX_DEPTH, resolved
+from coterie.dsl.checks.contracts.possible_values import may_be, may_equal
+from coterie.dsl.errors import asked_back, listed, nearest
+from coterie.dsl.redaction import HIDDEN, names_secret
+from coterie.dsl.regular_expressions import pattern
+from coterie.dsl.schema_keys import ALSO
+from coterie.dsl.source.synonyms import meant_word
+from coterie.dsl.templates.literal_parts import Part, PartText, Unknown
+from coterie.dsl.values import Json, NodePath
+from coterie.dsl.wording.condition_wording import KINDS
+from coterie.dsl.wording.steps.step_wording import (
     missing_input,
     no_input,
     other_input,

@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeGuard
 
 from pydantic import JsonValue
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 
 MAX_DEPTH = 30
 """Maximum nesting of a schema that is read."""

@@ -10,26 +10,26 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from dsl.checks.contracts.call_data import (
+from coterie.dsl.checks.contracts.call_data import (
     agent_of_tool,
     answer_schema,
     is_edited,
     is_modified,
     is_own_answer,
 )
-from dsl.checks.contracts.known_answers import inlined, resolved, schema_at
-from dsl.checks.contracts.step_data import last_data, step_data, written_form
-from dsl.model.capabilities import SkillContract
-from dsl.model.context.declarations import (
+from coterie.dsl.checks.contracts.known_answers import inlined, resolved, schema_at
+from coterie.dsl.checks.contracts.step_data import last_data, step_data, written_form
+from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.context.declarations import (
     UNDECLARED,
     Declarations,
     declared_above,
     declared_below,
 )
-from dsl.model.document import SystemDocument, TeamDocument
-from dsl.model.facts import GRAPH_VARIABLE
-from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
-from dsl.model.steps import (
+from coterie.dsl.model.document import SystemDocument, TeamDocument
+from coterie.dsl.model.facts import GRAPH_VARIABLE
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
+from coterie.dsl.model.steps import (
     AgentStep,
     BlockStep,
     LoopStep,
@@ -42,12 +42,12 @@ from dsl.model.steps import (
     ToolStep,
     TryStep,
 )
-from dsl.model.tools.tool_section import ToolSection
-from dsl.model.traversal.step_walk import variables, walk
-from dsl.paths import Path
-from dsl.paths import parse as split
-from dsl.templates.template import plain_path
-from dsl.values import Json, JsonValue
+from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.model.traversal.step_walk import variables, walk
+from coterie.dsl.paths import Path
+from coterie.dsl.paths import parse as split
+from coterie.dsl.templates.template import plain_path
+from coterie.dsl.values import Json, JsonValue
 
 _MAX_PLANS = 5
 """Maximum depth of nested plans that are inspected."""

@@ -4,8 +4,8 @@ import re
 
 from pydantic import JsonValue
 
-from dsl.json_values import json_equal
-from dsl.templates.literal_parts import Part, PartText, Unknown
+from coterie.dsl.json_values import json_equal
+from coterie.dsl.templates.literal_parts import Part, PartText, Unknown
 
 _NUMBER = re.compile(r"\s*[+-]?(\d[\d_]*)?\.?\d*([eE][+-]?\d+)?\s*\Z")
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
-from dsl.model.steps import (
+from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
     BlockStep,
@@ -22,8 +22,8 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
-from dsl.templates.template import is_template
-from dsl.values import Json, JsonValue
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import Json, JsonValue
 
 SchemaOf = Callable[[Step], Json | None]
 """Returns the schema of a step's data; None if unknown."""

@@ -2,10 +2,10 @@
 
 from typing import assert_never
 
-from dsl.checks.steps.once_checks import check_retry_of_once
-from dsl.checks.steps.step_scope import StepScope
-from dsl.model.retryability import can_pass, holds_steps
-from dsl.model.steps import (
+from coterie.dsl.checks.steps.once_checks import check_retry_of_once
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.model.retryability import can_pass, holds_steps
+from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
     BlockStep,
@@ -24,8 +24,8 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
-from dsl.values import NodePath
-from dsl.wording.steps.attempt_wording import (
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.steps.attempt_wording import (
     never_applied,
     never_retried,
     no_attempt,

@@ -3,23 +3,23 @@
 import math
 from collections.abc import Iterator
 
-from dsl.checks.steps.step_scope import StepScope
-from dsl.model.context.declarations import Declarations, declared_at
-from dsl.model.steps import Step
-from dsl.model.template_bound import (
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.model.context.declarations import Declarations, declared_at
+from coterie.dsl.model.steps import Step
+from coterie.dsl.model.template_bound import (
     AnyBound,
     BoundTemplate,
     TemplateBound,
     TemplateDuration,
 )
-from dsl.model.traversal.step_bounds import BoundKey, bounds_of, with_bound
-from dsl.problem_details import Found, OutOfBounds, WrongValue
-from dsl.templates.jsonable import brief
-from dsl.templates.template import is_template, parse, plain_path
-from dsl.templates.template_rules import BadTemplate
-from dsl.values import NodePath
-from dsl.wording.step_names import called
-from dsl.wording.steps.loop_wording import bound_without_maximum, not_a_bound
+from coterie.dsl.model.traversal.step_bounds import BoundKey, bounds_of, with_bound
+from coterie.dsl.problem_details import Found, OutOfBounds, WrongValue
+from coterie.dsl.templates.jsonable import brief
+from coterie.dsl.templates.template import is_template, parse, plain_path
+from coterie.dsl.templates.template_rules import BadTemplate
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.step_names import called
+from coterie.dsl.wording.steps.loop_wording import bound_without_maximum, not_a_bound
 
 
 def check_bounds(scope: StepScope, step: Step, path: NodePath) -> None:

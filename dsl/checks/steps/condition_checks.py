@@ -5,15 +5,19 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import JsonValue
 
-from dsl.checks.contracts.known_answers import schema_at
-from dsl.checks.contracts.outputs import Declared
-from dsl.checks.steps.context_paths import check_read
-from dsl.checks.steps.step_scope import StepScope, TextSpot
-from dsl.checks.steps.template_checks import OwnResult, check_field, check_value
-from dsl.errors import MAX_LISTED, Code, closest
-from dsl.evaluate.operators.operator_table import WITHOUT_VALUE, unusable_pattern, wrong_value
-from dsl.logic.claims import Claim, possible
-from dsl.model.conditions import (
+from coterie.dsl.checks.contracts.known_answers import schema_at
+from coterie.dsl.checks.contracts.outputs import Declared
+from coterie.dsl.checks.steps.context_paths import check_read
+from coterie.dsl.checks.steps.step_scope import StepScope, TextSpot
+from coterie.dsl.checks.steps.template_checks import OwnResult, check_field, check_value
+from coterie.dsl.errors import MAX_LISTED, Code, closest
+from coterie.dsl.evaluate.operators.operator_table import (
+    WITHOUT_VALUE,
+    unusable_pattern,
+    wrong_value,
+)
+from coterie.dsl.logic.claims import Claim, possible
+from coterie.dsl.model.conditions import (
     Condition,
     ContextField,
     Expression,
@@ -21,15 +25,15 @@ from dsl.model.conditions import (
     TaskField,
     TaskStatus,
 )
-from dsl.model.traversal.step_walk import leaves
-from dsl.paths import MISSING
-from dsl.paths import parse as parse_path
-from dsl.problem_details import Details
-from dsl.templates.jsonable import brief
-from dsl.templates.template import is_template, parse
-from dsl.templates.template_rules import BadTemplate
-from dsl.values import Json, NodePath
-from dsl.wording.condition_wording import (
+from coterie.dsl.model.traversal.step_walk import leaves
+from coterie.dsl.paths import MISSING
+from coterie.dsl.paths import parse as parse_path
+from coterie.dsl.problem_details import Details
+from coterie.dsl.templates.jsonable import brief
+from coterie.dsl.templates.template import is_template, parse
+from coterie.dsl.templates.template_rules import BadTemplate
+from coterie.dsl.values import Json, NodePath
+from coterie.dsl.wording.condition_wording import (
     bounded,
     broken_pattern,
     context_path,

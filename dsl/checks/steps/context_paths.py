@@ -4,31 +4,31 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from dsl.checks.contracts.known_answers import missing_field
-from dsl.checks.steps.step_scope import StepScope, TextSpot
-from dsl.evaluate.context_writes import Operation, written_value
-from dsl.evaluate.declared_values import form_of, kept, value_problems
-from dsl.model.context.declarations import (
+from coterie.dsl.checks.contracts.known_answers import missing_field
+from coterie.dsl.checks.steps.step_scope import StepScope, TextSpot
+from coterie.dsl.evaluate.context_writes import Operation, written_value
+from coterie.dsl.evaluate.declared_values import form_of, kept, value_problems
+from coterie.dsl.model.context.declarations import (
     Declarations,
     declared_above,
     declared_at,
     declared_below,
 )
-from dsl.model.document import TeamDocument
-from dsl.paths import Path, parse
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.templates.path_templates import fixed_part
-from dsl.templates.template import is_template
-from dsl.values import UNREADABLE, Json, NodePath
-from dsl.wording.condition_wording import unknown_field
-from dsl.wording.context_wording import (
+from coterie.dsl.model.document import TeamDocument
+from coterie.dsl.paths import Path, parse
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.templates.path_templates import fixed_part
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import UNREADABLE, Json, NodePath
+from coterie.dsl.wording.condition_wording import unknown_field
+from coterie.dsl.wording.context_wording import (
     reset_without_default,
     resets_undeclared,
     undeclared_path,
     update_refused,
 )
-from dsl.wording.update_wording import operation_mismatch, unknown_operation
+from coterie.dsl.wording.update_wording import operation_mismatch, unknown_operation
 
 
 def stranger(path: Path, declared: Declarations) -> str | None:

@@ -2,16 +2,21 @@
 
 from pydantic import JsonValue
 
-from dsl.checks.steps.context_paths import check_declared
-from dsl.checks.steps.operation_names import misspelt_operation, takes
-from dsl.checks.steps.step_scope import StepScope
-from dsl.checks.steps.template_checks import OwnResult, check_template, check_value
-from dsl.evaluate.context_writes import OPERATIONS, written_value
-from dsl.json_values import describe_kind
-from dsl.templates.path_templates import key_segments
-from dsl.templates.template import is_template
-from dsl.values import Json, NodePath
-from dsl.wording.update_wording import empty_segment, misspelt, operand_mismatch, several_operations
+from coterie.dsl.checks.steps.context_paths import check_declared
+from coterie.dsl.checks.steps.operation_names import misspelt_operation, takes
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.checks.steps.template_checks import OwnResult, check_template, check_value
+from coterie.dsl.evaluate.context_writes import OPERATIONS, written_value
+from coterie.dsl.json_values import describe_kind
+from coterie.dsl.templates.path_templates import key_segments
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import Json, NodePath
+from coterie.dsl.wording.update_wording import (
+    empty_segment,
+    misspelt,
+    operand_mismatch,
+    several_operations,
+)
 
 
 def check_updates(

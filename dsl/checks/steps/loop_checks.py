@@ -2,17 +2,17 @@
 
 import re
 
-from dsl.checks.steps.step_scope import StepScope
-from dsl.checks.steps.write_conflicts import check_round_writes
-from dsl.model.facts import CALL_VARIABLE
-from dsl.model.steps import LoopStep, ToolStep
-from dsl.model.template_bound import maximum_of
-from dsl.normalise.several_calls import CALLED_TOOL
-from dsl.templates.jsonable import brief
-from dsl.templates.template import is_template, parse
-from dsl.templates.template_rules import BadTemplate
-from dsl.values import JsonValue, NodePath
-from dsl.wording.steps.loop_wording import (
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.checks.steps.write_conflicts import check_round_writes
+from coterie.dsl.model.facts import CALL_VARIABLE
+from coterie.dsl.model.steps import LoopStep, ToolStep
+from coterie.dsl.model.template_bound import maximum_of
+from coterie.dsl.normalise.several_calls import CALLED_TOOL
+from coterie.dsl.templates.jsonable import brief
+from coterie.dsl.templates.template import is_template, parse
+from coterie.dsl.templates.template_rules import BadTemplate
+from coterie.dsl.values import JsonValue, NodePath
+from coterie.dsl.wording.steps.loop_wording import (
     condition_between_rounds,
     dependent_rounds,
     loop_variable_missing,

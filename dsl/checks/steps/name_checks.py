@@ -3,13 +3,13 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from dsl.checks.steps.step_scope import StepScope
-from dsl.model.facts import RESERVED, ROOTS
-from dsl.model.steps import LoopStep, Step, TaskGraphStep
-from dsl.model.traversal.step_lists import step_lists
-from dsl.values import UNREADABLE, NodePath
-from dsl.wording.steps.loop_wording import loop_variable_taken
-from dsl.wording.steps.step_wording import (
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.model.facts import RESERVED, ROOTS
+from coterie.dsl.model.steps import LoopStep, Step, TaskGraphStep
+from coterie.dsl.model.traversal.step_lists import step_lists
+from coterie.dsl.values import UNREADABLE, NodePath
+from coterie.dsl.wording.steps.loop_wording import loop_variable_taken
+from coterie.dsl.wording.steps.step_wording import (
     step_name_taken,
     step_name_with_separator,
     variable_name_refused,

@@ -1,11 +1,11 @@
 """Checks of `retry` around calls that must not happen twice."""
 
-from dsl.checks.steps.step_scope import StepScope
-from dsl.model.capabilities import SkillContract
-from dsl.model.steps import SkillStep, Step, ToolStep
-from dsl.model.traversal.step_walk import walk
-from dsl.values import NodePath
-from dsl.wording.steps.attempt_wording import retry_of_once
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.steps import SkillStep, Step, ToolStep
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.steps.attempt_wording import retry_of_once
 
 
 def check_retry_of_once(scope: StepScope, step: Step, path: NodePath) -> None:

@@ -2,8 +2,8 @@
 
 from pydantic import JsonValue
 
-from dsl.evaluate.context_writes import OPERATIONS, Operation
-from dsl.templates.template import is_template
+from coterie.dsl.evaluate.context_writes import OPERATIONS, Operation
+from coterie.dsl.templates.template import is_template
 
 _WORDS = ("emerge", "extent", "remote", "verge")
 """Words of data that are one letter away from an operation."""

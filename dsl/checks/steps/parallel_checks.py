@@ -2,22 +2,22 @@
 
 from collections.abc import Collection, Iterator
 
-from dsl.checks.steps.step_scope import StepScope
-from dsl.checks.steps.write_conflicts import check_branch_writes
-from dsl.errors import closest
-from dsl.evaluate.strategies import RESULT_KEYS, RefusedStrategy, chosen_score
-from dsl.model.step_kinds.join_policies import CONTEXT
-from dsl.model.steps import ParallelBranch, ParallelStep
-from dsl.model.traversal.step_walk import variables, walk
-from dsl.paths import Path
-from dsl.paths import parse as parse_path
-from dsl.problem_details import DidYouMean, UnlistedValue, WrongValue
-from dsl.source.nodes import Node
-from dsl.templates.jsonable import brief
-from dsl.templates.path_templates import fixed_part
-from dsl.templates.template import is_template
-from dsl.values import JsonValue, NodePath
-from dsl.wording.strategy_wording import (
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.checks.steps.write_conflicts import check_branch_writes
+from coterie.dsl.errors import closest
+from coterie.dsl.evaluate.strategies import RESULT_KEYS, RefusedStrategy, chosen_score
+from coterie.dsl.model.step_kinds.join_policies import CONTEXT
+from coterie.dsl.model.steps import ParallelBranch, ParallelStep
+from coterie.dsl.model.traversal.step_walk import variables, walk
+from coterie.dsl.paths import Path
+from coterie.dsl.paths import parse as parse_path
+from coterie.dsl.problem_details import DidYouMean, UnlistedValue, WrongValue
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.templates.jsonable import brief
+from coterie.dsl.templates.path_templates import fixed_part
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import JsonValue, NodePath
+from coterie.dsl.wording.strategy_wording import (
     branches_wanted,
     merge_of_unset,
     reserved_branch,

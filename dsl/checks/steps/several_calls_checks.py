@@ -1,13 +1,13 @@
 """Checks of the `calls` of a tool step, as far as the document writes them."""
 
-from dsl.checks.steps.loop_checks import is_of_calls
-from dsl.checks.steps.step_call_checks import check_tool
-from dsl.checks.steps.step_scope import StepScope
-from dsl.json_values import describe_kind
-from dsl.model.steps import LoopStep, ToolStep
-from dsl.templates.template import is_template
-from dsl.values import UNREADABLE, Json, JsonValue, NodePath
-from dsl.wording.tools.tool_wording import call_without_tool, not_a_call
+from coterie.dsl.checks.steps.loop_checks import is_of_calls
+from coterie.dsl.checks.steps.step_call_checks import check_tool
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.json_values import describe_kind
+from coterie.dsl.model.steps import LoopStep, ToolStep
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import UNREADABLE, Json, JsonValue, NodePath
+from coterie.dsl.wording.tools.tool_wording import call_without_tool, not_a_call
 
 _KEYS = ("tool", "arguments")
 

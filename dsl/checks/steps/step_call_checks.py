@@ -1,29 +1,29 @@
 """Checks of steps that call an agent, a skill or a tool."""
 
-from dsl.checks.contracts.command_checks import check_command
-from dsl.checks.contracts.contract_checks import check_input
-from dsl.checks.steps.loop_checks import is_one_template
-from dsl.checks.steps.step_scope import StepScope
-from dsl.evaluate.conversation_names import MAX_CONVERSATION_NAME, name_of_conversation
-from dsl.json_schema.argument_schemas import declared_arguments
-from dsl.model.capabilities import SkillContract
-from dsl.model.step_kinds.agent_types import ORCHESTRATING
-from dsl.model.steps import AgentStep, SkillStep, ToolStep
-from dsl.model.tools.long_calls import continues_long
-from dsl.model.tools.tool_groups import is_group, tool_groups
-from dsl.model.tools.tool_section import ToolSection
-from dsl.templates.jsonable import brief
-from dsl.templates.template import is_template
-from dsl.values import MAX_CALL_SECONDS, NodePath
-from dsl.wording.steps.step_wording import (
+from coterie.dsl.checks.contracts.command_checks import check_command
+from coterie.dsl.checks.contracts.contract_checks import check_input
+from coterie.dsl.checks.steps.loop_checks import is_one_template
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.evaluate.conversation_names import MAX_CONVERSATION_NAME, name_of_conversation
+from coterie.dsl.json_schema.argument_schemas import declared_arguments
+from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
+from coterie.dsl.model.steps import AgentStep, SkillStep, ToolStep
+from coterie.dsl.model.tools.long_calls import continues_long
+from coterie.dsl.model.tools.tool_groups import is_group, tool_groups
+from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.templates.jsonable import brief
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import MAX_CALL_SECONDS, NodePath
+from coterie.dsl.wording.steps.step_wording import (
     conversation_name_too_long,
     conversation_without_model,
     fixed_argument,
     no_conversation,
     not_arguments,
 )
-from dsl.wording.tools.mcp_wording import group_called
-from dsl.wording.tools.tool_wording import call_too_long
+from coterie.dsl.wording.tools.mcp_wording import group_called
+from coterie.dsl.wording.tools.tool_wording import call_too_long
 
 
 def check_agent(scope: StepScope, step: AgentStep, path: NodePath) -> None:

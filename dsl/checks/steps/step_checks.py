@@ -2,21 +2,21 @@
 
 from typing import assert_never
 
-from dsl.checks.steps.attempt_checks import check_attempts
-from dsl.checks.steps.bound_checks import check_bounds
-from dsl.checks.steps.condition_checks import check_condition
-from dsl.checks.steps.context_paths import check_team_input
-from dsl.checks.steps.context_update_checks import check_updates
-from dsl.checks.steps.loop_checks import check_list, check_loop
-from dsl.checks.steps.name_checks import check_names
-from dsl.checks.steps.parallel_checks import check_parallel
-from dsl.checks.steps.several_calls_checks import check_calls
-from dsl.checks.steps.step_call_checks import check_agent, check_skill, check_tool
-from dsl.checks.steps.step_scope import StepScope
-from dsl.checks.steps.task_graph_checks import check_task_graph
-from dsl.checks.steps.template_checks import OwnResult, check_value
-from dsl.checks.steps.wait_checks import check_wait
-from dsl.model.steps import (
+from coterie.dsl.checks.steps.attempt_checks import check_attempts
+from coterie.dsl.checks.steps.bound_checks import check_bounds
+from coterie.dsl.checks.steps.condition_checks import check_condition
+from coterie.dsl.checks.steps.context_paths import check_team_input
+from coterie.dsl.checks.steps.context_update_checks import check_updates
+from coterie.dsl.checks.steps.loop_checks import check_list, check_loop
+from coterie.dsl.checks.steps.name_checks import check_names
+from coterie.dsl.checks.steps.parallel_checks import check_parallel
+from coterie.dsl.checks.steps.several_calls_checks import check_calls
+from coterie.dsl.checks.steps.step_call_checks import check_agent, check_skill, check_tool
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.checks.steps.task_graph_checks import check_task_graph
+from coterie.dsl.checks.steps.template_checks import OwnResult, check_value
+from coterie.dsl.checks.steps.wait_checks import check_wait
+from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
     BlockStep,
@@ -35,11 +35,11 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
-from dsl.model.traversal.step_walk import conditions, templated
-from dsl.values import NodePath
-from dsl.wording.approval_wording import no_deadline
-from dsl.wording.step_names import called
-from dsl.wording.steps.step_wording import catches_nothing, empty_clause, step_does_nothing
+from coterie.dsl.model.traversal.step_walk import conditions, templated
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.approval_wording import no_deadline
+from coterie.dsl.wording.step_names import called
+from coterie.dsl.wording.steps.step_wording import catches_nothing, empty_clause, step_does_nothing
 
 
 def check_steps(scope: StepScope) -> None:

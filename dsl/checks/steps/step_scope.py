@@ -6,19 +6,19 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.checks.contracts.outputs import NO_OUTPUTS, Outputs
-from dsl.checks.steps.outside_reads import OutsideReads
-from dsl.errors import Code
-from dsl.model.capabilities import Capabilities
-from dsl.model.facts import GRAPH_VARIABLE
-from dsl.model.steps import Step
-from dsl.model.tools.tool_section import ToolSection
-from dsl.model.traversal.step_walk import sets_as_well, variables, walk
-from dsl.problem_details import Details
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Mark, Node
-from dsl.source.unknown_names import unknown
-from dsl.values import NodePath
+from coterie.dsl.checks.contracts.outputs import NO_OUTPUTS, Outputs
+from coterie.dsl.checks.steps.outside_reads import OutsideReads
+from coterie.dsl.errors import Code
+from coterie.dsl.model.capabilities import Capabilities
+from coterie.dsl.model.facts import GRAPH_VARIABLE
+from coterie.dsl.model.steps import Step
+from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.model.traversal.step_walk import sets_as_well, variables, walk
+from coterie.dsl.problem_details import Details
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Mark, Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.values import NodePath
 
 
 class TextSpot(NamedTuple):

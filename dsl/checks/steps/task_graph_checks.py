@@ -1,15 +1,15 @@
 """Checks of task graphs: their bounds, their choice, and tasks that are written in the document."""
 
-from dsl.checks.steps.loop_checks import check_list
-from dsl.checks.steps.step_scope import StepScope
-from dsl.model.steps import TaskGraphStep
-from dsl.model.template_bound import maximum_of
-from dsl.task_graph.graph_tasks import MAX_TASKS, TaskNotes
-from dsl.task_graph.task_because import note_words
-from dsl.task_graph.task_reading import read_tasks
-from dsl.templates.template import is_template
-from dsl.values import JsonValue, NodePath
-from dsl.wording.task_graph_wording import (
+from coterie.dsl.checks.steps.loop_checks import check_list
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.model.steps import TaskGraphStep
+from coterie.dsl.model.template_bound import maximum_of
+from coterie.dsl.task_graph.graph_tasks import MAX_TASKS, TaskNotes
+from coterie.dsl.task_graph.task_because import note_words
+from coterie.dsl.task_graph.task_reading import read_tasks
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import JsonValue, NodePath
+from coterie.dsl.wording.task_graph_wording import (
     chosen_without_select,
     more_tasks_than_allowed,
     no_recovery_steps,

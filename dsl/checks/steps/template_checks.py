@@ -3,21 +3,25 @@
 from collections.abc import Collection
 from typing import NamedTuple, cast
 
-from dsl.checks.contracts.known_answers import missing_field
-from dsl.checks.contracts.outputs import Declared
-from dsl.checks.steps.context_paths import check_read
-from dsl.checks.steps.step_scope import StepScope, TextSpot
-from dsl.model.facts import OWN_DATA, OWN_RESULT
-from dsl.model.steps import ParallelStep, Step
-from dsl.model.traversal.step_walk import asks_after
-from dsl.paths import Path
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.templates.fact_names import lacking
-from dsl.templates.template import Template, is_template, parse
-from dsl.templates.template_rules import BadTemplate
-from dsl.values import UNREADABLE, NodePath
-from dsl.wording.condition_wording import broken_template, unknown_field, unknown_template_name
+from coterie.dsl.checks.contracts.known_answers import missing_field
+from coterie.dsl.checks.contracts.outputs import Declared
+from coterie.dsl.checks.steps.context_paths import check_read
+from coterie.dsl.checks.steps.step_scope import StepScope, TextSpot
+from coterie.dsl.model.facts import OWN_DATA, OWN_RESULT
+from coterie.dsl.model.steps import ParallelStep, Step
+from coterie.dsl.model.traversal.step_walk import asks_after
+from coterie.dsl.paths import Path
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.templates.fact_names import lacking
+from coterie.dsl.templates.template import Template, is_template, parse
+from coterie.dsl.templates.template_rules import BadTemplate
+from coterie.dsl.values import UNREADABLE, NodePath
+from coterie.dsl.wording.condition_wording import (
+    broken_template,
+    unknown_field,
+    unknown_template_name,
+)
 
 
 class OwnResult(NamedTuple):

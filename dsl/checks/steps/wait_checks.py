@@ -1,18 +1,18 @@
 """Checks of steps that wait: for one thing, and for a signal that a step can receive."""
 
-from dsl.checks.format_checks import warn_of_formats
-from dsl.checks.steps.step_scope import StepScope
-from dsl.evaluate.waits import RefusedWait, length_of_wait, moment_of_wait
-from dsl.json_schema.schema_checker import beyond
-from dsl.json_schema.schema_problems import schema_problem
-from dsl.model.steps import WaitStep
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.templates.jsonable import brief
-from dsl.templates.template import is_template
-from dsl.values import NodePath
-from dsl.wording.session_wording import schema_without_message, unusable_message_schema
-from dsl.wording.steps.wait_wording import (
+from coterie.dsl.checks.format_checks import warn_of_formats
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.evaluate.waits import RefusedWait, length_of_wait, moment_of_wait
+from coterie.dsl.json_schema.schema_checker import beyond
+from coterie.dsl.json_schema.schema_problems import schema_problem
+from coterie.dsl.model.steps import WaitStep
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.templates.jsonable import brief
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.session_wording import schema_without_message, unusable_message_schema
+from coterie.dsl.wording.steps.wait_wording import (
     deadline_without_signal,
     refused_wait,
     reserved_signal,

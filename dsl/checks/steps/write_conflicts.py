@@ -3,23 +3,23 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from dsl.checks.steps.step_scope import StepScope
-from dsl.evaluate.branch_writes import write_conflicts
-from dsl.evaluate.context_writes import ContextWrite, written_value
-from dsl.model.step_kinds.join_policies import CONTEXT, MergePolicy
-from dsl.model.step_kinds.kind_facts import KIND_FACTS
-from dsl.model.steps import (
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.evaluate.branch_writes import write_conflicts
+from coterie.dsl.evaluate.context_writes import ContextWrite, written_value
+from coterie.dsl.model.step_kinds.join_policies import CONTEXT, MergePolicy
+from coterie.dsl.model.step_kinds.kind_facts import KIND_FACTS
+from coterie.dsl.model.steps import (
     BlockStep,
     LoopStep,
     ParallelBranch,
     ParallelStep,
     Step,
 )
-from dsl.model.template_bound import maximum_of
-from dsl.paths import parse, path_text
-from dsl.templates.template import is_template
-from dsl.values import NodePath
-from dsl.wording.strategy_wording import conflicting_branches, conflicting_rounds
+from coterie.dsl.model.template_bound import maximum_of
+from coterie.dsl.paths import parse, path_text
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.strategy_wording import conflicting_branches, conflicting_rounds
 
 
 class _WriteWithPath(NamedTuple):

@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from dsl.logic.components import components
-from dsl.model.plan import Persona, Team
-from dsl.model.steps import AgentStep, Step, TeamStep, ToolStep
-from dsl.model.tools.tool_contract import Tool
-from dsl.model.traversal.step_walk import walk
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import NodePath
-from dsl.wording.tools.tool_cycle_wording import agents_in_a_circle, memory_in_a_circle
+from coterie.dsl.logic.components import components
+from coterie.dsl.model.plan import Persona, Team
+from coterie.dsl.model.steps import AgentStep, Step, TeamStep, ToolStep
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.tools.tool_cycle_wording import agents_in_a_circle, memory_in_a_circle
 
 
 class _Caller(NamedTuple):

@@ -2,21 +2,21 @@
 
 from collections.abc import Sequence
 
-from dsl.json_schema.schema_checker import beyond
-from dsl.json_schema.schema_problems import schema_problem
-from dsl.model.capabilities import Label, SkillContract
-from dsl.model.terms import call_approval
-from dsl.model.tools.local_activities import is_local, local_reasons
-from dsl.model.tools.long_calls import continues_long
-from dsl.model.tools.tool_contract import ToolKind, ToolOrigin
-from dsl.model.tools.tool_section import ToolSection
-from dsl.problem_details import Details
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import MAX_CALL_SECONDS, Json, NodePath
-from dsl.wording.agents.grant_wording import grant_of_nothing
-from dsl.wording.tools.tool_cycle_wording import memory_of_no_agent
-from dsl.wording.tools.tool_wording import (
+from coterie.dsl.json_schema.schema_checker import beyond
+from coterie.dsl.json_schema.schema_problems import schema_problem
+from coterie.dsl.model.capabilities import Label, SkillContract
+from coterie.dsl.model.terms import call_approval
+from coterie.dsl.model.tools.local_activities import is_local, local_reasons
+from coterie.dsl.model.tools.long_calls import continues_long
+from coterie.dsl.model.tools.tool_contract import ToolKind, ToolOrigin
+from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.problem_details import Details
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import MAX_CALL_SECONDS, Json, NodePath
+from coterie.dsl.wording.agents.grant_wording import grant_of_nothing
+from coterie.dsl.wording.tools.tool_cycle_wording import memory_of_no_agent
+from coterie.dsl.wording.tools.tool_wording import (
     cached_effect,
     call_too_long,
     key_of_other_tool,

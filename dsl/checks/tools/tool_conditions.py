@@ -1,18 +1,18 @@
 """Check the condition of a tool's approval, which reads the call but not the caller."""
 
-from dsl.checks.contracts.outputs import NO_OUTPUTS
-from dsl.checks.steps.condition_checks import check_condition
-from dsl.checks.steps.step_scope import StepScope
-from dsl.model.capabilities import Capabilities
-from dsl.model.conditions import Expression
-from dsl.model.terms import CallApproval
-from dsl.model.tools.tool_section import ToolSection
-from dsl.model.traversal.step_walk import APPROVAL_CONDITION, leaves
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.templates.template import is_template, parse
-from dsl.values import Json, NodePath
-from dsl.wording.approval_wording import approval_of_tool, not_of_a_call
+from coterie.dsl.checks.contracts.outputs import NO_OUTPUTS
+from coterie.dsl.checks.steps.condition_checks import check_condition
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.model.capabilities import Capabilities
+from coterie.dsl.model.conditions import Expression
+from coterie.dsl.model.terms import CallApproval
+from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.model.traversal.step_walk import APPROVAL_CONDITION, leaves
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.templates.template import is_template, parse
+from coterie.dsl.values import Json, NodePath
+from coterie.dsl.wording.approval_wording import approval_of_tool, not_of_a_call
 
 _CALL = ("arguments",)
 _CALL_AND_RESULT = (*_CALL, "data")

@@ -4,17 +4,17 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from dsl.checks.document_steps import every_step
-from dsl.errors import Code
-from dsl.model.document import SystemDocument
-from dsl.model.steps import AgentStep, PersonaDocument, ToolStep
-from dsl.model.tools.tool_groups import tool_groups
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.templates.template import is_template
-from dsl.values import UNREADABLE, NodePath
-from dsl.wording.tools.tool_wording import (
+from coterie.dsl.checks.document_steps import every_step
+from coterie.dsl.errors import Code
+from coterie.dsl.model.document import SystemDocument
+from coterie.dsl.model.steps import AgentStep, PersonaDocument, ToolStep
+from coterie.dsl.model.tools.tool_groups import tool_groups
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import UNREADABLE, NodePath
+from coterie.dsl.wording.tools.tool_wording import (
     exclusion_without_effect,
     tool_name_refused,
     tool_named_twice,

@@ -2,18 +2,18 @@
 
 from collections.abc import Callable
 
-from dsl.errors import Code
-from dsl.model.plan import Persona
-from dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
-from dsl.model.steps import AgentStep
-from dsl.model.tools.tool_use import NamedTool, ToolPolicy
-from dsl.model.traversal.step_bounds import maximum_turns
-from dsl.problem_details import Details
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.source.unknown_names import unknown
-from dsl.values import NodePath
-from dsl.wording.tools.tool_wording import (
+from coterie.dsl.errors import Code
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.tools.tool_use import NamedTool, ToolPolicy
+from coterie.dsl.model.traversal.step_bounds import maximum_turns
+from coterie.dsl.problem_details import Details
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.tools.tool_wording import (
     choice_of_none,
     plan_and_tools,
     policy_beyond_turns,

@@ -3,23 +3,23 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from dsl.json_schema.offered_schema import offered_schema
-from dsl.model.plan import Persona
-from dsl.model.sections.provider_document import ProviderSection
-from dsl.model.tools.tool_contract import Tool
-from dsl.model.tools.tool_use import NamedTool
-from dsl.model.vendors.tool_rules import (
+from coterie.dsl.json_schema.offered_schema import offered_schema
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.sections.provider_document import ProviderSection
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_use import NamedTool
+from coterie.dsl.model.vendors.tool_rules import (
     MAX_OFFERED,
     TOOL_SCHEMA_RULES,
     ToolSchemaRule,
     vendor_names,
 )
-from dsl.model.vendors.vendor_apis import VendorApi
-from dsl.model_names import split_model
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Node
-from dsl.values import NodePath
-from dsl.wording.tools.mcp_wording import schemas_rewritten, tools_left_out
+from coterie.dsl.model.vendors.vendor_apis import VendorApi
+from coterie.dsl.model_names import split_model
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import NodePath
+from coterie.dsl.wording.tools.mcp_wording import schemas_rewritten, tools_left_out
 
 Sections = Mapping[str, ProviderSection]
 

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from pydantic import JsonValue
 
-from dsl.evaluate.operators.operator_tests import Found, each
-from dsl.model.evaluation_budget import EvaluationMeter
-from dsl.paths import MISSING
-from dsl.regular_expressions import match_steps
-from dsl.templates.value_costs import charge_comparison, charge_membership
+from coterie.dsl.evaluate.operators.operator_tests import Found, each
+from coterie.dsl.model.evaluation_budget import EvaluationMeter
+from coterie.dsl.paths import MISSING
+from coterie.dsl.regular_expressions import match_steps
+from coterie.dsl.templates.value_costs import charge_comparison, charge_membership
 
 Charge = Callable[[EvaluationMeter, Found, JsonValue], None]
 

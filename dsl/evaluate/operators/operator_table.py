@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.evaluate.operators import operator_charges as charges
-from dsl.evaluate.operators import operator_tests as tests
-from dsl.evaluate.operators import operator_values as values
-from dsl.evaluate.operators.operator_charges import Charge
-from dsl.evaluate.operators.operator_tests import Found, Test
-from dsl.evaluate.operators.operator_values import ValueForm
-from dsl.json_values import json_equal
-from dsl.model.conditions import Operator
-from dsl.model.evaluation_budget import EvaluationMeter
-from dsl.regular_expressions import pattern
+from coterie.dsl.evaluate.operators import operator_charges as charges
+from coterie.dsl.evaluate.operators import operator_tests as tests
+from coterie.dsl.evaluate.operators import operator_values as values
+from coterie.dsl.evaluate.operators.operator_charges import Charge
+from coterie.dsl.evaluate.operators.operator_tests import Found, Test
+from coterie.dsl.evaluate.operators.operator_values import ValueForm
+from coterie.dsl.json_values import json_equal
+from coterie.dsl.model.conditions import Operator
+from coterie.dsl.model.evaluation_budget import EvaluationMeter
+from coterie.dsl.regular_expressions import pattern
 
 
 class OperatorRow(NamedTuple):

@@ -9,9 +9,9 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from dsl.json_values import json_equal
-from dsl.paths import MISSING, Missing
-from dsl.regular_expressions import pattern
+from coterie.dsl.json_values import json_equal
+from coterie.dsl.paths import MISSING, Missing
+from coterie.dsl.regular_expressions import pattern
 
 Found = JsonValue | Literal[Missing.MISSING]
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.evaluate.operators.operator_tests import TYPE_NAMES, as_number
+from coterie.dsl.evaluate.operators.operator_tests import TYPE_NAMES, as_number
 
 
 class ValueForm(NamedTuple):

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import Field, JsonValue
 
-from dsl.paths import Path, parse
-from dsl.values import Frozen, Json
+from coterie.dsl.paths import Path, parse
+from coterie.dsl.values import Frozen, Json
 
 
 class DeclaredPath(Frozen):

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dsl.values import Frozen
+from coterie.dsl.values import Frozen
 
 DEFAULT_AT = 0.8
 DEFAULT_KEPT_TURNS = 4

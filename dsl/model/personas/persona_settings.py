@@ -4,13 +4,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from dsl.model.budgets import Budgets
-from dsl.model.hooks import HookSection
-from dsl.model.model_options import Effort, PromptCache, Thinking
-from dsl.model.personas.compaction_policy import Compaction
-from dsl.model.template_bound import MAX_TURNS
-from dsl.model.tools.tool_use import ToolCalls, ToolChoice, ToolPolicy
-from dsl.values import Frozen, Json, Timeout
+from coterie.dsl.model.budgets import Budgets
+from coterie.dsl.model.hooks import HookSection
+from coterie.dsl.model.model_options import Effort, PromptCache, Thinking
+from coterie.dsl.model.personas.compaction_policy import Compaction
+from coterie.dsl.model.template_bound import MAX_TURNS
+from coterie.dsl.model.tools.tool_use import ToolCalls, ToolChoice, ToolPolicy
+from coterie.dsl.values import Frozen, Json, Timeout
 
 
 class PersonaSettings(Frozen):

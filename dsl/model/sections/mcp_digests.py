@@ -3,9 +3,9 @@
 import json
 from hashlib import sha256
 
-from dsl.model.capabilities import ServerTool
-from dsl.model.sections.mcp_document import McpServerSection
-from dsl.values import JsonValue
+from coterie.dsl.model.capabilities import ServerTool
+from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.values import JsonValue
 
 
 def digest_of_tool(tool: ServerTool) -> str:

@@ -4,10 +4,10 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from dsl.model.capabilities import Effect, Label
-from dsl.model.sections.variable_names import VariableName
-from dsl.model.tools.offer_names import kind_of_offer, matches_offer
-from dsl.values import MAX_CALL_SECONDS, Frozen, Timeout, form_mismatch
+from coterie.dsl.model.capabilities import Effect, Label
+from coterie.dsl.model.sections.variable_names import VariableName
+from coterie.dsl.model.tools.offer_names import kind_of_offer, matches_offer
+from coterie.dsl.values import MAX_CALL_SECONDS, Frozen, Timeout, form_mismatch
 
 ServerName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,40}$")]
 _HEADER = r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$"

@@ -5,21 +5,20 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from dsl.values import form_mismatch
+from coterie.dsl.values import form_mismatch
 
-RESERVED_PACKAGES = ("activities", "config", "coterie", "dsl", "workflows")
-"""Coterie's own packages: it never imports others of these names."""
+RESERVED_PACKAGE = "coterie"
+"""Coterie's own package: it never imports another of this name."""
 
 
 def _package_name(text: str) -> str:
     """Refuse a package that Coterie's own package of that name would hide."""
-    top = text.partition(".")[0]
-    if top in RESERVED_PACKAGES:
+    if text.partition(".")[0] == RESERVED_PACKAGE:
         raise form_mismatch(
             "package",
             "a package of another name: Coterie has its own package '{package}' and imports only "
             "that one; rename yours",
-            package=top,
+            package=RESERVED_PACKAGE,
         )
     return text
 
@@ -27,7 +26,7 @@ def _package_name(text: str) -> str:
 PackageName = Annotated[
     str,
     AfterValidator(_package_name),
-    Field(json_schema_extra={"not": {"pattern": f"^({'|'.join(RESERVED_PACKAGES)})(\\.|$)"}}),
+    Field(json_schema_extra={"not": {"pattern": f"^({RESERVED_PACKAGE})(\\.|$)"}}),
 ]
 
 

@@ -6,14 +6,14 @@ from typing import Annotated, Literal, NamedTuple, Self, get_args
 
 from pydantic import AliasChoices, Field, JsonValue, field_validator, model_validator
 
-from dsl.model.model_defaults import ModelDefaults
-from dsl.model.model_options import Cloud
-from dsl.model.price import Price
-from dsl.model.sections.mcp_document import HeaderName
-from dsl.model.sections.variable_names import VariableName
-from dsl.model.steps import PersonaDocument
-from dsl.model.vendors.vendor_apis import OpenAIApi, VendorApi, vendor_api
-from dsl.values import Frozen, Json, form_mismatch
+from coterie.dsl.model.model_defaults import ModelDefaults
+from coterie.dsl.model.model_options import Cloud
+from coterie.dsl.model.price import Price
+from coterie.dsl.model.sections.mcp_document import HeaderName
+from coterie.dsl.model.sections.variable_names import VariableName
+from coterie.dsl.model.steps import PersonaDocument
+from coterie.dsl.model.vendors.vendor_apis import OpenAIApi, VendorApi, vendor_api
+from coterie.dsl.values import Frozen, Json, form_mismatch
 
 
 class RateLimitPolicy(Frozen):

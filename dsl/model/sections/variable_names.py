@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from dsl.values import form_mismatch
+from coterie.dsl.values import form_mismatch
 
 
 def _variable_name(text: str) -> str:

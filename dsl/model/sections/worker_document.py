@@ -14,12 +14,12 @@ from pydantic import (
     model_validator,
 )
 
-from dsl.model.capabilities import KeptLabel
-from dsl.model.sections.mcp_document import McpServerSection, ServerName
-from dsl.model.sections.package_names import PackageName, ToolGlob
-from dsl.model.sections.variable_names import VariableName
-from dsl.regular_expressions import pattern
-from dsl.values import MAX_COMMAND_TIMEOUT, Frozen, Timeout, form_mismatch
+from coterie.dsl.model.capabilities import KeptLabel
+from coterie.dsl.model.sections.mcp_document import McpServerSection, ServerName
+from coterie.dsl.model.sections.package_names import PackageName, ToolGlob
+from coterie.dsl.model.sections.variable_names import VariableName
+from coterie.dsl.regular_expressions import pattern
+from coterie.dsl.values import MAX_COMMAND_TIMEOUT, Frozen, Timeout, form_mismatch
 
 ParameterType = Literal["text", "path", "url", "code", "command", "integer", "number", "choice"]
 

@@ -4,10 +4,10 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from dsl.model.step_kinds.step_base import SkillTerms, StepBase
-from dsl.model.template_bound import RetriesBound
-from dsl.model.terms import Approval
-from dsl.values import Json
+from coterie.dsl.model.step_kinds.step_base import SkillTerms, StepBase
+from coterie.dsl.model.template_bound import RetriesBound
+from coterie.dsl.model.terms import Approval
+from coterie.dsl.values import Json
 
 
 class SkillStep(StepBase):

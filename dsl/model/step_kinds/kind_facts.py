@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from dsl.model.step_kinds.step_base import StepKind
+from coterie.dsl.model.step_kinds.step_base import StepKind
 
 
 class KindFacts(NamedTuple):

@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from dsl.model.step_kinds.step_base import StepBase
-from dsl.values import Json
+from coterie.dsl.model.step_kinds.step_base import StepBase
+from coterie.dsl.values import Json
 
 
 class SetStep(StepBase):

@@ -4,10 +4,10 @@ from typing import Literal, get_args
 
 from pydantic import Field, JsonValue
 
-from dsl.model.capabilities import Effect, Label, SkillContract
-from dsl.model.conditions import Condition
-from dsl.model.template_bound import RetriesBound, TimeoutBound
-from dsl.values import Frozen, Json, Seconds, Timeout
+from coterie.dsl.model.capabilities import Effect, Label, SkillContract
+from coterie.dsl.model.conditions import Condition
+from coterie.dsl.model.template_bound import RetriesBound, TimeoutBound
+from coterie.dsl.values import Frozen, Json, Seconds, Timeout
 
 StepKind = Literal[
     "agent",

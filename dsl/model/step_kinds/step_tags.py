@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import cast
 
-from dsl.model.step_kinds.step_base import STEP_KINDS
+from coterie.dsl.model.step_kinds.step_base import STEP_KINDS
 
 
 def step_tag(value: object) -> str | None:

@@ -4,10 +4,10 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from dsl.model.step_kinds.step_base import StepBase
-from dsl.model.template_bound import DeadlineBound
-from dsl.model.terms import ApprovalTerms
-from dsl.values import Json
+from coterie.dsl.model.step_kinds.step_base import StepBase
+from coterie.dsl.model.template_bound import DeadlineBound
+from coterie.dsl.model.terms import ApprovalTerms
+from coterie.dsl.values import Json
 
 
 class ApprovalStep(StepBase, ApprovalTerms):

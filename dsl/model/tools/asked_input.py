@@ -5,7 +5,7 @@ A server may also continue a call as a task. Then the call is made again until t
 
 from pydantic import Field
 
-from dsl.values import Frozen, Json
+from coterie.dsl.values import Frozen, Json
 
 
 class AskedForm(Frozen):

@@ -5,7 +5,7 @@ workflow task of its own. Nothing of it is recorded before that task ends, so a 
 and messages to the run wait for it. So it is for short reads only.
 """
 
-from dsl.model.capabilities import Effect, SkillContract
+from coterie.dsl.model.capabilities import Effect, SkillContract
 
 MAX_LOCAL_SECONDS = 2.0
 """Longest time limit of a local activity, in seconds."""

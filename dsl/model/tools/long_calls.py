@@ -1,7 +1,7 @@
 """Which calls may take more than ten minutes: they continue in a process of their own."""
 
-from dsl.model.capabilities import SkillContract
-from dsl.values import MAX_CALL_SECONDS
+from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.values import MAX_CALL_SECONDS
 
 
 def continues_long(contract: SkillContract) -> bool:

@@ -7,10 +7,10 @@ from typing import Annotated, Literal, NamedTuple, get_args
 
 from pydantic import Field, JsonValue, model_validator
 
-from dsl.model.capabilities import Effect, KeptLabel, Label
-from dsl.model.step_kinds.step_base import SkillTerms
-from dsl.model.terms import Approval
-from dsl.values import Frozen, Json, Timeout
+from coterie.dsl.model.capabilities import Effect, KeptLabel, Label
+from coterie.dsl.model.step_kinds.step_base import SkillTerms
+from coterie.dsl.model.terms import Approval
+from coterie.dsl.values import Frozen, Json, Timeout
 
 ToolKind = Literal["skill", "agent", "team", "function", "mcp"]
 """What a tool can be made of; the key that says so has the same name."""

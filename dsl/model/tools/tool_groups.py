@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from hashlib import sha256
 
-from dsl.model.tools.offer_names import kind_of_offer, matches_offer
-from dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.model.tools.offer_names import kind_of_offer, matches_offer
+from coterie.dsl.model.tools.tool_section import ToolSection
 
 
 def is_group(section: ToolSection) -> bool:

@@ -4,10 +4,10 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from dsl.model.capabilities import KeptLabel, Label
-from dsl.model.terms import Approval
-from dsl.model.tools.tool_contract import MaxResult, MemoryRead, OnToolError
-from dsl.values import Frozen, Json, Timeout
+from coterie.dsl.model.capabilities import KeptLabel, Label
+from coterie.dsl.model.terms import Approval
+from coterie.dsl.model.tools.tool_contract import MaxResult, MemoryRead, OnToolError
+from coterie.dsl.values import Frozen, Json, Timeout
 
 
 class ToolSection(Frozen):

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from dsl.model.template_bound import MAX_TURNS
-from dsl.values import Frozen
+from coterie.dsl.model.template_bound import MAX_TURNS
+from coterie.dsl.values import Frozen
 
 DEFAULT_MAX_TURNS = 10
 """Model turns with tools; one more without them gives the answer."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from dsl.model.plan import Persona
-from dsl.model.step_kinds.agent_types import ORCHESTRATING
-from dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
+from coterie.dsl.model.steps import AgentStep, Step
 
 
 def agent_personas(

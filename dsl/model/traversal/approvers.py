@@ -5,13 +5,13 @@ from typing import cast
 
 from pydantic import BaseModel
 
-from dsl.model.plan import Plan, Team
-from dsl.model.steps import AgentStep, Step, TeamStep
-from dsl.model.terms import DecisionTerms, call_approval
-from dsl.model.traversal.callable_tools import tools_of
-from dsl.model.traversal.step_paths import inside, without_rounds
-from dsl.model.traversal.step_walk import asks, walk
-from dsl.person_names import each_once
+from coterie.dsl.model.plan import Plan, Team
+from coterie.dsl.model.steps import AgentStep, Step, TeamStep
+from coterie.dsl.model.terms import DecisionTerms, call_approval
+from coterie.dsl.model.traversal.callable_tools import tools_of
+from coterie.dsl.model.traversal.step_paths import inside, without_rounds
+from coterie.dsl.model.traversal.step_walk import asks, walk
+from coterie.dsl.person_names import each_once
 
 
 def approvers_within(plan: Plan, path: str) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -5,11 +5,11 @@ A run adds turn and number to the last part: `team/task/search@2.1` is a call of
 
 from collections.abc import Iterator, Sequence
 
-from dsl.model.plan import Persona, Plan
-from dsl.model.step_kinds.agent_types import TOOL_CALLING
-from dsl.model.steps import AgentStep, Step
-from dsl.model.traversal.agent_personas import agent_personas
-from dsl.model.traversal.step_paths import inside
+from coterie.dsl.model.plan import Persona, Plan
+from coterie.dsl.model.step_kinds.agent_types import TOOL_CALLING
+from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.traversal.agent_personas import agent_personas
+from coterie.dsl.model.traversal.step_paths import inside
 
 _AGENTS_WITHIN_AGENTS = 5
 

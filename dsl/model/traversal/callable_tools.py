@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
-from dsl.model.plan import Persona, Plan
-from dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, default_agent_type
-from dsl.model.steps import AgentStep, Step, TeamStep
-from dsl.model.steps import ToolStep as CallStep
-from dsl.model.tools.tool_contract import Tool
-from dsl.model.traversal.agent_personas import agent_personas
-from dsl.values import Json
+from coterie.dsl.model.plan import Persona, Plan
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, default_agent_type
+from coterie.dsl.model.steps import AgentStep, Step, TeamStep
+from coterie.dsl.model.steps import ToolStep as CallStep
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.traversal.agent_personas import agent_personas
+from coterie.dsl.values import Json
 
 
 def tools_of(step: Step, plan: Plan) -> Iterator[tuple[str, Tool]]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
-from dsl.model.plan import Persona
-from dsl.model.steps import AgentStep, Step
-from dsl.model.template_bound import (
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.template_bound import (
     MAX_BOUND,
     MAX_CONCURRENCY,
     MAX_GRAPH_TASKS,
@@ -17,7 +17,7 @@ from dsl.model.template_bound import (
     TemplateDuration,
     maximum_of,
 )
-from dsl.values import MAX_DURATION, Frozen
+from coterie.dsl.values import MAX_DURATION, Frozen
 
 BoundUnit = Literal["count", "retries", "timeout", "deadline"]
 """A whole number from 1 or from 0; seconds above 0, or from 0."""

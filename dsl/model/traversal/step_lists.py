@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.model.conditions import Condition
-from dsl.model.plan import Plan
-from dsl.model.steps import (
+from coterie.dsl.model.conditions import Condition
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import (
     BlockStep,
     BranchStep,
     LoopStep,
@@ -23,7 +23,7 @@ from dsl.model.steps import (
     TaskGraphStep,
     TryStep,
 )
-from dsl.values import NodePath
+from coterie.dsl.values import NodePath
 
 
 @dataclass(frozen=True, slots=True)

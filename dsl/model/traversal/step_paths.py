@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from dsl.model.plan import Plan
-from dsl.model.steps import AgentStep, LoopStep, ParallelStep, Step, TaskGraphStep, WaitStep
-from dsl.model.traversal.agent_personas import execution_plan_steps
-from dsl.model.traversal.step_lists import Concurrent, step_lists
-from dsl.model.traversal.step_walk import walk
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import AgentStep, LoopStep, ParallelStep, Step, TaskGraphStep, WaitStep
+from coterie.dsl.model.traversal.agent_personas import execution_plan_steps
+from coterie.dsl.model.traversal.step_lists import Concurrent, step_lists
+from coterie.dsl.model.traversal.step_walk import walk
 
 _ROUND = re.compile(r"/\d+(?=/)")
 _NUMBER = re.compile(r"/\d+$")

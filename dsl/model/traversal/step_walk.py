@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dsl.model.conditions import AllOf, AnyOf, Condition, Not
-from dsl.model.facts import GRAPH_VARIABLE
-from dsl.model.plan import Plan
-from dsl.model.steps import (
+from coterie.dsl.model.conditions import AllOf, AnyOf, Condition, Not
+from coterie.dsl.model.facts import GRAPH_VARIABLE
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
     BranchStep,
@@ -19,11 +19,11 @@ from dsl.model.steps import (
     TryStep,
     WaitStep,
 )
-from dsl.model.template_bound import TemplateBound, TemplateDuration
-from dsl.model.terms import CallApproval, DecisionTerms, call_approval
-from dsl.model.traversal.step_bounds import bounds_of
-from dsl.model.traversal.step_lists import lists_of_plan, step_lists
-from dsl.values import NodePath
+from coterie.dsl.model.template_bound import TemplateBound, TemplateDuration
+from coterie.dsl.model.terms import CallApproval, DecisionTerms, call_approval
+from coterie.dsl.model.traversal.step_bounds import bounds_of
+from coterie.dsl.model.traversal.step_lists import lists_of_plan, step_lists
+from coterie.dsl.values import NodePath
 
 
 def walk(steps: Sequence[Step], path: NodePath) -> Iterator[tuple[Step, NodePath]]:

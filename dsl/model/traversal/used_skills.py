@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from dsl.model.hooks import Hook
-from dsl.model.plan import Plan
-from dsl.model.steps import SkillStep
-from dsl.model.traversal.callable_tools import tools_of
-from dsl.model.traversal.step_lists import lists_of_plan
-from dsl.model.traversal.step_walk import walk
+from coterie.dsl.model.hooks import Hook
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import SkillStep
+from coterie.dsl.model.traversal.callable_tools import tools_of
+from coterie.dsl.model.traversal.step_lists import lists_of_plan
+from coterie.dsl.model.traversal.step_walk import walk
 
 
 def used_skills(plan: Plan) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dsl.values import Json, JsonValue
+from coterie.dsl.values import Json, JsonValue
 
 _MAPS = ("properties", "$defs", "definitions")
 """Keywords whose values are `{name: schema}`."""

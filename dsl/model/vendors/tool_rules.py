@@ -7,7 +7,7 @@ A schema with such a form is rewritten for the model, and a call gets its tool's
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from dsl.model.vendors.vendor_apis import VendorApi
+from coterie.dsl.model.vendors.vendor_apis import VendorApi
 
 ToolSchemaRule = Literal[
     "forms_at_root",

@@ -3,7 +3,7 @@
 from typing import Literal
 from urllib.parse import urlsplit
 
-from dsl.model.model_options import Cloud
+from coterie.dsl.model.model_options import Cloud
 
 VendorApi = Literal[
     "messages",

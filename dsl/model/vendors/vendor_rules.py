@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-from dsl.model.model_options import Effort, Thinking
-from dsl.model.tools.tool_use import NamedTool, ToolChoice
-from dsl.model.vendors.schema_sizes import (
+from coterie.dsl.model.model_options import Effort, Thinking
+from coterie.dsl.model.tools.tool_use import NamedTool, ToolChoice
+from coterie.dsl.model.vendors.schema_sizes import (
     depth,
     enum_values,
     optional_keys,
     properties,
     union_types,
 )
-from dsl.model.vendors.vendor_apis import VendorApi
-from dsl.values import Json
+from coterie.dsl.model.vendors.vendor_apis import VendorApi
+from coterie.dsl.values import Json
 
 Action = Literal["refuse", "in_words"]
 """Refuse the call; or send its schema in words, as part of the system prompt."""

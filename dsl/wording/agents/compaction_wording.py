@@ -1,6 +1,6 @@
 """Problems of compaction."""
 
-from dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, statement
 
 
 @statement

@@ -1,6 +1,6 @@
 """Problems of fallbacks."""
 
-from dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, statement
 
 
 @statement

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from dsl.errors import listed
-from dsl.problem_details import ProblemText, statement
+from coterie.dsl.errors import listed
+from coterie.dsl.problem_details import ProblemText, statement
 
 _VALUES = {
     "before_run": "a mapping of context paths to values",

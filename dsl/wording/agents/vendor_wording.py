@@ -1,6 +1,6 @@
 """Words of problems with settings that a vendor refuses; the rules bring their own."""
 
-from dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, statement
 
 
 @statement

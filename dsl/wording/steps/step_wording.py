@@ -2,9 +2,9 @@
 
 from collections.abc import Collection
 
-from dsl.errors import listed
-from dsl.problem_details import ProblemText, statement
-from dsl.wording.step_names import called
+from coterie.dsl.errors import listed
+from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.wording.step_names import called
 
 
 @statement

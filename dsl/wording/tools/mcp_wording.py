@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from dsl.errors import listed
-from dsl.problem_details import ProblemText, statement
+from coterie.dsl.errors import listed
+from coterie.dsl.problem_details import ProblemText, statement
 
 
 @statement

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, statement
 
 
 @statement

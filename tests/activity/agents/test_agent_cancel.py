@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.agent_activity import AgentActivities
-from activities.contracts import OpenModelCall, Spent
-from activities.providers.provider import Completion, ModelRequest
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.contracts import OpenModelCall, Spent
+from coterie.activities.providers.provider import Completion, ModelRequest
 from tests.support.agents import answer, environment, request
 
 

@@ -7,10 +7,10 @@ import pytest
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
-from activities.agent_activity import AgentActivities
-from activities.contracts import AgentError, AgentResponse, FailureType
-from activities.user_code.child_pool import UserCode
-from dsl.values import Json
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.contracts import AgentError, AgentResponse, FailureType
+from coterie.activities.user_code.child_pool import UserCode
+from coterie.dsl.values import Json
 from tests.support.agents import RecordingModel, legacy_request, turn
 
 MODULE = "tests.support.legacy_agents"

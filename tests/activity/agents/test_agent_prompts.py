@@ -9,12 +9,12 @@ import pytest
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
-from activities.agent_activity import AgentActivities
-from activities.agents.agent_base import AgentServices
-from activities.agents.single_shot import GenericSingleShotAgent
-from activities.contracts import FailureType
-from activities.threads.run_threads import TURN_THREADS
-from dsl.values import Json
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.agents.agent_base import AgentServices
+from coterie.activities.agents.single_shot import GenericSingleShotAgent
+from coterie.activities.contracts import FailureType
+from coterie.activities.threads.run_threads import TURN_THREADS
+from coterie.dsl.values import Json
 from tests.support.agents import RecordingModel, answer, persona, request, turn
 
 

@@ -3,12 +3,12 @@
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.agent_activity import AgentActivities
-from activities.agents.agent_base import BaseAgent
-from activities.agents.refusals import AgentRefused
-from activities.contracts import AgentRequest, AgentResponse, FailureType
-from dsl.model.steps import SetStep
-from dsl.values import Json
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.agents.agent_base import BaseAgent
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.activities.contracts import AgentRequest, AgentResponse, FailureType
+from coterie.dsl.model.steps import SetStep
+from coterie.dsl.values import Json
 from tests.support.agents import RecordingModel, legacy_request, persona, request, turn
 
 PLAN = persona(execution_plan=[SetStep(name="one", kind="set", values={"a": 1})])

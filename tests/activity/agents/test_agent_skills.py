@@ -5,13 +5,13 @@ import json
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.agent_activity import AgentActivities
-from activities.agents.agent_base import AgentServices, BaseAgent, PlanCall
-from activities.agents.refusals import AgentRefused
-from activities.contracts import AgentResponse, FailureType, SkillRequest, SkillResult
-from activities.factory import AgentFactory
-from dsl.model.steps import SkillStep
-from dsl.values import Json
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.agents.agent_base import AgentServices, BaseAgent, PlanCall
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.activities.contracts import AgentResponse, FailureType, SkillRequest, SkillResult
+from coterie.activities.factory import AgentFactory
+from coterie.dsl.model.steps import SkillStep
+from coterie.dsl.values import Json
 from tests.support.agents import RecordingModel, request, turn
 
 

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.agent_activity import AgentActivities
-from activities.contracts import AgentError, AgentResponse, Conversation, FailureType
-from activities.providers.message_model import ModelMessage
-from activities.providers.provider import ModelRequest, ProviderSettings
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.provider_registry import Providers
-from activities.storage.blobs import DirectoryBlobs
-from dsl.values import Json
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.contracts import AgentError, AgentResponse, Conversation, FailureType
+from coterie.activities.providers.message_model import ModelMessage
+from coterie.activities.providers.provider import ModelRequest, ProviderSettings
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.provider_registry import Providers
+from coterie.activities.storage.blobs import DirectoryBlobs
+from coterie.dsl.values import Json
 from tests.support.agents import USAGE, RecordingModel, answer, persona, request, turn
 
 VERDICT: Json = {

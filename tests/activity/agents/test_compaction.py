@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from activities.agents.compacting import INSTRUCTION
-from activities.contracts import AgentResponse, CompactionTurn, Conversation, TokenUsage
-from activities.providers.message_model import (
+from coterie.activities.agents.compacting import INSTRUCTION
+from coterie.activities.contracts import AgentResponse, CompactionTurn, Conversation, TokenUsage
+from coterie.activities.providers.message_model import (
     ModelMessage,
     Part,
     TextPart,
@@ -14,13 +14,13 @@ from activities.providers.message_model import (
     ToolCallPart,
     ToolResultPart,
 )
-from activities.providers.provider import ModelRequest, ProviderSettings
-from activities.providers.translation.anthropic_turns import anthropic_body
-from activities.storage.turn_records import SUMMARY
-from dsl.model.personas.compaction_policy import Compaction
-from dsl.model.plan import Persona
-from dsl.tool_loop.exchange import ToolResult, ToolTurn
-from dsl.values import Json
+from coterie.activities.providers.provider import ModelRequest, ProviderSettings
+from coterie.activities.providers.translation.anthropic_turns import anthropic_body
+from coterie.activities.storage.turn_records import SUMMARY
+from coterie.dsl.model.personas.compaction_policy import Compaction
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.tool_loop.exchange import ToolResult, ToolTurn
+from coterie.dsl.values import Json
 from tests.support.simulation.stored_turns import ACTOR, SEARCH, Agents, Model, says, wants
 
 LONG = ACTOR.model_copy(update={"compaction": Compaction()})

@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from activities.agents.agent_base import AgentServices
-from activities.agents.compacting import CompactingAgent
-from activities.agents.refusals import AgentRefused
-from activities.contracts import AgentResponse, CompactionTurn, Conversation
-from activities.providers.provider import Completion, ModelRequest
-from activities.storage.blobs import BlobsUnusable, MemoryBlobs
-from activities.storage.conversations import Conversations
-from activities.storage.open_conversation import OpenConversation
-from activities.storage.turn_records import Turn
-from dsl.model.plan import Persona
-from dsl.tool_loop.exchange import ToolResult, ToolTurn
-from dsl.values import Json
+from coterie.activities.agents.agent_base import AgentServices
+from coterie.activities.agents.compacting import CompactingAgent
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.activities.contracts import AgentResponse, CompactionTurn, Conversation
+from coterie.activities.providers.provider import Completion, ModelRequest
+from coterie.activities.storage.blobs import BlobsUnusable, MemoryBlobs
+from coterie.activities.storage.conversations import Conversations
+from coterie.activities.storage.open_conversation import OpenConversation
+from coterie.activities.storage.turn_records import Turn
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.tool_loop.exchange import ToolResult, ToolTurn
+from coterie.dsl.values import Json
 from tests.support.agents import RecordingModel
 from tests.support.simulation.stored_turns import ACTOR, SEARCH, Agents, Model, says, wants
 

@@ -3,12 +3,12 @@
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.agent_activity import AgentActivities
-from activities.call_prices import Pricing
-from activities.contracts import AgentRequest, TokenUsage
-from activities.providers.provider import ProviderSettings
-from activities.storage.blobs import MemoryBlobs
-from dsl.model.plan import Persona
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.call_prices import Pricing
+from coterie.activities.contracts import AgentRequest, TokenUsage
+from coterie.activities.providers.provider import ProviderSettings
+from coterie.activities.storage.blobs import MemoryBlobs
+from coterie.dsl.model.plan import Persona
 from tests.support.simulation.stored_turns import ACTOR, Agents, Model, says, wants
 
 PROMPT = "word " * 8_000

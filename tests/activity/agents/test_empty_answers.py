@@ -4,10 +4,13 @@ import json
 
 import pytest
 
-from activities.providers.provider_registry import Providers
+from coterie.activities.providers.provider_registry import Providers
 from coterie.agents.in_process_world import InProcessScope
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.interpreter import run
 from tests.activity.agents.wired_agents import (
     CALL,
     REASONING,
@@ -23,9 +26,6 @@ from tests.support.servers.raw_server import RawServer, raw_server
 from tests.support.servers.vendor_rules import fault_of
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import persona, skill_tool, tool_plan
-from workflows.core.results import RunFailed
-from workflows.core.views import TeamResult
-from workflows.interpreter import run
 
 MESSAGE: Json = {"type": "message", "id": "msg_1", "role": "assistant", "content": []}
 EMPTY: dict[str, dict[str, bytes]] = {

@@ -4,11 +4,13 @@ import json
 
 import pytest
 
-from activities.providers.message_model import ThinkingPart
-from activities.providers.provider_registry import Providers
+from coterie.activities.providers.message_model import ThinkingPart
+from coterie.activities.providers.provider_registry import Providers
 from coterie.agents.in_process_world import InProcessScope
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
+from coterie.workflows.core.causes.agent_causes import ModelReplaced
+from coterie.workflows.interpreter import run
 from tests.activity.agents.wired_agents import CALL, Wired
 from tests.activity.providers.test_provider_answers import SAYS
 from tests.support.servers.asking import APIS, settings
@@ -17,8 +19,6 @@ from tests.support.servers.vendor_rules import fault_of
 from tests.support.simulation.stopping import fresh
 from tests.support.simulation.stored_turns import Agents, Model, says, wants
 from tests.support.tool_agents import persona, skill_tool, tool_plan
-from workflows.core.causes.agent_causes import ModelReplaced
-from workflows.interpreter import run
 
 BOUND = {
     "anthropic": ('"signature": "S"',),

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.agent_activity import AgentActivities
-from activities.contracts import FailureType, LiveTail, Spent, TokenUsage
-from activities.providers.provider import Completion, ModelRequest
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.scripted import ScriptedProvider
-from dsl.known_secrets import KnownSecrets
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.contracts import FailureType, LiveTail, Spent, TokenUsage
+from coterie.activities.providers.provider import Completion, ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.scripted import ScriptedProvider
+from coterie.dsl.known_secrets import KnownSecrets
 from tests.support.agents import answer, environment, persona, request
 
 KEY = "hunter2-Xk29vQzL-7sWm4TtE"

@@ -9,16 +9,22 @@ import pytest
 from temporalio.activity import ActivityCancellationDetails
 from temporalio.exceptions import ApplicationError
 
-from activities.agent_activity import AgentActivities
-from activities.agents.agent_base import BaseAgent
-from activities.call_prices import Pricing
-from activities.contracts import AgentResponse, FailureType, OpenModelCall, Spent, TokenUsage
-from activities.metering import Meter
-from activities.providers.message_model import ModelMessage
-from activities.providers.provider import Completion, ModelRequest, ProviderSettings
-from activities.providers.provider_failures import ProviderFailure
-from dsl.model.price import Price
-from dsl.values import Json
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.agents.agent_base import BaseAgent
+from coterie.activities.call_prices import Pricing
+from coterie.activities.contracts import (
+    AgentResponse,
+    FailureType,
+    OpenModelCall,
+    Spent,
+    TokenUsage,
+)
+from coterie.activities.metering import Meter
+from coterie.activities.providers.message_model import ModelMessage
+from coterie.activities.providers.provider import Completion, ModelRequest, ProviderSettings
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.dsl.model.price import Price
+from coterie.dsl.values import Json
 from tests.support.agents import USAGE, RecordingModel, answer, environment, persona, request, turn
 
 OWN = {"model-1": Price(input=1000, output=2000, cached=0)}
@@ -178,7 +184,7 @@ async def test_a_call_that_ends_is_reported_no_more(
     begun: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("activities.metering._REPORTED_AFTER", 0.0)
+    monkeypatch.setattr("coterie.activities.metering._REPORTED_AFTER", 0.0)
     meter = Meter(pricing(prices=OWN))
     tasks = asyncio.all_tasks()
     with suppress(ValueError, asyncio.CancelledError), meter.in_progress("recorded", "m", 1):

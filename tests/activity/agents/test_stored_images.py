@@ -2,10 +2,10 @@
 
 import pytest
 
-from activities.agent_activity import AgentActivities
-from activities.contracts import AgentResponse
-from activities.providers.message_model import ImagePart
-from activities.storage.blobs import BlobMissing, MemoryBlobs
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.contracts import AgentResponse
+from coterie.activities.providers.message_model import ImagePart
+from coterie.activities.storage.blobs import BlobMissing, MemoryBlobs
 from tests.support.agents import RecordingModel, answer, environment, persona, request
 
 PNG = b"\x89PNG\r\n\x1a\n"

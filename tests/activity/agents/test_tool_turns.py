@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import AgentRequest, Conversation, Reask, SkillRequest
-from activities.providers.message_model import (
+from coterie.activities.contracts import AgentRequest, Conversation, Reask, SkillRequest
+from coterie.activities.providers.message_model import (
     ModelMessage,
     TextPart,
     ThinkingPart,
@@ -14,11 +14,11 @@ from activities.providers.message_model import (
     ToolResultPart,
     ToolSpec,
 )
-from activities.skills.skill_activity import MAX_INLINE, SkillActivities
-from activities.storage.blobs import MemoryBlobs
-from activities.workspace.skill_base import Workspace
-from dsl.tool_loop.exchange import ToolCallRequest, ToolResult, ToolTurn
-from dsl.tool_loop.result_texts import LOST
+from coterie.activities.skills.skill_activity import MAX_INLINE, SkillActivities
+from coterie.activities.storage.blobs import MemoryBlobs
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.dsl.tool_loop.exchange import ToolCallRequest, ToolResult, ToolTurn
+from coterie.dsl.tool_loop.result_texts import LOST
 from tests.support.simulation.stored_turns import ACTOR, SEARCH, Agents, Model, says, texts, wants
 
 

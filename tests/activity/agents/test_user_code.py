@@ -11,10 +11,10 @@ import pytest
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
-from activities.agent_activity import AgentActivities
-from activities.contracts import AgentResponse
-from activities.user_code.child_pool import UserCode
-from dsl.values import Json
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.contracts import AgentResponse
+from coterie.activities.user_code.child_pool import UserCode
+from coterie.dsl.values import Json
 from tests.support.agents import RecordingModel, environment, legacy_request, turn
 from tests.support.watching.processes import is_running
 
@@ -155,8 +155,8 @@ async def test_processes_that_code_starts_end_with_its_call(
 WORKER = """
 import asyncio, sys
 from pathlib import Path
-from activities.user_code.child_messages import AgentCall
-from activities.user_code.child_pool import (UserCode)
+from coterie.activities.user_code.child_messages import AgentCall
+from coterie.activities.user_code.child_pool import (UserCode)
 
 call = AgentCall(path=sys.argv[1], offered={}, config_names=("config",),
                  context={"do": "leave", "kin": "orphan", "wait": True, "pids": sys.argv[2]})

@@ -2,11 +2,11 @@
 
 import json
 
-from activities.agent_activity import AgentActivities
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
-from activities.providers.provider_registry import Providers
-from activities.storage.blobs import MemoryBlobs
-from dsl.values import Json
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.providers.provider_registry import Providers
+from coterie.activities.storage.blobs import MemoryBlobs
+from coterie.dsl.values import Json
 from tests.support.servers.raw_server import events, http
 
 

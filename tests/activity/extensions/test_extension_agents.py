@@ -9,10 +9,10 @@ import pytest
 import pytest_asyncio
 from temporalio.exceptions import ApplicationError
 
-from activities.agent_activity import AgentActivities
-from activities.agents.extension_agent import extension_agent
-from activities.agents.inner_calls import InnerCalls
-from activities.contracts import (
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.agents.extension_agent import extension_agent
+from coterie.activities.agents.inner_calls import InnerCalls
+from coterie.activities.contracts import (
     AgentResponse,
     FailureType,
     InnerCall,
@@ -20,14 +20,14 @@ from activities.contracts import (
     SkillResult,
     Spent,
 )
-from activities.providers.provider_failures import ProviderFailure
-from activities.skills.skill_registry import contracts
-from activities.user_code.child_failures import UserCodeTimeout
-from activities.user_code.child_pool import UserCode
-from activities.user_code.extension_messages import ExtensionTurn
-from dsl.model.capabilities import Reach
-from dsl.model.plan import Persona
-from dsl.values import Json, JsonValue
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.skills.skill_registry import contracts
+from coterie.activities.user_code.child_failures import UserCodeTimeout
+from coterie.activities.user_code.child_pool import UserCode
+from coterie.activities.user_code.extension_messages import ExtensionTurn
+from coterie.dsl.model.capabilities import Reach
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.values import Json, JsonValue
 from tests.support.agents import RecordingModel, answer, environment, persona, request, turn
 
 AGENTS = """

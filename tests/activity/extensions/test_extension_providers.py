@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from activities.contracts import FailureType, TokenUsage
-from activities.providers.message_model import (
+from coterie.activities.contracts import FailureType, TokenUsage
+from coterie.activities.providers.message_model import (
     ImagePart,
     ModelMessage,
     OpaquePart,
@@ -18,12 +18,12 @@ from activities.providers.message_model import (
     ToolResultPart,
     ToolSpec,
 )
-from activities.providers.provider import Completion, ModelRequest, ProviderSettings
-from activities.providers.provider_failures import ProviderFailure
-from activities.user_code.child_pool import UserCode
-from activities.user_code.extension_provider import ExtensionProvider
-from dsl.model.tools.tool_use import NamedTool
-from dsl.values import Json
+from coterie.activities.providers.provider import Completion, ModelRequest, ProviderSettings
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.user_code.child_pool import UserCode
+from coterie.activities.user_code.extension_provider import ExtensionProvider
+from coterie.dsl.model.tools.tool_use import NamedTool
+from coterie.dsl.values import Json
 
 PROVIDERS = '''
 import os

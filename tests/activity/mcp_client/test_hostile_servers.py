@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from activities.mcp_client.transport.message_bounds import MAX_LINE
-from dsl.model.sections.mcp_digests import digest_of_tool
-from dsl.model.sections.mcp_document import McpServerSection
+from coterie.activities.mcp_client.transport.message_bounds import MAX_LINE
+from coterie.dsl.model.sections.mcp_digests import digest_of_tool
+from coterie.dsl.model.sections.mcp_document import McpServerSection
 from tests.support.servers.mcp_tools import (
     HOSTILE,
     asked_by,

@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from activities.mcp_client.transport.message_bounds import MAX_LINE
-from dsl.model.sections.mcp_document import McpServerSection
+from coterie.activities.mcp_client.transport.message_bounds import MAX_LINE
+from coterie.dsl.model.sections.mcp_document import McpServerSection
 from tests.support.servers.mcp_tools import (
     DEMO,
     call_tool,

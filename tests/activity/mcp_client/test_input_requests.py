@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from activities.mcp_client.call_outcomes import InputAsked, McpCallRefused, ToolAnswer
-from activities.mcp_client.input_rounds import InputReply, call_with_input
-from activities.mcp_client.server_pool import McpServers
-from dsl.model.tools.asked_input import AskedForm, AskedInput, GivenInput
-from dsl.values import Json
+from coterie.activities.mcp_client.call_outcomes import InputAsked, McpCallRefused, ToolAnswer
+from coterie.activities.mcp_client.input_rounds import InputReply, call_with_input
+from coterie.activities.mcp_client.server_pool import McpServers
+from coterie.dsl.model.tools.asked_input import AskedForm, AskedInput, GivenInput
+from coterie.dsl.values import Json
 from tests.support.servers.mcp_tools import (
     asked_by,
     call_tool,

@@ -11,13 +11,13 @@ import pytest
 import pytest_asyncio
 from temporalio.exceptions import ApplicationError
 
-from activities.mcp_client import server_pool
-from activities.mcp_client.call_outcomes import ServerUnreachable, ToolDrifted
-from activities.mcp_client.server_answers import MAX_TEXT
-from activities.mcp_client.server_pool import McpServers, PinnedCall
-from dsl.model.capabilities import ServerListing
-from dsl.model.sections.mcp_document import McpServerSection
-from dsl.values import Json
+from coterie.activities.mcp_client import server_pool
+from coterie.activities.mcp_client.call_outcomes import ServerUnreachable, ToolDrifted
+from coterie.activities.mcp_client.server_answers import MAX_TEXT
+from coterie.activities.mcp_client.server_pool import McpServers, PinnedCall
+from coterie.dsl.model.capabilities import ServerListing
+from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.values import Json
 from tests.support.servers.mcp_tools import (
     call_tool,
     demo_section,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.model.sections.mcp_document import McpServerSection
 from tests.stand_in.install import install, mcp_command
 from tests.support.servers.mcp_tools import call_tool, digests, failure_of, listing_of, mcp_servers
 from tests.support.skills import environment

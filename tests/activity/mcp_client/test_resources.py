@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from activities.mcp_client.server_pool import McpServers
-from dsl.model.capabilities import ServerTool
-from dsl.model.sections.mcp_digests import digest_of_tool
+from coterie.activities.mcp_client.server_pool import McpServers
+from coterie.dsl.model.capabilities import ServerTool
+from coterie.dsl.model.sections.mcp_digests import digest_of_tool
 from tests.support.servers.mcp_tools import (
     call_tool,
     demo_section,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.mcp_client.server_pool import McpServers
-from dsl.model.tools.asked_input import AskedInput, GivenInput
+from coterie.activities.mcp_client.server_pool import McpServers
+from coterie.dsl.model.tools.asked_input import AskedInput, GivenInput
 from tests.support.servers.mcp_tools import (
     asked_by,
     call_tool,

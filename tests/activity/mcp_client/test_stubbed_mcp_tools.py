@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import SkillRequest
-from activities.workspace.skill_base import Workspace
+from coterie.activities.contracts import SkillRequest
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.dsl.model.tools.asked_input import GivenInput
 from coterie.testing.files.test_document import SkillResultDocument
 from coterie.testing.simulation.stub_skills import StubSkills
-from dsl.model.tools.asked_input import GivenInput
 from tests.support.servers.mcp_tools import asked_by
 
 REQUEST = SkillRequest(skill="time/now", key="run-1/trip/look#1", listing="0" * 64)

@@ -1,25 +1,29 @@
 """All work that the worker gives to its processes returns there what it returns here."""
 
 import ast
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from activities.agents.answer_parsing import PARSE, AnswerText, parsed
-from activities.answer_schema import InvalidAnswerSchema
-from activities.answers import AnswerProblem
-from activities.process_pool.process_pool import ProcessPool
-from activities.process_pool.thread_runner import ThreadRunner
-from activities.process_pool.work import Work, WorkEnded, find_object
-from activities.skills.compute.python_code import EVALUATE_CODE, CodeEnd, PythonInput, PythonResult
-from activities.skills.web.page_work import ALLOWS, EXTRACT, PageSource, RobotsQuestion
+from coterie.activities.agents.answer_parsing import PARSE, AnswerText, parsed
+from coterie.activities.answer_schema import InvalidAnswerSchema
+from coterie.activities.answers import AnswerProblem
+from coterie.activities.process_pool.process_pool import ProcessPool
+from coterie.activities.process_pool.thread_runner import ThreadRunner
+from coterie.activities.process_pool.work import Work, WorkEnded, find_object
+from coterie.activities.skills.compute.python_code import (
+    EVALUATE_CODE,
+    CodeEnd,
+    PythonInput,
+    PythonResult,
+)
+from coterie.activities.skills.web.page_work import ALLOWS, EXTRACT, PageSource, RobotsQuestion
 from coterie.documents.product_capabilities import capabilities
+from coterie.dsl.compile.compiler import SourceText
+from coterie.dsl.values import Json
 from coterie.worker.started_documents import COMPILE, StartedDocument
-from dsl.compile.compiler import SourceText
-from dsl.values import Json
+from tests.law.sources import by_import, modules
 
-ROOT = Path(__file__).parents[3]
 HTML = "<html><head><title>T</title></head><body><article><p>A text of some length.</p></article>"
 TEAM = "teams: {main: {tasks: [{id: a, set: {x: 1}}]}}"
 SCHEMA: Json = {"type": "object", "required": ["a"]}
@@ -52,9 +56,9 @@ GIVEN: dict[str, tuple[Work[Any, Any], list[Any]]] = {
 
 def test_the_table_has_all_work() -> None:
     found = [
-        f"{'.'.join(file.relative_to(ROOT).with_suffix('').parts)}:{target.id}"
+        f"{by_import(module)}:{target.id}"
         for room in ("activities", "coterie")
-        for file in (ROOT / room).rglob("*.py")
+        for module, file in modules(room)
         if " = Work[" in (text := file.read_text())
         for node in ast.parse(text).body
         if isinstance(node, ast.Assign) and "Work[" in ast.unparse(node.value)

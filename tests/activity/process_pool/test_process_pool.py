@@ -10,10 +10,15 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from activities.process_pool.pool_child import NICENESS
-from activities.process_pool.process_pool import MAX_CHILDREN, MAX_STARTS, PER_RUN, ProcessPool
-from activities.process_pool.work import Work, WorkEnded
-from dsl.values import Json
+from coterie.activities.process_pool.pool_child import NICENESS
+from coterie.activities.process_pool.process_pool import (
+    MAX_CHILDREN,
+    MAX_STARTS,
+    PER_RUN,
+    ProcessPool,
+)
+from coterie.activities.process_pool.work import Work, WorkEnded
+from coterie.dsl.values import Json
 from tests.support.programs.pool_work import FAIL, GROW, LEAVE, MISS, SPIN, SPIN_BRIEFLY, WHERE
 from tests.support.skills import environment
 from tests.support.watching.processes import is_running

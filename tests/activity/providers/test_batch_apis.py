@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from activities.contracts import FailureType, StartedBatch, TokenUsage
-from activities.providers.batches.batch_provider import BatchProvider
-from activities.providers.message_model import ModelMessage
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.provider_registry import Providers
+from coterie.activities.contracts import FailureType, StartedBatch, TokenUsage
+from coterie.activities.providers.batches.batch_provider import BatchProvider
+from coterie.activities.providers.message_model import ModelMessage
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.provider_registry import Providers
 from tests.support.servers.asking import request, settings
 from tests.support.servers.batch_server import BatchServer, batch_server
 

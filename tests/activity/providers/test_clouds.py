@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from activities.contracts import FailureType
-from activities.providers import anthropic_clients
-from activities.providers.anthropic_clients import open_client
-from activities.providers.provider import ProviderSettings
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.provider_registry import Providers
-from dsl.model.model_options import Cloud
-from dsl.values import Json
+from coterie.activities.contracts import FailureType
+from coterie.activities.providers import anthropic_clients
+from coterie.activities.providers.anthropic_clients import open_client
+from coterie.activities.providers.provider import ProviderSettings
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.provider_registry import Providers
+from coterie.dsl.model.model_options import Cloud
+from coterie.dsl.values import Json
 from tests.support.servers.asking import KEY, request
 from tests.support.servers.raw_server import RawServer, events, http, raw_server
 

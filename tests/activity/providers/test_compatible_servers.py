@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from activities.contracts import FailureType, TokenUsage
-from activities.providers.message_model import (
+from coterie.activities.contracts import FailureType, TokenUsage
+from coterie.activities.providers.message_model import (
     ModelMessage,
     TextPart,
     ThinkingPart,

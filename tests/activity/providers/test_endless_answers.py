@@ -6,8 +6,8 @@ from functools import partial
 import httpx2
 import pytest
 
-from activities.contracts import FailureType
-from activities.providers.bounded_answers import (
+from coterie.activities.contracts import FailureType
+from coterie.activities.providers.bounded_answers import (
     MAX_ANSWER,
     MAX_LINE,
     MAX_STREAM,

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from activities.contracts import FailureType, StopReason, TokenUsage
-from activities.providers.message_model import ModelMessage
-from dsl.values import Json
+from coterie.activities.contracts import FailureType, StopReason, TokenUsage
+from coterie.activities.providers.message_model import ModelMessage
+from coterie.dsl.values import Json
 from tests.support.servers.asking import APIS, ask, failure, request, url_of
 from tests.support.servers.model_server import ModelServer
 from tests.support.servers.raw_server import events, http, raw_server

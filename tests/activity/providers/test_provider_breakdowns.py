@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from activities.contracts import FailureType
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.provider_registry import Providers
-from dsl.values import Json
+from coterie.activities.contracts import FailureType
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.provider_registry import Providers
+from coterie.dsl.values import Json
 from tests.support.servers.asking import APIS, ask, failure, request, settings, url_of
 from tests.support.servers.model_server import ModelServer
 from tests.support.servers.raw_server import events, http, raw_server

@@ -12,13 +12,13 @@ import pytest
 from temporalio.api.failure.v1 import Failure
 from temporalio.converter import DefaultFailureConverter, default
 
-from activities.contracts import FailureType
-from activities.providers.openai import OpenAIProvider
-from activities.providers.openai_responses import OpenAIResponsesProvider
-from activities.providers.provider import Completion, ModelRequest, ProviderSettings
-from activities.providers.provider_failures import ProviderFailure, to_application_error
-from activities.providers.provider_registry import Providers
-from dsl.values import Json
+from coterie.activities.contracts import FailureType
+from coterie.activities.providers.openai import OpenAIProvider
+from coterie.activities.providers.openai_responses import OpenAIResponsesProvider
+from coterie.activities.providers.provider import Completion, ModelRequest, ProviderSettings
+from coterie.activities.providers.provider_failures import ProviderFailure, to_application_error
+from coterie.activities.providers.provider_registry import Providers
+from coterie.dsl.values import Json
 from tests.support.servers.asking import APIS, KEY, KINDS, failure, request, settings
 from tests.support.servers.raw_server import http, raw_server
 

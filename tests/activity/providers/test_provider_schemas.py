@@ -6,8 +6,12 @@ import json
 import jsonschema
 import pytest
 
-from activities.providers.translation.schemas import in_words, requires_every_key, strict_schema
-from dsl.values import Json
+from coterie.activities.providers.translation.schemas import (
+    in_words,
+    requires_every_key,
+    strict_schema,
+)
+from coterie.dsl.values import Json
 
 PLAN: Json = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from activities.contracts import FailureType
-from activities.providers.http_statuses import from_status, retry_after
-from activities.providers.provider_failures import (
+from coterie.activities.contracts import FailureType
+from coterie.activities.providers.http_statuses import from_status, retry_after
+from coterie.activities.providers.provider_failures import (
     MAX_DELAY,
     Endpoint,
     ProviderFailure,

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from activities.contracts import FailureType, TokenUsage
-from activities.providers.provider import ModelRequest
-from activities.providers.provider_registry import Providers
-from dsl.values import Json
+from coterie.activities.contracts import FailureType, TokenUsage
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.providers.provider_registry import Providers
+from coterie.dsl.values import Json
 from tests.support.servers.asking import APIS, ask, failure, request, settings, url_of
 from tests.support.servers.model_server import ModelServer
 from tests.support.servers.raw_server import events, http, raw_server

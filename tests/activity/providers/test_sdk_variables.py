@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from activities.providers.provider import ProviderSettings
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.provider_registry import Providers
-from dsl.model.vendors.ignored_variables import IGNORED_VARIABLES
+from coterie.activities.providers.provider import ProviderSettings
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.provider_registry import Providers
+from coterie.dsl.model.vendors.ignored_variables import IGNORED_VARIABLES
 from tests.activity.providers.test_provider_answers import SAYS
 from tests.support.servers.asking import APIS, KEY, request, settings
 from tests.support.servers.raw_server import Received, raw_server

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from activities.contracts import FailureType
-from activities.providers.message_model import (
+from coterie.activities.contracts import FailureType
+from coterie.activities.providers.message_model import (
     ImagePart,
     ModelMessage,
     TextPart,
@@ -17,10 +17,10 @@ from activities.providers.message_model import (
     ToolResultPart,
     ToolSpec,
 )
-from activities.providers.provider import Completion, ModelRequest
-from activities.providers.provider_failures import ProviderFailure
-from dsl.model.tools.tool_use import NamedTool, ToolChoice
-from dsl.values import Json, JsonValue
+from coterie.activities.providers.provider import Completion, ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.dsl.model.tools.tool_use import NamedTool, ToolChoice
+from coterie.dsl.values import Json, JsonValue
 from tests.support.servers.asking import APIS, ask, request
 from tests.support.servers.checking_proxy import CheckingProxy, checking_proxy
 from tests.support.servers.model_server import ModelServer

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from activities.skills.people.ask_person import ASK, MAX_FORM_SIZE
-from activities.workspace.skill_base import SkillContext, Workspace
-from activities.workspace.skill_failures import SkillRefusal
-from dsl.json_schema.schema_checker import mismatches
-from dsl.model.tools.asked_input import AskedInput, GivenInput
-from dsl.values import Json, JsonValue
+from coterie.activities.skills.people.ask_person import ASK, MAX_FORM_SIZE
+from coterie.activities.workspace.skill_base import SkillContext, Workspace
+from coterie.activities.workspace.skill_failures import SkillRefusal
+from coterie.dsl.json_schema.schema_checker import mismatches
+from coterie.dsl.model.tools.asked_input import AskedInput, GivenInput
+from coterie.dsl.values import Json, JsonValue
 
 SURE: Json = {
     "type": "object",

@@ -9,13 +9,13 @@ import pytest
 from pydantic import BaseModel, JsonValue
 from temporalio.exceptions import ApplicationError
 
-from activities.skills.skill_registry import SKILLS
-from activities.workspace.command_parameters import Parameter, ParameterType
-from activities.workspace.skill_base import Command, Workspace
-from activities.workspace.web_access import WebAccess
-from dsl.safety.blocked_rules import FieldKind
-from dsl.values import Json
-from dsl.wording.blocked_wording import BlockedRule, blocked_text
+from coterie.activities.skills.skill_registry import SKILLS
+from coterie.activities.workspace.command_parameters import Parameter, ParameterType
+from coterie.activities.workspace.skill_base import Command, Workspace
+from coterie.activities.workspace.web_access import WebAccess
+from coterie.dsl.safety.blocked_rules import FieldKind
+from coterie.dsl.values import Json
+from coterie.dsl.wording.blocked_wording import BlockedRule, blocked_text
 from tests.support.skills import call
 from tests.unit.dsl.safety.test_blocked_fields import BLOCKED, PROSE
 

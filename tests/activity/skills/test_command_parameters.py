@@ -6,11 +6,11 @@ from typing import cast
 import pytest
 from pydantic import JsonValue, ValidationError
 
-from activities.contracts import FailureType
-from activities.workspace.command_parameters import Parameter
-from activities.workspace.skill_base import Command, Workspace
-from dsl.model.sections.worker_document import CommandSection
-from dsl.values import Json
+from coterie.activities.contracts import FailureType
+from coterie.activities.workspace.command_parameters import Parameter
+from coterie.activities.workspace.skill_base import Command, Workspace
+from coterie.dsl.model.sections.worker_document import CommandSection
+from coterie.dsl.values import Json
 from tests.support.skills import call, refusal
 
 PARAMETERS = (

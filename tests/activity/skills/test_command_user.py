@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from activities.processes import bubblewrap
-from activities.processes.bubblewrap import Bubblewrap, SandboxView, find_bubblewrap
-from activities.processes.command_user import CommandUser, command_user
-from activities.workspace.skill_base import Command, Workspace
+from coterie.activities.processes import bubblewrap
+from coterie.activities.processes.bubblewrap import Bubblewrap, SandboxView, find_bubblewrap
+from coterie.activities.processes.command_user import CommandUser, command_user
+from coterie.activities.workspace.skill_base import Command, Workspace
 from tests.support.skills import call
 
 PATH = os.environ["PATH"]

@@ -17,18 +17,18 @@ from pydantic import JsonValue, TypeAdapter
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.contracts import SkillRequest
-from activities.mcp_client.server_pool import McpServers
-from activities.skills.command_runner import RUN_ONCE
-from activities.skills.functions.function_skills import FunctionSkill, find_tools
-from activities.skills.skill_activity import SkillActivities
-from activities.skills.skill_registry import AnySkill
-from activities.user_code.child_pool import UserCode
-from activities.workspace.command_lock import alone
-from activities.workspace.skill_base import Command, Skill, SkillContext, Workspace
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from dsl.model.sections.mcp_document import McpServerSection
-from dsl.values import Json
+from coterie.activities.contracts import SkillRequest
+from coterie.activities.mcp_client.server_pool import McpServers
+from coterie.activities.skills.command_runner import RUN_ONCE
+from coterie.activities.skills.functions.function_skills import FunctionSkill, find_tools
+from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.skills.skill_registry import AnySkill
+from coterie.activities.user_code.child_pool import UserCode
+from coterie.activities.workspace.command_lock import alone
+from coterie.activities.workspace.skill_base import Command, Skill, SkillContext, Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.values import Json
 from tests.support.servers.mcp_tools import HOSTILE, digests, listing_of, mcp_servers
 from tests.support.skills import environment
 

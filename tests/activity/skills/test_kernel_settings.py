@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.processes.bubblewrap import Bubblewrap, SandboxView, find_bubblewrap
+from coterie.activities.processes.bubblewrap import Bubblewrap, SandboxView, find_bubblewrap
 
 SANDBOX = find_bubblewrap(os.environ["PATH"])
 pytestmark = pytest.mark.skipif(

@@ -8,13 +8,13 @@ from pydantic import JsonValue, TypeAdapter
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from temporalio.testing import ActivityEnvironment
 
-from activities.contracts import FailureType, SkillRequest, SkillResult
-from activities.skills.local_activity import MAX_LOCAL_RESULT, shortened
-from activities.skills.skill_activity import MAX_INLINE, SkillActivities
-from activities.storage.blobs import Blobs, DirectoryBlobs, MemoryBlobs, name_of
-from activities.workspace.skill_base import Skill, SkillContext, Workspace
-from activities.workspace.skill_failures import SkillFailure
-from dsl.model.capabilities import Effect, SkillContract
+from coterie.activities.contracts import FailureType, SkillRequest, SkillResult
+from coterie.activities.skills.local_activity import MAX_LOCAL_RESULT, shortened
+from coterie.activities.skills.skill_activity import MAX_INLINE, SkillActivities
+from coterie.activities.storage.blobs import Blobs, DirectoryBlobs, MemoryBlobs, name_of
+from coterie.activities.workspace.skill_base import Skill, SkillContext, Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure
+from coterie.dsl.model.capabilities import Effect, SkillContract
 from tests.support.skills import environment
 
 STARTUP = 3.0

@@ -13,15 +13,15 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.contracts import SkillRequest
-from activities.skills.functions.function_skills import FunctionSkill, find_tools
-from activities.skills.long_calls.job_folder import JobFolder
-from activities.skills.long_calls.long_call import LongCalls
-from activities.skills.skill_activity import SkillActivities
-from activities.skills.skill_registry import SKILLS, AnySkill
-from activities.user_code.child_pool import UserCode
-from activities.workspace.skill_base import Command, Workspace
-from dsl.model.tools.asked_input import AskedInput, GivenInput
+from coterie.activities.contracts import SkillRequest
+from coterie.activities.skills.functions.function_skills import FunctionSkill, find_tools
+from coterie.activities.skills.long_calls.job_folder import JobFolder
+from coterie.activities.skills.long_calls.long_call import LongCalls
+from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.skills.skill_registry import SKILLS, AnySkill
+from coterie.activities.user_code.child_pool import UserCode
+from coterie.activities.workspace.skill_base import Command, Workspace
+from coterie.dsl.model.tools.asked_input import AskedInput, GivenInput
 from tests.activity.skills.test_skills_commands import FAMILY, all_dead, python
 from tests.support.project import until
 from tests.support.skills import MAX_WAIT, environment

@@ -9,13 +9,13 @@ import pytest
 from pydantic import BaseModel, Field, JsonValue, TypeAdapter
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import FailureType, SkillRequest
-from activities.skills.skill_activity import SkillActivities
-from activities.skills.skill_contracts import known_contracts
-from activities.skills.skill_registry import SKILLS, AnySkill, contracts
-from activities.workspace.skill_base import Skill, SkillContext, Workspace
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from dsl.model.capabilities import Effect
+from coterie.activities.contracts import FailureType, SkillRequest
+from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.skills.skill_contracts import known_contracts
+from coterie.activities.skills.skill_registry import SKILLS, AnySkill, contracts
+from coterie.activities.workspace.skill_base import Skill, SkillContext, Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.dsl.model.capabilities import Effect
 from tests.support.skills import call, environment, refusal
 
 
@@ -157,7 +157,9 @@ def test_skills_that_ask_others_are_untrusted_and_egress() -> None:
 
 
 def test_the_contracts_that_documents_are_checked_against_are_those_of_the_skills() -> None:
-    assert known_contracts() == contracts(), "run `python -m activities.skills.write_contracts`"
+    assert known_contracts() == contracts(), (
+        "run `python -m coterie.activities.skills.write_contracts`"
+    )
 
 
 async def test_an_unknown_skill_is_refused_with_the_known_ones_and_the_nearest(

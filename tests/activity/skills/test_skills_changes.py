@@ -9,9 +9,9 @@ import pytest
 from filelock import FileLock
 from pydantic import JsonValue, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.skills.asset_manager import ChangeSetResult
-from activities.workspace.skill_base import Workspace
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.asset_manager import ChangeSetResult
+from coterie.activities.workspace.skill_base import Workspace
 from tests.support.skills import call, environment, files, refusal
 
 APPLY = "AssetManager.apply_changes"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
-from activities.contracts import FailureType
-from activities.skills.command_runner import CommandResult
-from activities.workspace.skill_base import Command, Workspace
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.command_runner import CommandResult
+from coterie.activities.workspace.skill_base import Command, Workspace
 from tests.support.skills import call, environment, refusal, said, unlocked
 
 # A command whose child ignores SIGTERM. Both hold their locks until they are dead, and the
@@ -183,8 +183,8 @@ async def test_a_killed_worker_leaves_no_command_running(tmp_path: Path) -> None
     worker = f"""
 import asyncio
 from pathlib import Path
-from activities.processes.bounded_output import BoundedOutput
-from activities.processes.process_group import run_group
+from coterie.activities.processes.bounded_output import BoundedOutput
+from coterie.activities.processes.process_group import run_group
 asyncio.run(run_group([{sys.executable!r}, "-c", {FAMILY!r}], cwd=Path({str(tmp_path)!r}),
                       environment={{}}, seconds=600, output=BoundedOutput()))
 """

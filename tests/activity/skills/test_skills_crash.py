@@ -12,11 +12,11 @@ import pytest
 from pydantic import JsonValue, TypeAdapter
 from temporalio.exceptions import ApplicationError
 
-from activities.changes.change import Change
-from activities.contracts import FailureType
-from activities.skills.asset_manager import apply_set
-from activities.workspace.skill_base import Workspace
-from activities.workspace.skill_failures import SkillFailure
+from coterie.activities.changes.change import Change
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.asset_manager import apply_set
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure
 from tests.support.skills import call, files
 
 BEFORE = {"a.txt": "one\ntwo\n", "c.txt": "c\n", "d.txt": "d\n"}

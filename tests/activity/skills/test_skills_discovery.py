@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.skills.discovery import DiscoveryResult
-from activities.workspace.skill_base import Workspace
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.discovery import DiscoveryResult
+from coterie.activities.workspace.skill_base import Workspace
 from tests.support.skills import call, refusal
 
 

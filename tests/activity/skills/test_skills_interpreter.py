@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
-from activities.contracts import FailureType
-from activities.processes.process_group import NotStarted
-from activities.processes.python_interpreter import project_interpreter
-from activities.skills.command_runner import CommandResult
-from activities.workspace.command_start import prepare
-from activities.workspace.skill_base import Command, Workspace
+from coterie.activities.contracts import FailureType
+from coterie.activities.processes.process_group import NotStarted
+from coterie.activities.processes.python_interpreter import project_interpreter
+from coterie.activities.skills.command_runner import CommandResult
+from coterie.activities.workspace.command_start import prepare
+from coterie.activities.workspace.skill_base import Command, Workspace
 from tests.support.skills import call, refusal
 
 WHERE = Command("it", ("{python}", "-c", "import sys; print(sys.prefix)"))

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from activities.changes import journal
-from activities.changes.file_edits import Edit
-from activities.changes.journal import Backup, backups, begin, locked
-from activities.workspace.skill_base import Workspace
-from activities.workspace.skill_failures import SkillFailure
+from coterie.activities.changes import journal
+from coterie.activities.changes.file_edits import Edit
+from coterie.activities.changes.journal import Backup, backups, begin, locked
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure
 
 
 def edit(root: Path, name: str, before: str | None, after: str) -> Edit:

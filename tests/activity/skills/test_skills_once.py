@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from activities.contracts import FailureType
-from activities.workspace.skill_base import Command, Workspace
+from coterie.activities.contracts import FailureType
+from coterie.activities.workspace.skill_base import Command, Workspace
 from tests.support.skills import call, environment, refusal, said
 
 SHOW = "import os; print(os.environ['COTERIE_CALL'])"

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
-from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
-from activities.processes.process_group import ProcessLimits
-from activities.skills.command_runner import CommandResult
-from activities.workspace.skill_base import Command, Workspace
+from coterie.activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
+from coterie.activities.processes.process_group import ProcessLimits
+from coterie.activities.skills.command_runner import CommandResult
+from coterie.activities.workspace.skill_base import Command, Workspace
 from tests.support.skills import call, environment, refusal, said
 
 SANDBOX = find_bubblewrap(os.environ["PATH"])

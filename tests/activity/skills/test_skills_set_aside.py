@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from activities.contracts import FailureType
-from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
-from activities.processes.search_path import path_outside
-from activities.workspace.skill_base import Command, Workspace
-from activities.workspace.trusted_entries import set_aside, trusted_entries
+from coterie.activities.contracts import FailureType
+from coterie.activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
+from coterie.activities.processes.search_path import path_outside
+from coterie.activities.workspace.skill_base import Command, Workspace
+from coterie.activities.workspace.trusted_entries import set_aside, trusted_entries
 from tests.support.skills import call, refusal
 
 SANDBOX = find_bubblewrap(os.environ["PATH"])

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.workspace.skill_base import Command, Workspace
-from activities.workspace.skill_failures import SkillRefusal
+from coterie.activities.workspace.skill_base import Command, Workspace
+from coterie.activities.workspace.skill_failures import SkillRefusal
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.agent_activity import AgentActivities
-from activities.contracts import AgentRequest
-from activities.storage.blobs import DirectoryBlobs
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.contracts import AgentRequest
+from coterie.activities.storage.blobs import DirectoryBlobs
 from tests.support.agents import RecordingModel, answer, environment, persona, request
 
 SHOWS = persona(prompts={"user": "Look."})

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from activities.storage.blobs import (
+from coterie.activities.storage.blobs import (
     BlobMissing,
     Blobs,
     BlobsUnusable,
@@ -130,7 +130,7 @@ async def test_a_file_is_whole_on_the_disk_before_it_has_its_name(
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from activities.storage.blobs import DirectoryBlobs
+from coterie.activities.storage.blobs import DirectoryBlobs
 async def main():
     blobs = DirectoryBlobs(Path(sys.argv[1]))
     for number in range(40):

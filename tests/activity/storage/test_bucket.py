@@ -13,9 +13,9 @@ from temporalio.converter import StorageDriverClaim, StorageDriverRetrieveContex
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.contracts import SkillResult
-from activities.storage.absences import seconds_to_store
-from activities.storage.blobs import BlobMissing, BlobsUnusable
+from coterie.activities.contracts import SkillResult
+from coterie.activities.storage.absences import seconds_to_store
+from coterie.activities.storage.blobs import BlobMissing, BlobsUnusable
 from coterie.storage.bucket import BucketClient, BucketDriver, bucket_storage
 from coterie.storage.value_storage import Storage
 from tests.support.references import reference
@@ -110,7 +110,7 @@ def returning(bucket: Bucket) -> Iterator[Returning]:
     """The bucket is away, and returns when the first attempt to store has failed."""
     bucket.away = True
     handler = Returning(bucket)
-    logger = logging.getLogger("activities.storage.absences")
+    logger = logging.getLogger("coterie.activities.storage.absences")
     logger.addHandler(handler)
     yield handler
     logger.removeHandler(handler)

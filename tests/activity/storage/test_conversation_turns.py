@@ -2,12 +2,12 @@
 
 import pytest
 
-from activities.contracts import Conversation
-from activities.providers.message_model import ImagePart, ModelMessage, StoredPart, TextPart
-from activities.storage.blobs import MemoryBlobs
-from activities.storage.conversations import Conversations, Turn
-from activities.storage.media import MAX_REQUEST_BYTES, MediaUnusable, StoredMedia
-from activities.storage.open_conversation import AddedTurn, OpenConversation
+from coterie.activities.contracts import Conversation
+from coterie.activities.providers.message_model import ImagePart, ModelMessage, StoredPart, TextPart
+from coterie.activities.storage.blobs import MemoryBlobs
+from coterie.activities.storage.conversations import Conversations, Turn
+from coterie.activities.storage.media import MAX_REQUEST_BYTES, MediaUnusable, StoredMedia
+from coterie.activities.storage.open_conversation import AddedTurn, OpenConversation
 from tests.support.simulation.counted_blobs import CountedBlobs
 
 

@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from activities.agent_activity import AgentActivities
-from activities.contracts import AgentRequest, Conversation, FailureType
-from activities.providers.message_model import ModelMessage
-from activities.providers.provider import (
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.contracts import AgentRequest, Conversation, FailureType
+from coterie.activities.providers.message_model import ModelMessage
+from coterie.activities.providers.provider import (
     Completion,
     ModelProvider,
     ModelRequest,
     TokenUsage,
 )
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.scripted import ScriptedProvider
-from activities.storage.blobs import BlobsUnusable, DirectoryBlobs
-from activities.workspace.project_files import replace_file
-from activities.workspace.skill_base import Command, Workspace
-from dsl.model.plan import Persona
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.scripted import ScriptedProvider
+from coterie.activities.storage.blobs import BlobsUnusable, DirectoryBlobs
+from coterie.activities.workspace.project_files import replace_file
+from coterie.activities.workspace.skill_base import Command, Workspace
+from coterie.dsl.model.plan import Persona
 from tests.support.full_disk import NAMED, PAGE, fill, fill_with_files, small_disk
 from tests.support.skills import call, refusal
 

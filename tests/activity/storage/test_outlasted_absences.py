@@ -11,8 +11,8 @@ import pytest
 from pydantic import JsonValue, TypeAdapter
 from temporalio.exceptions import ApplicationError
 
-from activities.agent_activity import AgentActivities
-from activities.contracts import (
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     CompactionTurn,
@@ -21,16 +21,16 @@ from activities.contracts import (
     SkillRequest,
     SkillResult,
 )
-from activities.providers.provider import Completion, ModelRequest
-from activities.skills.knowledge.result_cache import CACHE_FOLDER
-from activities.skills.skill_activity import SkillActivities
-from activities.skills.skill_registry import SKILLS, AnySkill
-from activities.storage.absences import MAX_ABSENCE
-from activities.storage.blobs import DirectoryBlobs
-from activities.storage.conversations import Conversations
-from activities.storage.turn_records import Turn
-from activities.workspace.skill_base import Skill, SkillContext, Workspace
-from dsl.tool_loop.exchange import ToolTurn
+from coterie.activities.providers.provider import Completion, ModelRequest
+from coterie.activities.skills.knowledge.result_cache import CACHE_FOLDER
+from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.skills.skill_registry import SKILLS, AnySkill
+from coterie.activities.storage.absences import MAX_ABSENCE
+from coterie.activities.storage.blobs import DirectoryBlobs
+from coterie.activities.storage.conversations import Conversations
+from coterie.activities.storage.turn_records import Turn
+from coterie.activities.workspace.skill_base import Skill, SkillContext, Workspace
+from coterie.dsl.tool_loop.exchange import ToolTurn
 from tests.activity.skills.test_long_calls import Caller
 from tests.support.agents import RecordingModel, answer, environment, persona, request
 from tests.support.skills import environment as skill_environment
@@ -194,7 +194,7 @@ WAYS: dict[str, Callable[[Site], Awaitable[None]]] = {
 @pytest.fixture
 def listening() -> Generator[Callable[[Site], None]]:
     """Let the folders of a site learn when somebody finds them away."""
-    log = logging.getLogger("activities.storage.absences")
+    log = logging.getLogger("coterie.activities.storage.absences")
     handlers: list[Folder] = []
 
     def listen(site: Site) -> None:

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from activities.changes.change import Change
-from activities.changes.change_writer import write
-from activities.changes.file_edits import plan_edits
-from activities.skills.asset_manager import apply_set
-from activities.skills.discovery import DiscoveryInput, collect
-from activities.workspace.project_files import read_file, remove_file, replace_file
-from activities.workspace.secret_files import holds_secrets
-from activities.workspace.skill_base import SkillContext, Workspace
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.changes.change import Change
+from coterie.activities.changes.change_writer import write
+from coterie.activities.changes.file_edits import plan_edits
+from coterie.activities.skills.asset_manager import apply_set
+from coterie.activities.skills.discovery import DiscoveryInput, collect
+from coterie.activities.workspace.project_files import read_file, remove_file, replace_file
+from coterie.activities.workspace.secret_files import holds_secrets
+from coterie.activities.workspace.skill_base import SkillContext, Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from coterie.logs import PrivateLogFile
 from coterie.settings import load, state_folder
 from coterie.storage.large_values import storage_of

@@ -10,10 +10,10 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.request_json import request_to_json
-from activities.providers.scripted import ScriptedProvider
 from coterie import Completion, ModelRequest, ProviderError, ProviderSettings
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.request_json import request_to_json
+from coterie.activities.providers.scripted import ScriptedProvider
 
 _NEVER_SENT = ("label", "turn", "call", "purpose")
 

@@ -9,9 +9,9 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from coterie.dsl.values import Json
 from coterie.replay.links import links
 from coterie.runs.ends.end_facts import RunEnd
-from dsl.values import Json
 from tests.chaos.book import Call, calls_of, check_calls, read_log
 from tests.chaos.moments import check_digests, digests, noted
 from tests.chaos.router_runs.router_plan import GAPS, MESSAGES, UNDISTURBED

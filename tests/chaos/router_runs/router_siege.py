@@ -14,11 +14,11 @@ from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.new_runs import start_run
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import MessageRefusedError, send_message
+from coterie.workflows.core.messages import DecideInput, SessionInput, TeamInput
+from coterie.workflows.core.requests import Pending
 from tests.chaos.ground import Ground
 from tests.chaos.moments import noted, until
 from tests.chaos.router_runs.router_plan import MESSAGES, UNDISTURBED, Gap, RouterPlan, RouterStrike
-from workflows.core.messages import DecideInput, SessionInput, TeamInput
-from workflows.core.requests import Pending
 
 TEAM = "tool_router"
 _AGAIN = 0.2

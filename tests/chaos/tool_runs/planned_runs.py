@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 
 MIX = {"look": 6, "store": 5, "pay": 4, "stock": 5, "label": 2, "send": 2, "fire": 2, "helper": 4}
 """How many calls of each tool are in a run: 30."""

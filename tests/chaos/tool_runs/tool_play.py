@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+from coterie.workflows.core.requests import Pending
 from tests.chaos.early_moves import reading_client
 from tests.chaos.ground import Ground
 from tests.chaos.people import People
@@ -11,7 +12,6 @@ from tests.chaos.tool_runs.planned_runs import CALLS, Plan
 from tests.chaos.tool_runs.tool_reckoning import ToolReport, read_ledger, reckon
 from tests.chaos.tool_runs.tool_siege import ToolSiege, ToolTerms
 from tests.support.project import project
-from workflows.core.requests import Pending
 
 SAMPLE = Path(__file__).parents[1] / "tool_project"
 

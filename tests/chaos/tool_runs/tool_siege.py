@@ -15,10 +15,10 @@ from temporalio.service import RPCError
 from coterie.failures import CommandError
 from coterie.runs.new_runs import start_run
 from coterie.runs.run_client import Run
+from coterie.workflows.core.messages import TeamInput
 from tests.chaos.ground import Ground
 from tests.chaos.people import People
 from tests.chaos.tool_runs.planned_runs import Plan, Strike
-from workflows.core.messages import TeamInput
 
 TEAM = "shop"
 _LOOK = 0.05

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from dsl.model.plan import Plan
+from coterie.dsl.model.plan import Plan
 from tests.support.cli import sentence
 from tests.support.project import Project
 
@@ -106,8 +106,8 @@ def test_checking_a_document_loads_neither_temporal_nor_what_implements_it(
         "jsonschema",
         "filelock",
         "pathspec",
-        "activities.skills.skill_registry",
-        "activities.contracts",
+        "coterie.activities.skills.skill_registry",
+        "coterie.activities.contracts",
     )
     code = (
         "import sys; from coterie.cli import main; main(['validate', 'article']);"

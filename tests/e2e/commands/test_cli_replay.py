@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 from tests.support.cli import asks, sentence
 from tests.support.project import Project, until
 

@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 from tests.support.cli import asks
 from tests.support.project import Project, project
 

@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from activities.skills.knowledge.package_texts import parts_of, readme_of, source_of
-from activities.skills.knowledge.stores import INDEX_FILE, opened
+from coterie.activities.skills.knowledge.package_texts import parts_of, readme_of, source_of
+from coterie.activities.skills.knowledge.stores import INDEX_FILE, opened
 from tests.support.project import Project, project
 from tests.support.servers.asking import APIS, section
 from tests.support.servers.checking_proxy import CheckingProxy, checking_proxy

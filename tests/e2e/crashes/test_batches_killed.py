@@ -7,13 +7,13 @@ from typing import Any, cast
 
 import pytest
 
+from coterie.dsl.values import Json
 from coterie.runs.new_runs import start_run
-from dsl.values import Json
+from coterie.workflows.core.messages import TeamInput
 from tests.support.compiling import plan_of
 from tests.support.programs.command_server import Running
 from tests.support.project import Project, project, until
 from tests.support.servers.batch_server import BatchServer, batch_server
-from workflows.core.messages import TeamInput
 
 RUN = "patient"
 TEAM = """

@@ -9,9 +9,9 @@ import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHistory
 
+from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.runs.run_client import Run
-from dsl.values import Json
 from tests.support.project import Project, project, until
 from tests.support.servers.development_model import calls, play
 from tests.support.servers.model_server import ModelServer

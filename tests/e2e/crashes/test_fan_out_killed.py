@@ -10,7 +10,7 @@ import pytest
 import yaml
 from temporalio.api.enums.v1 import EventType
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 from tests.support import fan_out
 from tests.support.cli import asks
 from tests.support.project import Project, project

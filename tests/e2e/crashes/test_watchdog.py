@@ -16,10 +16,10 @@ from temporalio.testing import WorkflowEnvironment
 
 from coterie.settings import load
 from coterie.testing.simulation.test_server import time_skipping_server
+from coterie.workflows.core.messages import WORKER_BLOCKED
 from tests.support.blocking_worker import QUEUE
 from tests.support.engine import engine, trail
 from tests.support.runs import asked, decide
-from workflows.core.messages import WORKER_BLOCKED
 
 ROOT = Path(__file__).parents[3]
 Handle = Any

@@ -13,9 +13,9 @@ from mcp.server.stdio import stdio_server
 
 from coterie.failures import CommandError
 from coterie.runs.run_client import Run
+from coterie.workflows.core.messages import DecideInput
 from tests.support.programs.command_server import PROGRAM, command_server
 from tests.support.project import Project
-from workflows.core.messages import DecideInput
 
 ECHO = r"""
 description: Repeats each message.

@@ -14,7 +14,7 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import TypeAdapter
 
-from activities.mcp_client.task_protocol import (
+from coterie.activities.mcp_client.task_protocol import (
     CancelTask,
     CreatedTask,
     FollowsTasks,
@@ -24,11 +24,11 @@ from activities.mcp_client.task_protocol import (
     TaskReplyParams,
     UpdateTask,
 )
+from coterie.dsl.values import Json
 from coterie.runs.run_client import Run
-from dsl.values import Json
+from coterie.workflows.core.messages import DecideInput
 from tests.support.programs.command_server import Running, command_server
 from tests.support.project import Project
-from workflows.core.messages import DecideInput
 
 TRIP = r"""
 description: Books a trip.

@@ -7,7 +7,7 @@ import asyncio
 import shutil
 from pathlib import Path
 
-from dsl.values import Json, JsonValue
+from coterie.dsl.values import Json, JsonValue
 from evals.packages.planting import original, planted
 from tests.chaos.debug_runs.debug_ground import FILE, ISSUE, DebugGround, debug_ground
 from tests.support.servers.asking import APIS, section

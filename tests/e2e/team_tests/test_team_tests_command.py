@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dsl.source.yaml_reader import read
+from coterie.dsl.source.yaml_reader import read
 from tests.support.project import Project, project, until
 
 TEAM = """

@@ -3,7 +3,7 @@
 import re
 from typing import get_args
 
-from dsl.errors import Code
+from coterie.dsl.errors import Code
 from tests.law.sources import ROOT, modules
 
 PAGE = (ROOT / "docs/errors.md").read_text()

@@ -7,14 +7,14 @@ from textwrap import indent
 
 import pytest
 
-from activities.skills.skill_contracts import known_contracts
+from coterie.activities.skills.skill_contracts import known_contracts
 from coterie.cli import main
-from dsl.analysis.findings import findings
-from dsl.compile.compiler import Compiled, SourceText, compile_sources
-from dsl.errors import InvalidDocument
-from dsl.model.capabilities import Capabilities, Reach
-from dsl.model.document import TeamDocument
-from dsl.model.step_kinds.step_base import STEP_KINDS
+from coterie.dsl.analysis.findings import findings
+from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.capabilities import Capabilities, Reach
+from coterie.dsl.model.document import TeamDocument
+from coterie.dsl.model.step_kinds.step_base import STEP_KINDS
 from tests.law.documents.pages import LANGUAGE_PAGES, STEP_PAGES, blocks, chapters, chapters_of
 
 AGENTS = """

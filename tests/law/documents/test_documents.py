@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.law.sources import ROOMS, ROOT
+from tests.law.sources import ROOMS, ROOT, by_import
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "tests/coverage.md"])
 PATH = re.compile(rf"`((?:{'|'.join(ROOMS)}|tests|docs|examples|bench)/[\w./-]*)`")
@@ -81,7 +81,10 @@ def test_the_table_of_shelves_has_those_of_the_room_in_the_order_of_the_law(room
 def _layers(room: str) -> list[list[str]]:
     """The shelves of a room from the top down; those of one list stand beside each other."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    (layers,) = (one["layers"] for one in contracts["contracts"] if one.get("containers") == [room])
+    package = [by_import(room)]
+    (layers,) = (
+        one["layers"] for one in contracts["contracts"] if one.get("containers") == package
+    )
     return [re.findall(r"\w+", layer) for layer in layers]
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
-from dsl.values import JsonValue
+from coterie.dsl.values import JsonValue
 from tests.law.sources import ROOT
 from tests.replay.placeless import WORKER, placeless
 from tests.replay.record import HISTORIES

@@ -9,26 +9,26 @@ from types import ModuleType
 import pytest
 from pydantic import BaseModel
 
-from activities.contracts import FailureType
+from coterie.activities.contracts import FailureType
 from coterie.commands.documents import record, test
 from coterie.documents.catalog import shipped_root
-from dsl.errors import NoRoute, TeamFailed, TemplateFailed
-from dsl.evaluate.routing import choose
-from dsl.model import budgets, document, plan
-from dsl.model.conditions import CONDITION_KEYS, AllOf, AnyOf, Condition, Not
-from dsl.model.document import TeamDocument
-from dsl.model.facts import Facts
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Routing, Rule, Team
-from dsl.model.sections import mcp_document, provider_document, worker_document
-from dsl.model.step_kinds.step_base import STEP_KINDS, StepBase
-from dsl.model.steps import STEP_MODELS, PersonaDocument, ReturnStep
-from dsl.normalise.written_steps import AGENT_TYPES, KIND_BY_KEY, STEP_TYPES
-from dsl.source.yaml_reader import read
-from dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
-from dsl.templates.template_filling import fill
-from dsl.values import Json, JsonValue, seconds
-from dsl.wording.replacements import REPLACED_OPERATORS, REPLACEMENTS
+from coterie.dsl.errors import NoRoute, TeamFailed, TemplateFailed
+from coterie.dsl.evaluate.routing import choose
+from coterie.dsl.model import budgets, document, plan
+from coterie.dsl.model.conditions import CONDITION_KEYS, AllOf, AnyOf, Condition, Not
+from coterie.dsl.model.document import TeamDocument
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Routing, Rule, Team
+from coterie.dsl.model.sections import mcp_document, provider_document, worker_document
+from coterie.dsl.model.step_kinds.step_base import STEP_KINDS, StepBase
+from coterie.dsl.model.steps import STEP_MODELS, PersonaDocument, ReturnStep
+from coterie.dsl.normalise.written_steps import AGENT_TYPES, KIND_BY_KEY, STEP_TYPES
+from coterie.dsl.source.yaml_reader import read
+from coterie.dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
+from coterie.dsl.templates.template_filling import fill
+from coterie.dsl.values import Json, JsonValue, seconds
+from coterie.dsl.wording.replacements import REPLACED_OPERATORS, REPLACEMENTS
 from tests.law.documents.pages import (
     LANGUAGE_PAGES,
     STEP_PAGES,

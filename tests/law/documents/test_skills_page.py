@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import cast
 
-from activities.contracts import FailureType
-from activities.skills.skill_registry import contracts
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.skill_registry import contracts
 from coterie.documents.skills_page import skills_page
-from dsl.values import Json
+from coterie.dsl.values import Json
 from tests.law.documents.pages import text
 
 FAILURES = {value for name, value in vars(FailureType).items() if name.isupper()}

@@ -12,9 +12,9 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from activities.changes.diff import parse_diff
-from activities.changes.diff_header import DiffProblem
-from activities.changes.hunk_application import patch
+from coterie.activities.changes.diff import parse_diff
+from coterie.activities.changes.diff_header import DiffProblem
+from coterie.activities.changes.hunk_application import patch
 from tests.support.changes.damaged_diffs import DAMAGES, Damage, Damaged
 from tests.support.changes.real_changes import RealChange, real_changes
 from tests.support.changes.twin_diffs import TWINS

@@ -13,14 +13,14 @@ from typing import Any, cast
 import yaml
 from pydantic import JsonValue
 
-from dsl.analysis.findings import Analysis, analysed, warnings
-from dsl.analysis.model_loads import Terms
-from dsl.analysis.worst_case import Figures, worst_case
-from dsl.compile.compiler import Compiled
-from dsl.errors import InvalidDocument, Problem
-from dsl.model.price import Price
-from dsl.source.yaml_reader import read as read_yaml
-from dsl.values import Json
+from coterie.dsl.analysis.findings import Analysis, analysed, warnings
+from coterie.dsl.analysis.model_loads import Terms
+from coterie.dsl.analysis.worst_case import Figures, worst_case
+from coterie.dsl.compile.compiler import Compiled
+from coterie.dsl.errors import InvalidDocument, Problem
+from coterie.dsl.model.price import Price
+from coterie.dsl.source.yaml_reader import read as read_yaml
+from coterie.dsl.values import Json
 from tests.support.compiling import compiled
 from tests.support.places import DATA, ROOT
 

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 from tests.support.documents.generated_asking import LimitQuestion
 
 CONTEXT: Json = {

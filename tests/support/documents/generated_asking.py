@@ -6,8 +6,8 @@ from typing import TypeVar
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from dsl.evaluate.operators.operator_table import OPERATORS
-from dsl.values import Json
+from coterie.dsl.evaluate.operators.operator_table import OPERATORS
+from coterie.dsl.values import Json
 
 T = TypeVar("T")
 

@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from dsl.templates.jinja_engine import ENVIRONMENT, TEXT_METHODS
+from coterie.dsl.templates.jinja_engine import ENVIRONMENT, TEXT_METHODS
 
 _ROOTS = (
     "text",

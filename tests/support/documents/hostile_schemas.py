@@ -1,6 +1,6 @@
 """Schemas and values that are cheap to write and would be dear to check."""
 
-from dsl.values import Json, JsonValue
+from coterie.dsl.values import Json, JsonValue
 
 _LIST: JsonValue = list(range(100_000))
 _KEYS_5000: Json = {f"k{n}": 1 for n in range(5000)}

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 from tests.support.documents.generated import documents
 from tests.support.documents.strategies import json_values
 

@@ -1,6 +1,6 @@
 """The older forms, each as a file of its own beside the same in its present form."""
 
-from dsl.compile.compiler import Compiled, SourceText, compile_sources
+from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
 from tests.support.engine import CAPABILITIES
 from tests.support.places import DATA
 

@@ -15,7 +15,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 from tests.support.documents.changed_documents import (
     RECORDS,
     Change,

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from coterie.documents.catalog import shipped_root
 from coterie.documents.compilation import CompiledDocument, compile_target
+from coterie.dsl.model.plan import Persona, Plan
+from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.traversal.step_walk import walk
 from coterie.settings import load
-from dsl.model.plan import Persona, Plan
-from dsl.model.steps import AgentStep, Step
-from dsl.model.traversal.step_walk import walk
 from tests.support.places import ROOT
 
 ORCHESTRATING = "generic_orchestrating"

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
 scalars = (

@@ -9,9 +9,9 @@ from xml.etree.ElementTree import Element, fromstring
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
 from coterie.documents.product_capabilities import capabilities
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.model.plan import Plan
 from coterie.settings import load
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.model.plan import Plan
 from tests.support.pictures.wide_font import wide as wide_font_width
 
 SVG = "{http://www.w3.org/2000/svg}"

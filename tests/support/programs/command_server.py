@@ -226,10 +226,10 @@ def _prepare(command: str) -> None:
 
 @cache
 def _build() -> None:
-    from activities.skills.skill_registry import contracts
+    from coterie.activities.skills.skill_registry import contracts
     from coterie.commands.parser import load_command
-    from dsl.values import build_validators
-    from workflows.core.state import state_adapter
+    from coterie.dsl.values import build_validators
+    from coterie.workflows.core.state import state_adapter
 
     for verb in _PRELOADED:
         load_command(verb)

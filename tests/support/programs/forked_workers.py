@@ -21,6 +21,9 @@ from types import ModuleType
 import execnet
 import pytest
 
+if __name__ == "__main__":  # with `-P`, nothing but the environment's packages is on the path
+    sys.path.append(str(Path(__file__).parents[3]))
+
 from tests.support.programs.command_server import command_server
 
 _SERVER = "imported-tests"

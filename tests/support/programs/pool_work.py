@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from activities.process_pool.work import Work
-from dsl.values import Json
+from coterie.activities.process_pool.work import Work
+from coterie.dsl.values import Json
 
 _TEXT, _JSON = TypeAdapter(str), TypeAdapter(Json)
 

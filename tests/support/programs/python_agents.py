@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from coterie.agents import AgentContext, AgentState, BaseAgent, ToolRegistry
-from dsl.values import Json, JsonValue
+from coterie.dsl.values import Json, JsonValue
 from tests.support.programs.weather_tools import forecast
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from activities.providers.message_model import ModelMessage
-from activities.providers.provider import Completion, ModelRequest, ProviderSettings
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.provider_registry import Providers
+from coterie.activities.providers.message_model import ModelMessage
+from coterie.activities.providers.provider import Completion, ModelRequest, ProviderSettings
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.provider_registry import Providers
 from tests.support.servers.model_server import ModelServer
 
 

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 
 _TOOL: Json = {"name": "act", "inputSchema": {"type": "object"}}
 

@@ -9,16 +9,16 @@ from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.contracts import SkillRequest
-from activities.mcp_client.server_pool import McpServers
-from activities.mcp_client.server_settings import McpServer
-from activities.skills.skill_activity import SkillActivities
-from activities.workspace.skill_base import Workspace
-from dsl.model.capabilities import ServerListing
-from dsl.model.sections.mcp_digests import digest_of_tool
-from dsl.model.sections.mcp_document import McpServerSection
-from dsl.model.tools.asked_input import AskedInput, GivenInput
-from dsl.values import Json
+from coterie.activities.contracts import SkillRequest
+from coterie.activities.mcp_client.server_pool import McpServers
+from coterie.activities.mcp_client.server_settings import McpServer
+from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.dsl.model.capabilities import ServerListing
+from coterie.dsl.model.sections.mcp_digests import digest_of_tool
+from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.model.tools.asked_input import AskedInput, GivenInput
+from coterie.dsl.values import Json
 from tests.support.programs.script_server import forked
 from tests.support.skills import environment
 

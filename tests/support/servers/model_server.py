@@ -21,7 +21,7 @@ from typing import cast
 import httpx2
 import pytest
 
-from dsl.values import Json, JsonValue
+from coterie.dsl.values import Json, JsonValue
 from tests.stand_in.install import command, install
 
 _READY_SECONDS = 60.0

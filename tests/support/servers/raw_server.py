@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The model of the `research` run as a server: it thinks, calls tools of each kind, and answers."""
 
-from dsl.values import Json, JsonValue
+from coterie.dsl.values import Json, JsonValue
 from tests.support.servers.model_server import ModelServer
 
 _RESEARCHER = "You are a researcher"

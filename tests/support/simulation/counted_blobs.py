@@ -1,6 +1,6 @@
 """A storage that counts what is read of it."""
 
-from activities.storage.blobs import MemoryBlobs
+from coterie.activities.storage.blobs import MemoryBlobs
 
 
 class CountedBlobs(MemoryBlobs):

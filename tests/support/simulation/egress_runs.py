@@ -3,19 +3,19 @@
 from collections.abc import Callable
 from typing import Literal
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.memory import PendingNotification
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.scope import Interrupted
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import carried, fresh
 from tests.support.tool_agents import ModelScope, ModelWorld, skill_tool
-from workflows.core.memory import PendingNotification
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Pending
-from workflows.core.results import RunFailed
-from workflows.core.scope import Interrupted
-from workflows.core.state import RunState
-from workflows.core.views import TeamResult
-from workflows.interpreter import run
 
 ANY: Json = {"type": "object"}
 LABELLED: dict[str, Json] = {

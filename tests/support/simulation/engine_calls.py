@@ -10,7 +10,7 @@ from temporalio import workflow
 from temporalio.common import Priority
 from temporalio.exceptions import ActivityError, CancelledError, RetryState
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     CallOptions,
@@ -18,12 +18,12 @@ from activities.contracts import (
     SkillRequest,
     SkillResult,
 )
+from coterie.dsl.model.plan import Persona
 from coterie.storage.wire import data_converter
-from dsl.model.plan import Persona
-from workflows.core.scope import Call
-from workflows.core.state import RunState
-from workflows.temporal.activity_calls import Calls
-from workflows.temporal.pacer import Pacer
+from coterie.workflows.core.scope import Call
+from coterie.workflows.core.state import RunState
+from coterie.workflows.temporal.activity_calls import Calls
+from coterie.workflows.temporal.pacer import Pacer
 
 CALL = Call(id="7", summary="a/b", options=CallOptions(timeout=5, retries=0), step="a/b")
 SKILL = SkillRequest(skill="A.b", key="k")

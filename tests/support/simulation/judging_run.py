@@ -16,16 +16,16 @@ from temporalio.workflow import (
     _Definition as Definition,  # pyright: ignore[reportPrivateUsage]
 )
 
+from coterie.dsl.model.plan import Plan
 from coterie.storage.wire import data_converter
-from dsl.model.plan import Plan
-from workflows.core.messages import TeamInput
-from workflows.core.state import RunState
-from workflows.core.views import TeamResult
-from workflows.handlers.early_messages import EarlySignals
-from workflows.handlers.message_handlers import MessageHandlers
-from workflows.handlers.query_handlers import QueryHandlers
-from workflows.handlers.session_messages import SessionMessages
-from workflows.team import TeamWorkflow
+from coterie.workflows.core.messages import TeamInput
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.handlers.early_messages import EarlySignals
+from coterie.workflows.handlers.message_handlers import MessageHandlers
+from coterie.workflows.handlers.query_handlers import QueryHandlers
+from coterie.workflows.handlers.session_messages import SessionMessages
+from coterie.workflows.team import TeamWorkflow
 
 _DEFINITION = Definition.must_from_class(TeamWorkflow)
 

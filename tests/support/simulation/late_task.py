@@ -6,12 +6,12 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from activities.contracts import FailureType
-from activities.workspace.skill_base import Skill, SkillContext, SkillRefusal
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.model.plan import Plan
-from dsl.model.tools.asked_input import AskedInput, ServerTask
-from dsl.values import JsonValue
+from coterie.activities.contracts import FailureType
+from coterie.activities.workspace.skill_base import Skill, SkillContext, SkillRefusal
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.tools.asked_input import AskedInput, ServerTask
+from coterie.dsl.values import JsonValue
 from tests.support.engine import CAPABILITIES
 
 NAME = "Test.build"

@@ -1,12 +1,12 @@
 """Run a whole plan in this process, against a world of the test."""
 
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
 from coterie.runs.in_process.local_scope import LocalScope, World
-from dsl.model.plan import Plan
-from dsl.values import Json
-from workflows.core.state import RunState
-from workflows.core.views import TeamResult
-from workflows.handlers.start_checks import begin
-from workflows.interpreter import run
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.handlers.start_checks import begin
+from coterie.workflows.interpreter import run
 
 
 async def run_local(plan: Plan, context: Json, world: World) -> TeamResult:

@@ -12,21 +12,27 @@ from typing import Any, Literal
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
-from activities.agent_activity import AgentActivities
-from activities.call_prices import Pricing
-from activities.contracts import AgentRequest, AgentResponse, FailureType, SkillRequest, SkillResult
-from activities.providers.message_model import ToolCallPart
-from activities.providers.provider import Completion, ModelRequest
-from activities.providers.provider_failures import ProviderFailure
-from activities.skills.skill_registry import find_skill
-from activities.storage.blobs import MemoryBlobs
-from dsl.json_schema.minimal_values import minimal_value
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.call_prices import Pricing
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FailureType,
+    SkillRequest,
+    SkillResult,
+)
+from coterie.activities.providers.message_model import ToolCallPart
+from coterie.activities.providers.provider import Completion, ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.skills.skill_registry import find_skill
+from coterie.activities.storage.blobs import MemoryBlobs
+from coterie.dsl.json_schema.minimal_values import minimal_value
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
+from coterie.workflows.core.messages import DecideInput, SessionInput
+from coterie.workflows.sessions.message_queue import receive
 from tests.support.documents.shipped import model_calls
 from tests.support.simulation.skipping import Skipped, SkippingScope, skipped_run
-from workflows.core.messages import DecideInput, SessionInput
-from workflows.sessions.message_queue import receive
 
 Fault = Literal["fails", "prose", "minimal"]
 """The persona's provider refuses; it answers prose; it answers the required keys only."""

@@ -17,8 +17,8 @@ from temporalio.workflow import Info
 
 from coterie.runtime.workflow_runner import ContextFreeRunner
 from coterie.storage.wire import data_converter
-from workflows.core.views import TrailPage
-from workflows.team import TeamWorkflow
+from coterie.workflows.core.views import TrailPage
+from coterie.workflows.team import TeamWorkflow
 
 CONVERTER = data_converter.payload_converter
 FAILURES = data_converter.failure_converter

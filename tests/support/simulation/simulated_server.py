@@ -18,7 +18,7 @@ from temporalio.bridge.proto.workflow_commands import WorkflowCommand
 from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.workflow import ActivityCancellationType
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     CALL_SKILL,
     RUN_AGENT,
     AgentRequest,
@@ -26,10 +26,10 @@ from activities.contracts import (
     SkillRequest,
     SkillResult,
 )
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
+from coterie.workflows.core.messages import TeamInput
 from tests.support.simulation.run_parts import CONVERTER, FAILURES, OpenCall, Part, failure_text
-from workflows.core.messages import TeamInput
 
 _MAX_TASKS = 2_000
 """Workflow tasks after which a run counts as lost in a loop."""

@@ -13,7 +13,7 @@ from typing import TypeVar
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     SkillRequest,
@@ -21,16 +21,16 @@ from activities.contracts import (
     TokenUsage,
 )
 from coterie.agents.in_process_world import InProcessScope
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
 from coterie.runs.in_process.local_scope import LocalScope
 from coterie.runs.in_process.local_scope import World as Reached
-from dsl.model.plan import Plan
-from dsl.values import Json
-from workflows.core.messages import DecideInput
-from workflows.core.results import RunFailed
-from workflows.core.state import RunState
-from workflows.core.views import TeamResult
-from workflows.handlers.start_checks import begin
-from workflows.interpreter import run
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.handlers.start_checks import begin
+from coterie.workflows.interpreter import run
 
 T = TypeVar("T")
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,21 +6,21 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, cast
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
-from dsl.model.evaluation_budget import EvaluationWork
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Plan
-from dsl.values import Json
-from workflows.approvals import decisions as approvals
-from workflows.control import retry_and_skip as steering
-from workflows.core.memory import PendingNotification
-from workflows.core.messages import DecideInput, RetryInput, SkipInput
-from workflows.core.requests import Pending
-from workflows.core.scope import Call, CallFailed, Interrupted, Job, Leaving
-from workflows.core.state import RunState
-from workflows.core.views import TeamResult
-from workflows.handlers.start_checks import begin
-from workflows.interpreter import run
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.dsl.model.evaluation_budget import EvaluationWork
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
+from coterie.workflows.approvals import decisions as approvals
+from coterie.workflows.control import retry_and_skip as steering
+from coterie.workflows.core.memory import PendingNotification
+from coterie.workflows.core.messages import DecideInput, RetryInput, SkipInput
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.scope import Call, CallFailed, Interrupted, Job, Leaving
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.handlers.start_checks import begin
+from coterie.workflows.interpreter import run
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 Answer = Callable[[AgentRequest | SkillRequest], Json]

@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Sequence
 
-from activities.agent_activity import AgentActivities
-from activities.contracts import AgentRequest, AgentResponse, Conversation, TokenUsage
-from activities.providers.message_model import (
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.contracts import AgentRequest, AgentResponse, Conversation, TokenUsage
+from coterie.activities.providers.message_model import (
     ModelMessage,
     Part,
     TextPart,
     ToolCallPart,
     ToolResultPart,
 )
-from activities.providers.provider import Completion, ModelRequest
-from activities.storage.blobs import MemoryBlobs
-from dsl.model.plan import Persona
-from dsl.tool_loop.exchange import OfferedTool, ToolResult, ToolTurn
+from coterie.activities.providers.provider import Completion, ModelRequest
+from coterie.activities.storage.blobs import MemoryBlobs
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.tool_loop.exchange import OfferedTool, ToolResult, ToolTurn
 
 SEARCH = OfferedTool(name="search", description="Finds.", input_schema={"type": "object"})
 ACTOR = Persona(

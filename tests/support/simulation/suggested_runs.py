@@ -5,11 +5,11 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
-from activities.contracts.model_turn import AgentError, StartedBatch
-from dsl.model.plan import Plan
-from dsl.tool_loop.exchange import ToolCallRequest
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts.model_turn import AgentError, StartedBatch
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.tool_loop.exchange import ToolCallRequest
+from coterie.dsl.values import Json
 from tests.support.simulation.simulated_server import (
     Lived,
     Message,

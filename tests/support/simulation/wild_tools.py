@@ -11,31 +11,31 @@ from typing import Any, Literal
 
 from pydantic import JsonValue, TypeAdapter
 
-from activities.agent_activity import AgentActivities
-from activities.contracts import (
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     SkillRequest,
     SkillResult,
     StopReason,
 )
-from activities.providers.message_model import ModelMessage, TextPart, ToolCallPart
-from activities.providers.provider import Completion, ModelRequest
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.translation.request_checks import check_request
-from activities.skills.skill_activity import SkillActivities
-from activities.skills.skill_registry import AnySkill
-from activities.skills.skill_results import MAX_RESULT_SIZE
-from activities.storage.blobs import MemoryBlobs
-from activities.workspace.skill_base import Skill, SkillContext, Workspace
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.providers.message_model import ModelMessage, TextPart, ToolCallPart
+from coterie.activities.providers.provider import Completion, ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.translation.request_checks import check_request
+from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.skills.skill_registry import AnySkill
+from coterie.activities.skills.skill_results import MAX_RESULT_SIZE
+from coterie.activities.storage.blobs import MemoryBlobs
+from coterie.activities.workspace.skill_base import Skill, SkillContext, Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.dsl.model.capabilities import Effect
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.tool_loop.result_texts import LOST
 from coterie.runs.in_process.local_scope import World
-from dsl.model.capabilities import Effect
-from dsl.model.plan import Plan
-from dsl.tool_loop.result_texts import LOST
+from coterie.workflows.core.scope import Call
+from coterie.workflows.core.state import RunState
 from tests.support.simulation.skipping import RetryingScope
-from workflows.core.scope import Call
-from workflows.core.state import RunState
 
 Behaviour = Literal[
     "answers",

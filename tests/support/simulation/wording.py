@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-import dsl.evaluate.because
-import workflows.core.causes.trail_because
-from dsl.errors import TeamError
-from dsl.model.outcomes import Outcome
+from coterie.dsl.errors import TeamError
+from coterie.dsl.evaluate import because
+from coterie.dsl.model.outcomes import Outcome
+from coterie.workflows.core.causes import trail_because
 
 X = "x"
 
@@ -31,9 +31,9 @@ def render_all_as_x(monkeypatch: pytest.MonkeyPatch, *, failures: bool = True) -
 
     make = Outcome.failed
     for name in ("_condition", "_route"):
-        monkeypatch.setattr(dsl.evaluate.because, name, x)
-    monkeypatch.setattr(workflows.core.causes.trail_because, "_cause_text", x)
+        monkeypatch.setattr(because, name, x)
+    monkeypatch.setattr(trail_because, "_cause_text", x)
     if failures:
-        monkeypatch.setattr(dsl.evaluate.because, "_failure", x)
+        monkeypatch.setattr(because, "_failure", x)
         monkeypatch.setattr(TeamError, "__str__", x)
         monkeypatch.setattr(Outcome, "failed", failed)

@@ -14,8 +14,8 @@ from coterie.ui.line_pane import LinePane
 from coterie.ui.observed_run import ObservedRun
 from coterie.ui.run_app import RunApp
 from coterie.ui.steering import Steering
-from workflows.core.messages import DecideInput, RetryInput, SkipInput
-from workflows.core.requests import Decision, Pending, RequestView, Verdict
+from coterie.workflows.core.messages import DecideInput, RetryInput, SkipInput
+from coterie.workflows.core.requests import Decision, Pending, RequestView, Verdict
 
 ME = "eva"
 _SAME = 3

@@ -2,13 +2,13 @@
 
 from datetime import UTC, datetime
 
-from activities.contracts import LiveTail, TokenUsage
-from activities.contracts.call_suffixes import step_of_id
+from coterie.activities.contracts import LiveTail, TokenUsage
+from coterie.activities.contracts.call_suffixes import step_of_id
 from coterie.display.following.plain_view import RunNews
 from coterie.runs.live_texts import LiveAnswer
 from coterie.ui.observed_run import ObservedRun
-from workflows.core.requests import Pending
-from workflows.core.views import RunStatus, TrailEntry
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.views import RunStatus, TrailEntry
 
 AT = "2026-01-02T03:04:05.000+00:00"
 BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

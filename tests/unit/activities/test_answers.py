@@ -3,8 +3,8 @@
 import pytest
 from pydantic import JsonValue
 
-from activities.answers import AnswerProblem, parse_answer
-from dsl.values import Json
+from coterie.activities.answers import AnswerProblem, parse_answer
+from coterie.dsl.values import Json
 
 ANY: Json = {}
 VERDICT: Json = {

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from activities.answers import AnswerProblem, parse_answer
-from dsl.values import Json
+from coterie.activities.answers import AnswerProblem, parse_answer
+from coterie.dsl.values import Json
 
 SCHEMA: Json = {"anyOf": [{"type": ["object", "array"]}, {"not": {"type": ["object", "array"]}}]}
 

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from activities.answer_schema import InvalidAnswerSchema, schema_errors, schema_problem
-from activities.answers import AnswerProblem, parse_answer
-from dsl.json_schema.patterns import schema_pattern
-from dsl.values import Json
+from coterie.activities.answer_schema import InvalidAnswerSchema, schema_errors, schema_problem
+from coterie.activities.answers import AnswerProblem, parse_answer
+from coterie.dsl.json_schema.patterns import schema_pattern
+from coterie.dsl.values import Json
 
 REVIEW: Json = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -3,15 +3,15 @@
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import FailureType
-from activities.skills.local_activity import MAX_LOCAL_RESULT, check_local_size
-from activities.skills.skill_results import (
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.local_activity import MAX_LOCAL_RESULT, check_local_size
+from coterie.activities.skills.skill_results import (
     MAX_RESULT_SIZE,
     asked_of,
     encoded_result,
     refusal_details,
 )
-from dsl.model.tools.asked_input import AskedInput
+from coterie.dsl.model.tools.asked_input import AskedInput
 
 
 def test_a_result_of_the_greatest_size_fits_and_a_byte_more_does_not() -> None:

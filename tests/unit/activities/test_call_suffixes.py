@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     TurnSuffix,
     first_id,
     id_after_detour,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.workspace.command_lock import alone
-from activities.workspace.skill_failures import SkillFailure
+from coterie.activities.workspace.command_lock import alone
+from coterie.activities.workspace.skill_failures import SkillFailure
 
 
 def files_in(folder: Path) -> list[Path]:

@@ -3,10 +3,10 @@
 import pytest
 from pydantic import JsonValue
 
-from activities.skills.skill_contracts import known_contracts
-from activities.skills.skill_registry import SKILLS
-from dsl.checks.contracts.contract_problems import ContractMismatch, contract_mismatches
-from dsl.templates.literal_parts import known_parts
+from coterie.activities.skills.skill_contracts import known_contracts
+from coterie.activities.skills.skill_registry import SKILLS
+from coterie.dsl.checks.contracts.contract_problems import ContractMismatch, contract_mismatches
+from coterie.dsl.templates.literal_parts import known_parts
 
 CONTRACTS = known_contracts()
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from activities.processes.child_loop import cut_text, reason_for, said
-from activities.workspace.call_effects import MAX_SAID, shown
-from dsl.visible import shortened_text
+from coterie.activities.processes.child_loop import cut_text, reason_for, said
+from coterie.activities.workspace.call_effects import MAX_SAID, shown
+from coterie.dsl.visible import shortened_text
 
 
 @pytest.mark.parametrize("cut", [shortened_text, cut_text])

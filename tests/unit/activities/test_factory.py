@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from activities.agents.agent_base import AgentServices, BaseAgent
-from activities.agents.orchestrating import GenericOrchestratingAgent
-from activities.agents.refusals import AgentRefused, UnknownAgentType, UnknownPersona
-from activities.agents.single_shot import GenericSingleShotAgent
-from activities.contracts import AgentResponse
-from activities.factory import AgentFactory
-from dsl.values import Json
+from coterie.activities.agents.agent_base import AgentServices, BaseAgent
+from coterie.activities.agents.orchestrating import GenericOrchestratingAgent
+from coterie.activities.agents.refusals import AgentRefused, UnknownAgentType, UnknownPersona
+from coterie.activities.agents.single_shot import GenericSingleShotAgent
+from coterie.activities.contracts import AgentResponse
+from coterie.activities.factory import AgentFactory
+from coterie.dsl.values import Json
 
 DESIGNER: Json = {
     "provider": "anthropic",

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from activities.agents.legacy import LegacyAgent, check_agent_path
-from activities.agents.refusals import AgentRefused
-from activities.factory import AgentFactory
-from activities.user_code.child_messages import NotImported
-from dsl.values import Json
+from coterie.activities.agents.legacy import LegacyAgent, check_agent_path
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.activities.factory import AgentFactory
+from coterie.activities.user_code.child_messages import NotImported
+from coterie.dsl.values import Json
 
 MODULE = "tests.support.legacy_agents"
 CONFIG: Json = {"llm_config": {"agents": {"discovery": {"model": "old"}}}}
@@ -57,7 +57,7 @@ def test_a_path_that_is_none_is_refused_in_one_sentence(path: str, message: str)
     [
         ("", "no module x"),
         ("utils.x", "no module x"),
-        ("activities.x", "own package 'activities', which hides yours: rename yours"),
+        ("coterie.x", "own package 'coterie', which hides yours: rename yours"),
     ],
 )
 def test_a_class_that_cannot_be_imported_says_when_a_package_of_coterie_hides_it(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.workspace.globs import Globs
+from coterie.activities.workspace.globs import Globs
 
 
 @pytest.mark.parametrize("folder", [".venv", "a/node_modules", "src/__pycache__", "build", "dist"])

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from activities.processes.child_loop import Channel, kept_environment
-from activities.user_code import child, extension_child, tool_child
-from activities.user_code.call_runner import CallRunner
+from coterie.activities.processes.child_loop import Channel, kept_environment
+from coterie.activities.user_code import child, extension_child, tool_child
+from coterie.activities.user_code.call_runner import CallRunner
 
 NOBODY = cast("Channel", None)
 CALLED: dict[str, Any] = {"tool": "leaving_code:leaves", "arguments": {}, "context": {}}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from activities.user_code.plain_values import NotJson, as_json
+from coterie.activities.user_code.plain_values import NotJson, as_json
 
 
 class Colour(StrEnum):

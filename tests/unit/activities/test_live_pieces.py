@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 from temporalio.testing import ActivityEnvironment
 
-from activities.live_text import LiveText
-from dsl.known_secrets import KnownSecrets
-from dsl.values import Json
+from coterie.activities.live_text import LiveText
+from coterie.dsl.known_secrets import KnownSecrets
+from coterie.dsl.values import Json
 
 
 class Sent:

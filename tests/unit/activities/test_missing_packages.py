@@ -6,10 +6,10 @@ from importlib import import_module
 
 import pytest
 
-from activities.skills.missing_packages import SKILL_EXTRAS, needing, needing_packages
-from activities.skills.skill_registry import SKILLS
-from activities.workspace.skill_base import Skill
-from activities.workspace.skill_failures import SkillFailure
+from coterie.activities.skills.missing_packages import SKILL_EXTRAS, needing, needing_packages
+from coterie.activities.skills.skill_registry import SKILLS
+from coterie.activities.workspace.skill_base import Skill
+from coterie.activities.workspace.skill_failures import SkillFailure
 from coterie.doctor.checkup import EXTRAS
 
 

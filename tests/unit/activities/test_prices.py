@@ -6,14 +6,14 @@ from typing import Literal
 
 import pytest
 
-from activities.call_prices import Pricing
-from activities.providers.provider import ProviderSettings
-from activities.public_prices import context_window, public_cost
+from coterie.activities.call_prices import Pricing
+from coterie.activities.providers.provider import ProviderSettings
+from coterie.activities.public_prices import context_window, public_cost
 from coterie.documents.price_lists import known_price, prices, read_prices
+from coterie.dsl.model.price import FREE, Price, configured_price
+from coterie.dsl.model.sections.provider_document import ProviderSection, provider_kind
 from coterie.failures import CommandError
 from coterie.settings import load
-from dsl.model.price import FREE, Price, configured_price
-from dsl.model.sections.provider_document import ProviderSection, provider_kind
 from tests.support.compiling import plan_of
 
 OWN = {"known": Price(input=1, output=2)}

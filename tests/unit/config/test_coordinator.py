@@ -8,8 +8,8 @@ import pytest
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import SkillRequest, SkillResult
-from dsl.values import Json
+from coterie.activities.contracts import SkillRequest, SkillResult
+from coterie.dsl.values import Json
 from tests.support.documents.shipped import compiled
 from tests.support.simulation.persona_faults import (
     FAILS,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dsl.model.evaluation_budget import EvaluationMeter
-from dsl.templates.template import parse
+from coterie.dsl.model.evaluation_budget import EvaluationMeter
+from coterie.dsl.templates.template import parse
 
 TEAM = Path("config/teams/tool_router.yml")
 TEXTS: dict[str, Any] = yaml.safe_load(Path("tests/data/injection_texts.yml").read_text())

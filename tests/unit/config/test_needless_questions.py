@@ -8,9 +8,9 @@ import yaml
 
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
+from coterie.dsl.analysis.findings import analysed
+from coterie.dsl.values import Json
 from coterie.settings import load
-from dsl.analysis.findings import analysed
-from dsl.values import Json
 from tests.law.sources import ROOT
 
 PROJECTS = [

@@ -9,8 +9,9 @@ import pytest
 from jinja2 import Environment, nodes
 from pydantic import JsonValue
 
-from dsl.model.outcomes import Failure
-from dsl.values import Json
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.values import Json
+from coterie.workflows.core.causes.step_causes import Failed
 from tests.support.documents.shipped import TEAMS, compiled, model_calls
 from tests.support.simulation.persona_faults import (
     FAILS,
@@ -21,7 +22,6 @@ from tests.support.simulation.persona_faults import (
     faulty_run,
 )
 from tests.support.simulation.skipping import Skipped
-from workflows.core.causes.step_causes import Failed
 
 BROKEN_PLANS = {
     "TemplateFailed",

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from activities.providers.translation.schemas import requires_every_key, strict_schema
+from coterie.activities.providers.translation.schemas import requires_every_key, strict_schema
 from coterie.documents.catalog import shipped_root
-from dsl.model.plan import Plan
-from dsl.model.steps import AgentStep, ApprovalStep
-from dsl.source.yaml_reader import read
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import AgentStep, ApprovalStep
+from coterie.dsl.source.yaml_reader import read
 from tests.support.documents.shipped import TEAMS, all_steps, compiled, model_calls, team_file
 
 PERSONAS = sorted(

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
-from activities.providers.scripts.script import read_script
-from activities.skills.skill_registry import SKILLS
-from activities.workspace.skill_base import SkillContext, Workspace
-from activities.workspace.skill_failures import SkillFailure
-from dsl.model.sections.worker_document import CommandSection
+from coterie.activities.providers.scripts.script import read_script
+from coterie.activities.skills.skill_registry import SKILLS
+from coterie.activities.workspace.skill_base import SkillContext, Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure
+from coterie.dsl.model.sections.worker_document import CommandSection
 from tests.support.documents.shipped import SAMPLE, compiled, script_file
 
 BOUNDARY = "tests/test_discounts.py::test_the_discount_begins_with_the_first_piece_of_its_tier"

@@ -2,14 +2,14 @@
 
 import pytest
 
-from dsl.errors import TeamFailed
-from dsl.evaluate.context_updates import shown_writes
-from dsl.evaluate.routing import choose
-from dsl.model.facts import Facts, Outcomes
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import SetStep
-from dsl.templates.template_filling import fill
-from dsl.values import Json, JsonValue
+from coterie.dsl.errors import TeamFailed
+from coterie.dsl.evaluate.context_updates import shown_writes
+from coterie.dsl.evaluate.routing import choose
+from coterie.dsl.model.facts import Facts, Outcomes
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import SetStep
+from coterie.dsl.templates.template_filling import fill
+from coterie.dsl.values import Json, JsonValue
 from tests.support.documents.shipped import compiled
 
 TEAMS = compiled("development").compiled.plan.teams

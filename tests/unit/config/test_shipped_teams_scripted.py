@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from activities.answers import AnswerProblem, parse_answer
-from activities.providers.provider import ModelRequest
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.scripted import ScriptedProvider
-from activities.providers.scripts.script import ScriptedAnswer, read_script
-from dsl.model.plan import Persona
+from coterie.activities.answers import AnswerProblem, parse_answer
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.scripted import ScriptedProvider
+from coterie.activities.providers.scripts.script import ScriptedAnswer, read_script
+from coterie.dsl.model.plan import Persona
 from tests.support.documents.shipped import TEAMS, compiled, model_calls, script_file
 
 LONGEST = 1.0

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from activities.agents.single_shot import GenericSingleShotAgent
-from dsl.values import Json
+from coterie.activities.agents.single_shot import GenericSingleShotAgent
+from coterie.dsl.values import Json
 from tests.support.documents.shipped import compiled
 
 GRAPH: Json = {

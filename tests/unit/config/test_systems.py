@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from coterie.dsl.json_schema.schema_checker import mismatches
+from coterie.dsl.model.steps import ParallelStep, ToolStep
+from coterie.dsl.model.template_bound import TemplateBound
+from coterie.dsl.model.terms import call_approval
+from coterie.dsl.source.yaml_reader import read
+from coterie.dsl.templates.template_filling import fill
+from coterie.dsl.values import JsonValue
 from coterie.graph.picture import picture
-from dsl.json_schema.schema_checker import mismatches
-from dsl.model.steps import ParallelStep, ToolStep
-from dsl.model.template_bound import TemplateBound
-from dsl.model.terms import call_approval
-from dsl.source.yaml_reader import read
-from dsl.templates.template_filling import fill
-from dsl.values import JsonValue
 from tests.support.documents.shipped import TEAMS, all_steps, compiled, team_file
 
 MAX_LINES = {"agent_loop": 88, "coordinator": 139, "tool_router": 139}

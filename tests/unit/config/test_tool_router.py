@@ -2,10 +2,10 @@
 
 import pytest
 
-from dsl.model.traversal.step_walk import message_waits
+from coterie.dsl.model.traversal.step_walk import message_waits
+from coterie.workflows.sessions.message_queue import unfit_message
 from tests.support.documents.shipped import compiled
 from tests.support.simulation.persona_faults import FAILS, OneFault, faulty_run
-from workflows.sessions.message_queue import unfit_message
 
 INVISIBLE = "\u200b\u2060\ufeff\u00a0"
 PLAN = compiled("tool_router").compiled.plan

@@ -15,9 +15,9 @@ from coterie.cli import main
 from coterie.commands.parser import whole_parser
 from coterie.commands.table import VERBS
 from coterie.documents.catalog import Catalog
+from coterie.dsl.errors import InvalidDocument
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import load
-from dsl.errors import InvalidDocument
 
 HALF = "caf\udce9"
 

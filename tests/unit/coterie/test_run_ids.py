@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.workspace.project_files import write_private
+from coterie.activities.workspace.project_files import write_private
 from coterie.arguments import run_id
 from coterie.runs.run_workspaces import record_file
 from coterie.server.connection import ui_address

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.workspace.project_files import write_private
 from coterie import bugs
+from coterie.activities.workspace.project_files import write_private
 from coterie.cli import main
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import PrivateLogFile

@@ -16,6 +16,8 @@ from coterie.argument_values import read_value
 from coterie.cli import main
 from coterie.display.following.console import SafeConsole
 from coterie.display.following.live import LiveView
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.visible import visible
 from coterie.logs import VisibleFormatter
 from coterie.rendering.request_text import PendingOfRun, pending_text, request_text
 from coterie.rendering.run_text import end_text, trail_text
@@ -24,14 +26,12 @@ from coterie.settings import load
 from coterie.terminal import note, say
 from coterie.terminal import prompt as print_prompt
 from coterie.text.lines import prompt_lines
-from dsl.model.plan import Plan
-from dsl.visible import visible
+from coterie.workflows.core.memory import Track
+from coterie.workflows.core.requests import Decision, Pending, RequestView
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import TrailEntry
+from coterie.workflows.handlers.board import board
 from tests.support.engine import plan_of
-from workflows.core.memory import Track
-from workflows.core.requests import Decision, Pending, RequestView
-from workflows.core.state import RunState
-from workflows.core.views import TrailEntry
-from workflows.handlers.board import board
 
 AT = "2026-01-02T03:04:05.678+00:00"
 HOSTILE = "\x1b[2J\x1b]0;gone\x07\r\x9b31m\x7f\u202etxt.exe\u2066"

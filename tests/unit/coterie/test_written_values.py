@@ -8,11 +8,11 @@ import pytest
 
 from coterie.argument_values import read_context, read_updates, split_settings
 from coterie.display.asked_inputs import ask_inputs
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.context.declarations import Declarations, DeclaredPath
+from coterie.dsl.values import Json, JsonValue
 from coterie.failures import CommandError
 from coterie.settings import load
-from dsl.errors import InvalidDocument
-from dsl.model.context.declarations import Declarations, DeclaredPath
-from dsl.values import Json, JsonValue
 
 UNDECLARED: list[tuple[str, JsonValue, str]] = [
     ("", "", ""),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from dsl.values import MAX_DURATION, Seconds, Timeout, seconds
+from coterie.dsl.values import MAX_DURATION, Seconds, Timeout, seconds
 
 SECONDS: TypeAdapter[float] = TypeAdapter(Seconds)
 TIMEOUT: TypeAdapter[float] = TypeAdapter(Timeout)

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from dsl.known_secrets import KnownSecrets, secrets_of
+from coterie.dsl.known_secrets import KnownSecrets, secrets_of
 
 VALUE = "hunter2-Xk29vQzL"
 SHORT = "pa55word"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsl.look_alikes import look_alikes
+from coterie.dsl.look_alikes import look_alikes
 
 ALIKE = {
     "zero width": ("ann", "an\u200bn"),

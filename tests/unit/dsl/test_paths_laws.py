@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from dsl.paths import MISSING, get, overlap, parse, put
-from dsl.values import Json
+from coterie.dsl.paths import MISSING, get, overlap, parse, put
+from coterie.dsl.values import Json
 from tests.support.documents.strategies import identifiers, json_objects, json_values
 
 paths = st.lists(identifiers, min_size=1, max_size=4).map(tuple)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dsl.known_secrets import KnownSecrets
-from dsl.redacted_stream import MAX_TAIL, RedactedStream
+from coterie.dsl.known_secrets import KnownSecrets
+from coterie.dsl.redacted_stream import MAX_TAIL, RedactedStream
 
 KEY = "hunter2-Xk29vQzL-7sWm4TtE"
 SHAPED = "sk-ant-no-real-key-of-anyone-0000"

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from coterie.text.problems import problems_text
-from dsl.errors import Problem
-from dsl.redaction import (
+from coterie.dsl.errors import Problem
+from coterie.dsl.redaction import (
     continued_lines,
     names_secret,
     open_shape,
@@ -14,8 +13,9 @@ from dsl.redaction import (
     redacted_line,
     without_shapes,
 )
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Mark
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Mark
+from coterie.text.problems import problems_text
 from tests.support.compiling import problems_of
 
 SECRET = "hunter2-hunter2"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dsl.errors import ValueTooLarge
-from dsl.sizes import check_size, exceeds, json_size, too_large
-from dsl.values import JsonValue
+from coterie.dsl.errors import ValueTooLarge
+from coterie.dsl.sizes import check_size, exceeds, json_size, too_large
+from coterie.dsl.values import JsonValue
 
 
 @pytest.mark.parametrize(

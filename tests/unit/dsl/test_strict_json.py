@@ -2,8 +2,8 @@
 
 import pytest
 
-from dsl.strict_json import JsonRefused, read_json, unsound_part
-from dsl.values import JsonValue
+from coterie.dsl.strict_json import JsonRefused, read_json, unsound_part
+from coterie.dsl.values import JsonValue
 
 NAN, INFINITE = float("nan"), float("inf")
 

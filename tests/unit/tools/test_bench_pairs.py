@@ -4,7 +4,7 @@ from bench.interpreter import figures
 from bench.long import comparison
 from bench.report import Ratio
 from bench.systems import COTERIE, HANDWRITTEN
-from dsl.values import Json
+from coterie.dsl.values import Json
 
 
 def row(system: str, cpu: float) -> Json:

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from activities.providers.message_model import ModelMessage
-from activities.providers.provider import ModelRequest
-from activities.providers.scripts.script import ScriptedAnswer, read_script
-from activities.providers.scripts.scripted_choice import choose
+from coterie.activities.providers.message_model import ModelMessage
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.providers.scripts.script import ScriptedAnswer, read_script
+from coterie.activities.providers.scripts.scripted_choice import choose
 from coterie.runs.ends.end_facts import RunEnd
 from evals.packages.planting import DEFECTS, CannotPlant, original, plant, planted
 from tests.chaos.book import Call

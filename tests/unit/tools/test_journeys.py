@@ -1,6 +1,6 @@
 """The journeys that a newcomer reads first can be measured."""
 
-from bench.journeys import Journey, compilation
+from bench.journeys import Journey, compilation, journeys
 
 
 def test_a_journey_counts_files_stays_and_returns() -> None:
@@ -14,3 +14,10 @@ def test_the_journey_of_a_compilation_begins_in_the_compiler() -> None:
     assert "dsl/compile/compiler.py" in journey.files[:4]
     assert "dsl/source/yaml_reader.py" in journey.entered
     assert all(file.startswith("dsl/") for file in journey.files)
+
+
+async def test_the_journey_of_a_decision_reaches_the_step_that_asked() -> None:
+    (decision,) = [one for one in await journeys() if one.name == "decision -> outcome"]
+    assert decision.entered[0] == "workflows/handlers/message_handlers.py"
+    for file in ("handlers/message_kinds", "approvals/approval_wait", "steps/approval"):
+        assert f"workflows/{file}.py" in decision.entered

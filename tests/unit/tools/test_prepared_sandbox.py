@@ -12,9 +12,9 @@ from temporalio.bridge.proto.workflow_activation import (
 from temporalio.worker import WorkflowInstance, WorkflowInstanceDetails
 
 from coterie.runtime.workflow_sandbox import restrictions
+from coterie.workflows.team import TeamWorkflow
 from tests.support.watching.prepared_sandbox import SharedInterpreter
 from tests.unit.coterie.runtime.sandboxed import Impure, Pure
-from workflows.team import TeamWorkflow
 
 definition_of = workflow._Definition.must_from_class  # pyright: ignore[reportPrivateUsage]
 
@@ -61,6 +61,6 @@ async def test_the_interpreter_is_inside_and_runs_share_it() -> None:
     for _ in range(2):
         runner.prepare_workflow(definition_of(TeamWorkflow))
     first, again = [vars(run)["importer"].new_modules for run in made[-2:]]
-    for name in ("workflows.team", "workflows.steps.agent"):
+    for name in ("coterie.workflows.team", "coterie.workflows.steps.agent"):
         assert first[name] is again[name]
         assert first[name] is not sys.modules[name]

@@ -10,13 +10,13 @@ from uuid import uuid4
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-from dsl.values import Json
+from coterie.dsl.values import Json
+from coterie.workflows.approvals.decisions import origin_digest, request_digest
+from coterie.workflows.core.messages import TeamInput
 from tests.support.engine import engine, plan_of
 from tests.support.runs import Handle, asked, decide, failure, refused
 from tests.support.simulation.simulated_server import Message, SimulatedServer
 from tests.workflow.approvals.test_approval_terms import CONTEXT, document
-from workflows.approvals.decisions import origin_digest, request_digest
-from workflows.core.messages import TeamInput
 
 
 async def test_a_signal_without_a_digest_does_not_approve_an_edited_payload(

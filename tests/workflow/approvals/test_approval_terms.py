@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-from dsl.values import Json
+from coterie.dsl.values import Json
+from coterie.workflows.core.messages import DecideInput
 from tests.support.engine import engine, path_of, trail
 from tests.support.runs import Handle, asked, decide, failure, refused
-from workflows.core.messages import DecideInput
 
 ASKING = """
 orchestration:

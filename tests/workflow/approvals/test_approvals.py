@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 from tests.support.engine import engine, path_of, trail
 from tests.support.runs import Handle, asked, decide, failure, refusal, refused
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-from dsl.values import Json, JsonValue
+from coterie.dsl.values import Json, JsonValue
 from tests.support.engine import engine, path_of, trail
 from tests.support.runs import Handle, asked, decide, failure, refusal, refused, scheduled
 

@@ -7,8 +7,8 @@ import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.testing import WorkflowEnvironment
 
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
 from tests.support.engine import engine, trail
 from tests.support.runs import asked, decide, scheduled
 from tests.support.tool_agents import persona, skill_tool, tool_plan

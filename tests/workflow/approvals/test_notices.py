@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-from activities.notifications import Webhook
+from coterie.activities.notifications import Webhook
 from coterie.replay.links import links
 from tests.support.engine import engine, plan_of, suggesting_after, trail
 from tests.support.runs import Handle, asked, decide, failure, scheduled

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.workflows.core.extract import MAX_ANSWER_SIZE
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.state import RunState
+from coterie.workflows.handlers import query_answers as looking
 from tests.support.engine import engine
 from tests.support.runs import Handle, asked, decide
-from workflows.core.extract import MAX_ANSWER_SIZE
-from workflows.core.requests import Pending
-from workflows.core.state import RunState
-from workflows.handlers import query_answers as looking
 
 LARGE = """
 orchestration:

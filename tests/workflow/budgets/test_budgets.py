@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-from activities.providers.provider import ProviderSettings
-from dsl.model.price import Price
-from dsl.values import Json
+from coterie.activities.providers.provider import ProviderSettings
+from coterie.dsl.model.price import Price
+from coterie.dsl.values import Json
 from tests.support.engine import engine, path_of, trail
 from tests.support.runs import Handle, asked, failure, refused, scheduled
 from tests.support.servers.raw_server import events, http, raw_server
@@ -271,7 +271,9 @@ orchestration:
 async def test_attempts_that_failed_after_they_used_tokens_are_counted(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
-    import_module("activities.providers.anthropic")  # which takes longer than some heartbeats
+    import_module(
+        "coterie.activities.providers.anthropic"
+    )  # which takes longer than some heartbeats
     async with raw_server(CUT) as server:
         provider = ProviderSettings(
             name="scripted",

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, TokenUsage
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, AgentResponse, TokenUsage
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.scope import Interrupted
+from coterie.workflows.core.state import RunState
+from coterie.workflows.handlers.start_checks import begin
+from coterie.workflows.interpreter import run
 from tests.support.engine import engine, plan_of, suggesting_after
 from tests.support.runs import failure
 from tests.workflow.histories.test_resuming import Stopping, World
-from workflows.core.results import RunFailed
-from workflows.core.scope import Interrupted
-from workflows.core.state import RunState
-from workflows.handlers.start_checks import begin
-from workflows.interpreter import run
 
 TEAM = """
 llm_config:

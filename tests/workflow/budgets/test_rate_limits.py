@@ -20,26 +20,26 @@ from temporalio.client import Client, WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
-import workflows.temporal.activity_calls
-from activities.agent_activity import AgentActivities
-from activities.contracts import OwnQueue
-from activities.providers.provider import ProviderSettings
-from activities.providers.provider_registry import Providers
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.contracts import OwnQueue
+from coterie.activities.providers.provider import ProviderSettings
+from coterie.activities.providers.provider_registry import Providers
 from coterie.documents.catalog import Catalog
 from coterie.documents.trusted_catalog import trusted_catalog
+from coterie.dsl.model.sections.provider_document import RateLimitPolicy
+from coterie.dsl.values import Json
 from coterie.replay.replay import replay
 from coterie.settings import Settings, load
 from coterie.storage.wire import data_converter
 from coterie.worker.plan_policy import PlanPolicy
 from coterie.worker.provider_queues import ProviderQueue, hold, provider_queues
 from coterie.worker.workers import ServingTerms, working
-from dsl.model.sections.provider_document import RateLimitPolicy
-from dsl.values import Json
+from coterie.workflows.core.messages import TeamInput
+from coterie.workflows.team import TeamWorkflow
+from coterie.workflows.temporal import activity_calls
 from tests.support.engine import DEFECTS, plan_of
 from tests.support.project import BIN
 from tests.support.watching.prepared_sandbox import prepared_sandbox
-from workflows.core.messages import TeamInput
-from workflows.team import TeamWorkflow
 
 RATE = 20
 TEAM = """
@@ -245,7 +245,7 @@ async def test_a_call_comes_back_when_nobody_serves_its_queue_any_more(
     here: WorkflowEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A limit that was lifted leaves no run waiting for ever."""
-    monkeypatch.setattr(workflows.temporal.activity_calls, "MAX_WAIT", timedelta(seconds=1))
+    monkeypatch.setattr(activity_calls, "MAX_WAIT", timedelta(seconds=1))
     (tmp_path / "answers.yml").write_text("answers: [{task: ask, answer: noted}]")
     given = ProviderSettings(
         name="scripted", kind="scripted", answers=str(tmp_path / "answers.yml")

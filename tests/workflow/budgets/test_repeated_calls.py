@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 from tests.support.engine import engine, trail
 from tests.support.runs import failure, scheduled
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from temporalio.api.enums.v1 import EventType
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.dsl.values import Json
 from coterie.replay.replay import replay
-from dsl.values import Json
 from tests.support.engine import engine, trail
 
 TEAM = """

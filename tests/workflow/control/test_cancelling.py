@@ -13,18 +13,18 @@ from temporalio.exceptions import CancelledError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from activities.providers.provider import ProviderSettings
-from activities.workspace.skill_base import Command
+from coterie.activities.providers.provider import ProviderSettings
+from coterie.activities.workspace.skill_base import Command
+from coterie.dsl.values import Json
 from coterie.settings import load
 from coterie.storage.wire import data_converter
 from coterie.testing.simulation.test_server import time_skipping_server
-from dsl.values import Json
+from coterie.workflows.team import TeamWorkflow
 from tests.support.engine import Engine, engine, trail
 from tests.support.runs import asked
 from tests.support.servers.raw_server import raw_server
 from tests.support.watching.prepared_sandbox import prepared_sandbox
 from tests.support.watching.processes import is_running, pid_in
-from workflows.team import TeamWorkflow
 
 Handle = Any
 MOST_SECONDS = 30.0

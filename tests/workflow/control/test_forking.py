@@ -8,9 +8,9 @@ import pytest
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.dsl.values import Json
 from coterie.settings import load
 from coterie.testing.simulation.test_server import time_skipping_server
-from dsl.values import Json
 from tests.support.engine import Engine, engine, suggesting_after, trail
 from tests.support.runs import asked, decide, failure
 from tests.workflow.histories.test_continue_as_new import LONG

@@ -10,9 +10,9 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.control.fork_point import point_of_failure
+from coterie.dsl.values import Json
 from coterie.settings import load
 from coterie.testing.simulation.test_server import time_skipping_server
-from dsl.values import Json
 from tests.support.engine import Engine, engine
 from tests.support.runs import failure
 

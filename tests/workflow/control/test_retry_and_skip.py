@@ -9,16 +9,16 @@ import pytest
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.dsl.model.steps import LoopStep
+from coterie.dsl.values import Json
 from coterie.settings import load
 from coterie.testing.simulation.test_server import time_skipping_server
-from dsl.model.steps import LoopStep
-from dsl.values import Json
+from coterie.workflows.control import retry_and_skip as steering
+from coterie.workflows.control.steering_refusals import TaskNotSkippable
+from coterie.workflows.core.messages import SkipInput
+from coterie.workflows.core.state import RunState
 from tests.support.engine import Engine, engine, plan_of, trail
 from tests.support.runs import asked, decide, failure, refused, sent
-from workflows.control import retry_and_skip as steering
-from workflows.control.steering_refusals import TaskNotSkippable
-from workflows.core.messages import SkipInput
-from workflows.core.state import RunState
 
 Handle = Any
 TEAM = """

@@ -8,13 +8,13 @@ import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.dsl.sizes import MAX_SHOWN, MAX_VALUE_SIZE
+from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.runs.new_runs import start_run
-from dsl.sizes import MAX_SHOWN, MAX_VALUE_SIZE
-from dsl.values import Json
+from coterie.workflows.core.messages import TeamInput
 from tests.support.engine import HEAD, Engine, engine, plan_of, trail
 from tests.support.runs import asked, failure, refused
-from workflows.core.messages import TeamInput
 
 SKILLED = """
     skilled:

@@ -9,15 +9,15 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowExecutionStatus
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.dsl.values import Json
 from coterie.executions.agent_execution import read_execution
 from coterie.runs.new_runs import start_run
 from coterie.runs.recorded_plans import started_name
-from dsl.values import Json
+from coterie.workflows.core.memo_keys import FORKED_FROM
+from coterie.workflows.core.messages import ForkInput, TeamInput
+from coterie.workflows.temporal import durable_scope
 from tests.support.engine import Engine, engine, suggesting_after
 from tests.support.runs import asked, decide
-from workflows.core.memo_keys import FORKED_FROM
-from workflows.core.messages import ForkInput, TeamInput
-from workflows.temporal import durable_scope
 
 LONG = """
 llm_config:

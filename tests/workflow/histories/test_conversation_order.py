@@ -10,9 +10,9 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.dsl.values import Json
 from coterie.replay.links import links
 from coterie.replay.replay import replay
-from dsl.values import Json
 from tests.support.engine import engine, trail
 from tests.support.runs import scheduled
 from tests.workflow.steps.test_batches import parked

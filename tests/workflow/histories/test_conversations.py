@@ -9,18 +9,18 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
-from activities.agent_activity import AgentActivities
-from activities.agents.agent_base import ProviderAccess
-from activities.contracts import AgentRequest, Conversation, FailureType
-from activities.providers.message_model import ModelMessage
-from activities.providers.provider import Completion, ModelRequest
-from activities.skills.skill_activity import SkillActivities
-from activities.storage.blobs import BlobsUnusable, MemoryBlobs
-from activities.storage.conversations import Conversations, Turn
-from activities.storage.open_conversation import AddedTurn, OpenConversation
-from activities.workspace.skill_base import Workspace
+from coterie.activities.agent_activity import AgentActivities
+from coterie.activities.agents.agent_base import ProviderAccess
+from coterie.activities.contracts import AgentRequest, Conversation, FailureType
+from coterie.activities.providers.message_model import ModelMessage
+from coterie.activities.providers.provider import Completion, ModelRequest
+from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.storage.blobs import BlobsUnusable, MemoryBlobs
+from coterie.activities.storage.conversations import Conversations, Turn
+from coterie.activities.storage.open_conversation import AddedTurn, OpenConversation
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.dsl.values import Json
 from coterie.storage.folder import directory_storage
-from dsl.values import Json
 from tests.support.engine import engine, plan_of
 from tests.support.runs import failure, scheduled
 from tests.support.simulation.local_run import run_local

@@ -10,8 +10,8 @@ from temporalio.testing import WorkflowEnvironment
 
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import send_message
+from coterie.workflows.core.messages import SessionInput
 from tests.support.engine import Engine, engine
-from workflows.core.messages import SessionInput
 
 HEAD = """
 llm_config:

@@ -15,24 +15,29 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
-from activities.contracts import COMPILE_TEAM, CompileRequest, CompileResult, VisibilitySettings
+from coterie.activities.contracts import (
+    COMPILE_TEAM,
+    CompileRequest,
+    CompileResult,
+    VisibilitySettings,
+)
 from coterie.documents.worker_trust import TrustedConfig
+from coterie.dsl.model.plan import Plan
 from coterie.settings import load
 from coterie.storage.wire import data_converter
 from coterie.worker.compile_activity import CompileActivities
 from coterie.worker.visibility import visibility_settings
-from dsl.model.plan import Plan
+from coterie.workflows.core.memory import Track
+from coterie.workflows.core.messages import TeamInput
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.state import RunState
+from coterie.workflows.team import TeamWorkflow
+from coterie.workflows.temporal.attribute_kinds import KINDS
+from coterie.workflows.temporal.search_attributes import attributes
 from tests.support.engine import DEFECTS, plan_of
 from tests.support.project import BIN
 from tests.support.runs import asked, decide
 from tests.support.watching.prepared_sandbox import prepared_sandbox
-from workflows.core.memory import Track
-from workflows.core.messages import TeamInput
-from workflows.core.requests import Pending
-from workflows.core.state import RunState
-from workflows.team import TeamWorkflow
-from workflows.temporal.attribute_kinds import KINDS
-from workflows.temporal.search_attributes import attributes
 
 TWO_TEAMS = """
 orchestration:

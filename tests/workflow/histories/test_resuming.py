@@ -4,17 +4,17 @@ import json
 from collections.abc import Callable, Mapping, Set
 from typing import cast
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
 from coterie.runs.in_process.local_scope import LocalScope
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.scope import Interrupted, Job
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.handlers.start_checks import begin
+from coterie.workflows.interpreter import run
 from tests.support.engine import plan_of
-from workflows.core.messages import DecideInput
-from workflows.core.scope import Interrupted, Job
-from workflows.core.state import RunState
-from workflows.core.views import TeamResult
-from workflows.handlers.start_checks import begin
-from workflows.interpreter import run
 
 TEAM = """
 llm_config:

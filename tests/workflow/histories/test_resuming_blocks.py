@@ -8,9 +8,12 @@ from textwrap import indent
 import pytest
 from pydantic import JsonValue
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
+from coterie.workflows.core.progress.step_progress import StepProgress
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import (
@@ -21,9 +24,6 @@ from tests.support.simulation.stopping import (
     stopped_everywhere,
     undisturbed,
 )
-from workflows.core.progress.step_progress import StepProgress
-from workflows.core.results import RunFailed
-from workflows.interpreter import run
 
 HEAD = """
 llm_config:

@@ -7,9 +7,13 @@ from typing import Any, cast
 import pytest
 from pydantic import JsonValue
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
+from coterie.workflows.core.progress.step_progress import StepProgress
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.interpreter import run
+from coterie.workflows.temporal import durable_scope
 from tests.support.engine import engine, suggesting_after
 from tests.support.simulation.stopping import (
     StoppingScope,
@@ -21,10 +25,6 @@ from tests.support.simulation.stopping import (
 )
 from tests.workflow.histories.test_continue_as_new import parts
 from tests.workflow.histories.test_resuming_blocks import call, coder
-from workflows.core.progress.step_progress import StepProgress
-from workflows.core.views import TeamResult
-from workflows.interpreter import run
-from workflows.temporal import durable_scope
 
 TASKS = "[{id: a}, {id: b, dependencies: [a]}, {id: c}, {id: d, dependencies: [b, c]}, {id: e}]"
 CASES: dict[str, Plan] = {

@@ -5,18 +5,18 @@ from typing import cast
 
 import pytest
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.model.plan import Plan
-from dsl.sizes import MAX_VALUE_SIZE
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.sizes import MAX_VALUE_SIZE
+from coterie.dsl.values import Json
+from coterie.workflows.core.requests import Decision
+from coterie.workflows.core.scope import Interrupted
+from coterie.workflows.core.state import MAX_DECISIONS, RunState
+from coterie.workflows.interpreter import run
+from coterie.workflows.steps.loop import MAX_RESULTS
 from tests.support.compiling import plan_of
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import StoppingScope, World, carried, fresh
-from workflows.core.requests import Decision
-from workflows.core.scope import Interrupted
-from workflows.core.state import MAX_DECISIONS, RunState
-from workflows.interpreter import run
-from workflows.steps.loop import MAX_RESULTS
 
 HEAD = """
 llm_config:

@@ -10,15 +10,15 @@ from temporalio.client import Client, WorkflowHistory
 from temporalio.converter import DataConverter
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.replay.replay import replay
 from coterie.storage.folder import directory_storage
 from coterie.storage.histories import whole
 from coterie.storage.wire import THRESHOLD
-from dsl.values import Json
+from coterie.workflows.core.messages import TeamInput
 from tests.support.engine import Engine, engine, plan_of
 from tests.support.runs import asked
-from workflows.core.messages import TeamInput
 
 LARGE = "An answer of many words. " * 4000  # 100 KB
 TEAM = """

@@ -5,9 +5,10 @@ from typing import get_args
 
 import pytest
 
-from dsl.model.plan import Plan
-from dsl.model.step_kinds.step_base import StepKind
-from dsl.model.traversal.step_walk import walk
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.step_kinds.step_base import StepKind
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.workflows.temporal.durable_scope import OVERDUE_EVENTS
 from tests.support.engine import plan_of
 from tests.support.simulation.simulated_server import Task
 from tests.support.simulation.suggested_plans import (
@@ -24,7 +25,6 @@ from tests.support.simulation.suggested_plans import (
     wait,
 )
 from tests.support.simulation.suggested_runs import differences, lived, suggestions
-from workflows.temporal.durable_scope import OVERDUE_EVENTS
 
 SHARE = 1 if os.environ.get("SWEEP") == "all" else 17
 """One of so many scenarios is tried; `make chaos` tries them all."""

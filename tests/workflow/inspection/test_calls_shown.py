@@ -9,8 +9,8 @@ import pytest
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
-from activities.contracts import AgentRequest
-from activities.providers.provider import ProviderSettings
+from coterie.activities.contracts import AgentRequest
+from coterie.activities.providers.provider import ProviderSettings
 from coterie.inspection.trace import traced
 from coterie.inspection.why_text import json_text, run_text, visits_text
 from coterie.rendering.calls_text import call_data, calls_text
@@ -55,7 +55,7 @@ def answer(text: str) -> bytes:
 
 
 def settings(url: str) -> ProviderSettings:
-    import_module("activities.providers.openai")  # which takes longer than some heartbeats
+    import_module("coterie.activities.providers.openai")  # which takes longer than some heartbeats
     return ProviderSettings(name="scripted", kind="openai", api_base=url, api_key="k")
 
 

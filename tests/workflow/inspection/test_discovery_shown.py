@@ -9,15 +9,15 @@ from pathlib import Path
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
-from activities.providers.provider import ProviderSettings
+from coterie.activities.providers.provider import ProviderSettings
 from coterie.display.following.discovery_notes import DiscoveryNotes
 from coterie.display.following.follower import Watch
 from coterie.display.following.plain_view import PlainView
+from coterie.dsl.model.sections.provider_document import ProviderSection
 from coterie.runs.run_client import Run
-from dsl.model.sections.provider_document import ProviderSection
+from coterie.workflows.core.requests import Pending
 from tests.support.engine import engine
 from tests.support.servers.raw_server import http, raw_server
-from workflows.core.requests import Pending
 
 TEAM = """
 llm_config:
@@ -70,7 +70,7 @@ async def test_files_and_tokens_are_shown_and_warned_of_before_the_first_call_is
     skipping_client: Client, tmp_path: Path
 ) -> None:
     """The model answers once the warning stands in the view: else the run would never end."""
-    import_module("activities.providers.openai")  # which takes longer than some heartbeats
+    import_module("coterie.activities.providers.openai")  # which takes longer than some heartbeats
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("word " * 2_000)
     env = WorkflowEnvironment.from_client(skipping_client)

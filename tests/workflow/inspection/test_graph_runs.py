@@ -15,6 +15,7 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from coterie.documents.worker_trust import TrustedConfig
+from coterie.dsl.model.sections.worker_document import CommandSection
 from coterie.failures import CommandError
 from coterie.graph.drawing.svg import svg_of
 from coterie.graph.picture import picture
@@ -25,14 +26,13 @@ from coterie.runs.recorded_plans import recorded_plan
 from coterie.settings import load
 from coterie.storage.wire import data_converter
 from coterie.worker.compile_activity import CompileActivities
-from dsl.model.sections.worker_document import CommandSection
+from coterie.workflows.core.messages import TeamInput
+from coterie.workflows.core.views import RunStatus, TeamResult
+from coterie.workflows.team import TeamWorkflow
 from tests.support.engine import Engine, engine, plan_of, trail
 from tests.support.project import BIN
 from tests.support.runs import asked, decide, failure
 from tests.support.watching.prepared_sandbox import prepared_sandbox
-from workflows.core.messages import TeamInput
-from workflows.core.views import RunStatus, TeamResult
-from workflows.team import TeamWorkflow
 
 PLAIN = """
 orchestration:

@@ -8,7 +8,7 @@ from pathlib import Path
 from temporalio.client import Client, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 
-from activities.providers.provider import ProviderSettings
+from coterie.activities.providers.provider import ProviderSettings
 from coterie.display.following.follower import Watch
 from coterie.display.following.plain_view import PlainView
 from coterie.runs.live_texts import POLL_SECONDS, TextFollower, TextPiece, live_answers
@@ -58,7 +58,7 @@ async def test_the_text_is_seen_before_the_turn_ends_and_costs_no_event(
     skipping_client: Client, tmp_path: Path
 ) -> None:
     """The model ends its answer once the beginning was seen: else the run would never end."""
-    import_module("activities.providers.openai")  # which takes longer than some heartbeats
+    import_module("coterie.activities.providers.openai")  # which takes longer than some heartbeats
     env = WorkflowEnvironment.from_client(skipping_client)
     seen = asyncio.Event()
     plain = '{"choices": [{"finish_reason": "stop", "message": {"content": "Once upon"}}]}'
@@ -87,7 +87,7 @@ async def test_a_second_attempt_is_watched_under_its_number(
     skipping_client: Client, tmp_path: Path
 ) -> None:
     """The first stream breaks off; the second ends once somebody has seen it."""
-    import_module("activities.providers.openai")
+    import_module("coterie.activities.providers.openai")
     env = WorkflowEnvironment.from_client(skipping_client)
     seen = asyncio.Event()
     shown: list[str] = []

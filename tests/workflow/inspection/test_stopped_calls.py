@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.dsl.values import Json
 from coterie.inspection.trace import Trace
 from coterie.inspection.why_text import run_text
 from coterie.replay.rebuilt_run import Rebuilt, rebuilt
-from dsl.values import Json
 from tests.support.engine import engine
 
 CALLING = """

@@ -10,13 +10,13 @@ import pytest_asyncio
 from temporalio.client import WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.dsl.evaluate.context import PathChange
 from coterie.failures import CommandError
 from coterie.inspection.trace import Trace, traced
 from coterie.inspection.why_text import json_text, run_text, visits_text
 from coterie.replay.rebuilt_run import Rebuilt, rebuilt
 from coterie.replay.trace_events import Visit
 from coterie.settings import load
-from dsl.evaluate.context import PathChange
 from tests.support.engine import Engine, engine, trail
 from tests.support.places import HISTORIES
 from tests.support.runs import asked, decide, failure

@@ -16,7 +16,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer, Worker
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     COMPILE_TEAM,
     FORK_RUN,
     CompileRequest,
@@ -29,21 +29,25 @@ from coterie.runs.sessions import open_session, send_message
 from coterie.storage.wire import data_converter
 from coterie.worker.fork_activity import ForkActivities
 from coterie.worker.plan_policy import PlanPolicy
-from tests.chaos import early
-from tests.support.engine import plan_of, trail
-from tests.support.runs import asked
-from tests.support.watching.prepared_sandbox import prepared_sandbox
-from workflows.core.causes.trail_because import trail_because
-from workflows.core.messages import (
+from coterie.workflows.core.causes.trail_because import trail_because
+from coterie.workflows.core.messages import (
     SEND_MESSAGE,
     DecideInput,
     ForkInput,
     SessionInput,
     TeamInput,
 )
-from workflows.core.requests import Decision
-from workflows.handlers.early_messages import MAX_EARLY_BYTES, MAX_EARLY_SIGNALS, EarlySignals
-from workflows.team import TeamWorkflow
+from coterie.workflows.core.requests import Decision
+from coterie.workflows.handlers.early_messages import (
+    MAX_EARLY_BYTES,
+    MAX_EARLY_SIGNALS,
+    EarlySignals,
+)
+from coterie.workflows.team import TeamWorkflow
+from tests.chaos import early
+from tests.support.engine import plan_of, trail
+from tests.support.runs import asked
+from tests.support.watching.prepared_sandbox import prepared_sandbox
 
 LATER = """
 orchestration:

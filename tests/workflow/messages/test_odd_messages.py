@@ -12,9 +12,9 @@ from temporalio.client import WorkflowQueryFailedError, WorkflowUpdateFailedErro
 from temporalio.common import RawValue
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.workflows.core.messages import TeamInput
 from tests.support.engine import Engine, engine, plan_of, trail
 from tests.support.runs import Handle, asked, failure
-from workflows.core.messages import TeamInput
 
 WAITING = """
 orchestration:

@@ -22,11 +22,11 @@ from temporalio.worker._workflow_instance import (
 from coterie.settings import load
 from coterie.storage.wire import data_converter
 from coterie.testing.simulation.test_server import time_skipping_server
+from coterie.workflows.core.messages import TeamInput
+from coterie.workflows.team import TeamWorkflow
 from tests.support.engine import plan_of, suggesting_after, trail
 from tests.support.runs import asked
 from tests.support.watching.prepared_sandbox import prepared_sandbox
-from workflows.core.messages import TeamInput
-from workflows.team import TeamWorkflow
 
 Handle = Any
 TEAM = """

@@ -10,16 +10,16 @@ from pydantic import JsonValue
 from temporalio.client import WorkflowQueryFailedError
 from temporalio.testing import WorkflowEnvironment
 
-from dsl.model.outcomes import Failure, Outcome
+from coterie.dsl.model.outcomes import Failure, Outcome
+from coterie.workflows.core.causes.step_causes import Failed
+from coterie.workflows.core.extract import MAX_ANSWER_SIZE
+from coterie.workflows.core.memory import Frame
+from coterie.workflows.core.messages import StateAsked
+from coterie.workflows.core.state import MAIN, RunState
+from coterie.workflows.core.trail_record import TrailRecord
+from coterie.workflows.handlers import query_answers as looking
 from tests.support.engine import Engine, engine
 from tests.support.runs import asked, decide
-from workflows.core.causes.step_causes import Failed
-from workflows.core.extract import MAX_ANSWER_SIZE
-from workflows.core.memory import Frame
-from workflows.core.messages import StateAsked
-from workflows.core.state import MAIN, RunState
-from workflows.core.trail_record import TrailRecord
-from workflows.handlers import query_answers as looking
 
 TWO_TEAMS = """
 orchestration:

@@ -19,7 +19,7 @@ from temporalio.common import RawValue
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 
-from dsl.values import Json, JsonValue
+from coterie.dsl.values import Json, JsonValue
 from tests.support.engine import engine
 from tests.support.runs import Handle, asked, refusal
 

@@ -9,14 +9,14 @@ import pytest
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.dsl.model.price import Price
+from coterie.dsl.values import Json
 from coterie.inspection.trace import traced
 from coterie.inspection.why_text import run_text, visits_text
 from coterie.rendering.run_text import end_text
 from coterie.runs.run_client import Run
 from coterie.settings import load
 from coterie.testing.simulation.test_server import time_skipping_server
-from dsl.model.price import Price
-from dsl.values import Json
 from tests.support.engine import Engine, engine, path_of, trail
 from tests.support.runs import decide, refused, sent
 

@@ -12,9 +12,9 @@ from temporalio.testing import WorkflowEnvironment
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import open_session, send_message
 from coterie.storage.wire import data_converter
+from coterie.workflows.core.messages import SessionInput, TeamInput
 from tests.support.engine import engine, plan_of
 from tests.workflow.sessions.test_sessions import ECHO, suggesting_after
-from workflows.core.messages import SessionInput, TeamInput
 
 _REQUESTS = ("temporal_request", "temporal_long_request")
 

@@ -8,9 +8,9 @@ import pytest
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.dsl.values import Json
 from coterie.settings import load
 from coterie.testing.simulation.test_server import time_skipping_server
-from dsl.values import Json
 from tests.support.engine import engine, trail
 from tests.workflow.sessions.test_sessions import opened, send, suggesting_after
 

@@ -16,12 +16,12 @@ from temporalio.client import (
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.dsl.values import Json
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import MessageRefusedError, MessageReply, open_session, reply_within
 from coterie.storage.histories import WORKFLOW
-from dsl.values import Json
+from coterie.workflows.core.messages import SessionInput, TeamInput
 from tests.support.engine import Engine, engine, plan_of, suggesting_after
-from workflows.core.messages import SessionInput, TeamInput
 
 Handle = Any  # its updates take any payload
 

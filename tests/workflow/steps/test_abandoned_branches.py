@@ -10,12 +10,12 @@ from temporalio import workflow
 from temporalio.client import WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.dsl.values import Json
 from coterie.replay.links import links
 from coterie.replay.replay import replay
-from dsl.values import Json
+from coterie.workflows.temporal import durable_scope
 from tests.support.engine import Engine, engine, trail
 from tests.support.runs import scheduled
-from workflows.temporal import durable_scope
 
 HEAD = """
 llm_config:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 from tests.support.engine import engine
 from tests.support.runs import Handle, failure, scheduled
 

@@ -9,8 +9,8 @@ import pytest
 from temporalio.client import WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 
-from dsl.model.price import Price
-from dsl.values import Json
+from coterie.dsl.model.price import Price
+from coterie.dsl.values import Json
 from tests.support.engine import engine, trail
 from tests.support.runs import scheduled
 from tests.workflow.control.test_pause_and_amend import when

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-from activities.contracts import HEARTBEAT_EVERY, MAX_HEARTBEAT_DELAY
-from activities.providers.provider import ProviderSettings
-from activities.workspace.skill_base import Command
+from coterie.activities.contracts import HEARTBEAT_EVERY, MAX_HEARTBEAT_DELAY
+from coterie.activities.providers.provider import ProviderSettings
+from coterie.activities.workspace.skill_base import Command
 from tests.support.engine import Engine, engine, trail
 from tests.support.servers.raw_server import RawServer, raw_server
 from tests.support.watching.processes import is_running, pid_in

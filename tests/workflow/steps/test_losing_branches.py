@@ -9,7 +9,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.testing import WorkflowEnvironment
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 from tests.support.engine import Engine, engine, trail
 
 MAX_SECONDS = 5

@@ -10,9 +10,9 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.testing import WorkflowEnvironment
 
-from dsl.values import Json
+from coterie.dsl.values import Json
+from coterie.workflows.core.pace import MAX_CALL_BYTES, MAX_CALLS, MAX_STEPS
 from tests.support.engine import Engine, engine, time_skipping
-from workflows.core.pace import MAX_CALL_BYTES, MAX_CALLS, MAX_STEPS
 
 Handle = Any
 FAILED = EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED

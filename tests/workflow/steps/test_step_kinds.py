@@ -6,17 +6,17 @@ from typing import Any, cast
 
 import pytest
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.model.outcomes import Outcome
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.values import Json
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.trail_record import TrailRecord
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.core.results import RunFailed
-from workflows.core.state import RunState
-from workflows.core.trail_record import TrailRecord
-from workflows.core.views import TeamResult
-from workflows.interpreter import run
 
 HEAD = """
 llm_config:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.workflows.core.messages import SkipInput
 from tests.support.engine import engine, trail
 from tests.support.simulation.late_task import NAME, LateTask
-from workflows.core.messages import SkipInput
 
 PATIENCE = 60.0
 TEAM = """

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 from tests.support.engine import Engine, engine, plan_of
 from tests.support.servers.asking import APIS, settings
 from tests.support.servers.checking_proxy import checking_proxy

@@ -9,17 +9,17 @@ from pydantic import TypeAdapter
 from temporalio.api.enums.v1 import EventType
 from temporalio.testing import WorkflowEnvironment
 
-from activities.contracts import SkillRequest
-from activities.skills.local_activity import MAX_LOCAL_RESULT
-from activities.workspace.skill_base import Skill, SkillContext
+from coterie.activities.contracts import SkillRequest
+from coterie.activities.skills.local_activity import MAX_LOCAL_RESULT
+from coterie.activities.workspace.skill_base import Skill, SkillContext
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
 from coterie.replay.replay import replay
 from coterie.runs.in_process.recorded_calls import recorded_calls
 from coterie.testing.recording.recorded_events import calls as finished_calls
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.workflows.temporal.activity_calls import MAX_LOCAL_CALLS
 from tests.support.engine import engine, trail
 from tests.support.tool_agents import persona, skill_tool, tool_plan
-from workflows.temporal.activity_calls import MAX_LOCAL_CALLS
 
 
 async def wait_for_ever(value: dict[str, JsonValue], context: SkillContext) -> None:

@@ -10,12 +10,13 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.model.capabilities import ServerListing
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.sections.mcp_digests import digest_of_address
+from coterie.dsl.model.sections.mcp_document import McpServerSection
 from coterie.storage.wire import data_converter
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.model.capabilities import ServerListing
-from dsl.model.plan import Plan
-from dsl.model.sections.mcp_digests import digest_of_address
-from dsl.model.sections.mcp_document import McpServerSection
+from coterie.workflows.team import TeamWorkflow
 from tests.support.engine import CAPABILITIES, engine
 from tests.support.runs import asked, failure, refused, scheduled
 from tests.support.servers.mcp_tools import (
@@ -25,7 +26,6 @@ from tests.support.servers.mcp_tools import (
     mcp_servers,
 )
 from tests.support.watching.prepared_sandbox import prepared_sandbox
-from workflows.team import TeamWorkflow
 
 TEAM = """
 name: sums

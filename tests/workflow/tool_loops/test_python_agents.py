@@ -8,16 +8,16 @@ import pytest
 import yaml
 from temporalio.testing import WorkflowEnvironment
 
-from activities.skills.functions.function_skills import FunctionSkill, find_tools
-from activities.user_code.child_pool import UserCode
+from coterie.activities.skills.functions.function_skills import FunctionSkill, find_tools
+from coterie.activities.user_code.child_pool import UserCode
 from coterie.agents import AgentAnswer, AgentFactory, DurableRun, SharedMemoryGraph
+from coterie.dsl.values import Json
 from coterie.runs.run_client import Run
 from coterie.storage.wire import data_converter
-from dsl.values import Json
+from coterie.workflows.core.messages import TeamInput
 from tests.law.sources import ROOT
 from tests.support.engine import engine, trail
 from tests.support.programs.python_agents import PlainAgent, PlannerAgent, around, asks, says
-from workflows.core.messages import TeamInput
 
 SCRIPT: list[Json] = [
     asks("planner", 1, ("forecast", {"city": "Rome"}), ("scout", {"query": "Rome?"})),

@@ -8,8 +8,8 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.testing import WorkflowEnvironment
 
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
 from tests.support.engine import engine, suggesting_after, trail
 from tests.support.runs import asked, decide, failure, scheduled
 from tests.support.tool_agents import persona, skill_tool, tool_plan

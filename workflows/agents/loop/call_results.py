@@ -5,15 +5,15 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from activities.contracts import KeptResult
-from dsl.model.outcomes import Outcome, with_text
-from dsl.tool_loop.call_checks import fingerprint
-from dsl.tool_loop.exchange import ToolResult
-from dsl.visible import shortened_text
-from workflows.core.causes.trail_causes import TrailCause
-from workflows.core.location import Skipped
-from workflows.core.scope import Scope
-from workflows.core.trail import skip_cause
+from coterie.activities.contracts import KeptResult
+from coterie.dsl.model.outcomes import Outcome, with_text
+from coterie.dsl.tool_loop.call_checks import fingerprint
+from coterie.dsl.tool_loop.exchange import ToolResult
+from coterie.dsl.visible import shortened_text
+from coterie.workflows.core.causes.trail_causes import TrailCause
+from coterie.workflows.core.location import Skipped
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.trail import skip_cause
 
 _MAX_ERROR_LENGTH = 4_000
 """Characters of a failure's message that a model gets."""

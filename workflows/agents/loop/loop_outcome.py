@@ -2,12 +2,12 @@
 
 from pydantic import JsonValue
 
-from activities.contracts import AgentResponse
-from dsl.model.causes import HandedOff
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Persona
-from dsl.tool_loop.result_texts import unmet_text
-from dsl.tool_loop.tool_loop_progress import (
+from coterie.activities.contracts import AgentResponse
+from coterie.dsl.model.causes import HandedOff
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.tool_loop.result_texts import unmet_text
+from coterie.dsl.tool_loop.tool_loop_progress import (
     AnswerFailed,
     CallsHandedBack,
     ExitedOnSuccess,
@@ -18,12 +18,12 @@ from dsl.tool_loop.tool_loop_progress import (
     PolicyUnmet,
     StoppedByHook,
 )
-from dsl.tool_loop.tool_loop_terms import LoopTerms
-from workflows.agents.model_turns import turn_outcome
-from workflows.core.causes.agent_causes import LoopExited
-from workflows.core.location import Location
-from workflows.core.scope import Scope
-from workflows.core.trail import note_step
+from coterie.dsl.tool_loop.tool_loop_terms import LoopTerms
+from coterie.workflows.agents.model_turns import turn_outcome
+from coterie.workflows.core.causes.agent_causes import LoopExited
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.trail import note_step
 
 
 def loop_outcome(

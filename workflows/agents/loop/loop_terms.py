@@ -1,14 +1,14 @@
 """The terms of an agent's tool loop, and the tools that its model sees. Pure, from the plan."""
 
-from activities.contracts import AgentResponse
-from dsl.json_schema.offered_schema import own_arguments
-from dsl.model.plan import Persona, Plan
-from dsl.model.tools.tool_contract import Tool
-from dsl.model.tools.tool_use import NamedTool
-from dsl.tool_loop.call_names import handoff_name
-from dsl.tool_loop.exchange import OfferedTool, ToolCallRequest
-from dsl.tool_loop.tool_loop_terms import LoopTerms
-from dsl.values import Json
+from coterie.activities.contracts import AgentResponse
+from coterie.dsl.json_schema.offered_schema import own_arguments
+from coterie.dsl.model.plan import Persona, Plan
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_use import NamedTool
+from coterie.dsl.tool_loop.call_names import handoff_name
+from coterie.dsl.tool_loop.exchange import OfferedTool, ToolCallRequest
+from coterie.dsl.tool_loop.tool_loop_terms import LoopTerms
+from coterie.dsl.values import Json
 
 _ANY_OBJECT: Json = {"type": "object"}
 _HANDOFF: Json = {

@@ -6,32 +6,37 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.errors import InvalidPlan
-from dsl.model.hooks import Hook
-from dsl.model.outcomes import Outcome
-from dsl.model.terms import CallApproval, call_approval
-from dsl.model.tools.tool_contract import Tool
-from dsl.tool_loop.call_checks import edit_problem
-from dsl.tool_loop.call_names import call_name, without_calls
-from dsl.tool_loop.decision import leave_out, take_result
-from dsl.tool_loop.tool_loop_progress import OpenCall, StoppedByHook
-from dsl.tool_loop.tool_loop_terms import REMINDED_AT, LoopTerms
-from dsl.values import Json
-from workflows.agents.hook_points import stopped_by
-from workflows.agents.hooked_calls import CallHooks, HookedResult
-from workflows.agents.loop.call_results import EndedCall, MadeCall, result_for_model, skipped_call
-from workflows.agents.planned_calls import planned_tool_call
-from workflows.agents.shared_work import has_result, is_read, note_tool_result, publish_work
-from workflows.agents.skill_calls import CalledSkill
-from workflows.agents.tool_kinds import ToolCall, call_tool
-from workflows.approvals.output_approval import ApprovalSubject, with_approval
-from workflows.approvals.value_changes import changes
-from workflows.core.causes.agent_causes import CallRepeated
-from workflows.core.causes.step_causes import Failed
-from workflows.core.location import Interpreter, Location, Skipped
-from workflows.core.progress.agent_progress import AgentLoopProgress, HookedCall
-from workflows.core.scope import Job, Scope
-from workflows.core.trail import note_step
+from coterie.dsl.errors import InvalidPlan
+from coterie.dsl.model.hooks import Hook
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.terms import CallApproval, call_approval
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.tool_loop.call_checks import edit_problem
+from coterie.dsl.tool_loop.call_names import call_name, without_calls
+from coterie.dsl.tool_loop.decision import leave_out, take_result
+from coterie.dsl.tool_loop.tool_loop_progress import OpenCall, StoppedByHook
+from coterie.dsl.tool_loop.tool_loop_terms import REMINDED_AT, LoopTerms
+from coterie.dsl.values import Json
+from coterie.workflows.agents.hook_points import stopped_by
+from coterie.workflows.agents.hooked_calls import CallHooks, HookedResult
+from coterie.workflows.agents.loop.call_results import (
+    EndedCall,
+    MadeCall,
+    result_for_model,
+    skipped_call,
+)
+from coterie.workflows.agents.planned_calls import planned_tool_call
+from coterie.workflows.agents.shared_work import has_result, is_read, note_tool_result, publish_work
+from coterie.workflows.agents.skill_calls import CalledSkill
+from coterie.workflows.agents.tool_kinds import ToolCall, call_tool
+from coterie.workflows.approvals.output_approval import ApprovalSubject, with_approval
+from coterie.workflows.approvals.value_changes import changes
+from coterie.workflows.core.causes.agent_causes import CallRepeated
+from coterie.workflows.core.causes.step_causes import Failed
+from coterie.workflows.core.location import Interpreter, Location, Skipped
+from coterie.workflows.core.progress.agent_progress import AgentLoopProgress, HookedCall
+from coterie.workflows.core.scope import Job, Scope
+from coterie.workflows.core.trail import note_step
 
 
 class CallingAgent(NamedTuple):

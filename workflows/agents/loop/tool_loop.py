@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     CallOptions,
@@ -16,34 +16,41 @@ from activities.contracts import (
     TokenUsage,
     TurnSuffix,
 )
-from dsl.hooks.hook_rulings import HookRuling
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import AgentStep
-from dsl.model.template_bound import number_of
-from dsl.tool_loop.decision import AskModel, EndLoop, RunCalls, TurnTaken, next_action, take_turn
-from dsl.tool_loop.exchange import ToolResult
-from dsl.tool_loop.result_texts import LOST, reminder_text
-from dsl.tool_loop.tool_loop_progress import LoopEnd, StoppedByHook
-from workflows.agents.compactor import Compactor, ConversationHead
-from workflows.agents.conversation_order import (
+from coterie.dsl.hooks.hook_rulings import HookRuling
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.template_bound import number_of
+from coterie.dsl.tool_loop.decision import (
+    AskModel,
+    EndLoop,
+    RunCalls,
+    TurnTaken,
+    next_action,
+    take_turn,
+)
+from coterie.dsl.tool_loop.exchange import ToolResult
+from coterie.dsl.tool_loop.result_texts import LOST, reminder_text
+from coterie.dsl.tool_loop.tool_loop_progress import LoopEnd, StoppedByHook
+from coterie.workflows.agents.compactor import Compactor, ConversationHead
+from coterie.workflows.agents.conversation_order import (
     conversation_name,
     hold_conversation,
     keep_conversation,
 )
-from workflows.agents.hook_points import stopped_by
-from workflows.agents.loop.loop_outcome import loop_outcome
-from workflows.agents.loop.loop_terms import loop_terms, with_own_arguments
-from workflows.agents.loop.tool_calls import CallingAgent, run_calls
-from workflows.agents.loop.turn_requests import TurnRequests
-from workflows.agents.model_fallback import ModelChain, TurnCall, stay_with_fallback
-from workflows.agents.model_turns import is_worth_a_reask, turn_notices
-from workflows.agents.shared_work import shared_work
-from workflows.agents.turn_hooks import TurnHooks, hooks_of
-from workflows.core.causes.agent_causes import CallRefused, ModelTurned
-from workflows.core.location import Interpreter, Location
-from workflows.core.progress.agent_progress import AgentLoopProgress
-from workflows.core.scope import CallFailed, Scope, on_abort
-from workflows.core.trail import note_step
+from coterie.workflows.agents.hook_points import stopped_by
+from coterie.workflows.agents.loop.loop_outcome import loop_outcome
+from coterie.workflows.agents.loop.loop_terms import loop_terms, with_own_arguments
+from coterie.workflows.agents.loop.tool_calls import CallingAgent, run_calls
+from coterie.workflows.agents.loop.turn_requests import TurnRequests
+from coterie.workflows.agents.model_fallback import ModelChain, TurnCall, stay_with_fallback
+from coterie.workflows.agents.model_turns import is_worth_a_reask, turn_notices
+from coterie.workflows.agents.shared_work import shared_work
+from coterie.workflows.agents.turn_hooks import TurnHooks, hooks_of
+from coterie.workflows.core.causes.agent_causes import CallRefused, ModelTurned
+from coterie.workflows.core.location import Interpreter, Location
+from coterie.workflows.core.progress.agent_progress import AgentLoopProgress
+from coterie.workflows.core.scope import CallFailed, Scope, on_abort
+from coterie.workflows.core.trail import note_step
 
 
 async def run_tool_loop(

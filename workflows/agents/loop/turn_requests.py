@@ -4,19 +4,19 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from activities.contracts import AgentRequest, Reask
-from dsl.evaluate.slices import slice_for
-from dsl.model.plan import Persona
-from dsl.model.steps import AgentStep
-from dsl.tool_loop.decision import AskModel
-from dsl.tool_loop.exchange import ToolResult, ToolTurn
-from dsl.tool_loop.tool_loop_progress import OpenCall
-from dsl.tool_loop.tool_loop_terms import LoopTerms
-from workflows.agents.conversation_order import conversation_window
-from workflows.agents.loop.loop_terms import offered_tools
-from workflows.core.location import Location
-from workflows.core.progress.agent_progress import AgentLoopProgress
-from workflows.core.scope import Scope
+from coterie.activities.contracts import AgentRequest, Reask
+from coterie.dsl.evaluate.slices import slice_for
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.tool_loop.decision import AskModel
+from coterie.dsl.tool_loop.exchange import ToolResult, ToolTurn
+from coterie.dsl.tool_loop.tool_loop_progress import OpenCall
+from coterie.dsl.tool_loop.tool_loop_terms import LoopTerms
+from coterie.workflows.agents.conversation_order import conversation_window
+from coterie.workflows.agents.loop.loop_terms import offered_tools
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.progress.agent_progress import AgentLoopProgress
+from coterie.workflows.core.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)

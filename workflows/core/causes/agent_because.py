@@ -1,9 +1,9 @@
 """Because: causes of agents with tools, of hooks and of egress in words."""
 
-from dsl.egress.egress_wording import label_words, sources_text, withheld_text
-from dsl.evaluate.because import condition_because
-from dsl.model.hooks import HookDecision
-from workflows.core.causes.agent_causes import (
+from coterie.dsl.egress.egress_wording import label_words, sources_text, withheld_text
+from coterie.dsl.evaluate.because import condition_because
+from coterie.dsl.model.hooks import HookDecision
+from coterie.workflows.core.causes.agent_causes import (
     AgentCause,
     BatchSubmitted,
     CallCutOff,
@@ -16,14 +16,14 @@ from workflows.core.causes.agent_causes import (
     PersonaChosen,
     ToolCalled,
 )
-from workflows.core.causes.egress_causes import (
+from coterie.workflows.core.causes.egress_causes import (
     EgressAsked,
     EgressCause,
     EgressGranted,
     LabelMet,
     LabelsCleared,
 )
-from workflows.core.causes.hook_causes import HookDecided
+from coterie.workflows.core.causes.hook_causes import HookDecided
 
 _TURNS = {
     "turn_called": "calls",

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from dsl.egress.counted_grants import WithheldGrant
-from dsl.egress.met_labels import MetLabel
-from dsl.model.capabilities import KeptLabel
+from coterie.dsl.egress.counted_grants import WithheldGrant
+from coterie.dsl.egress.met_labels import MetLabel
+from coterie.dsl.model.capabilities import KeptLabel
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from dsl.model.causes import ConditionFound
-from dsl.model.hooks import HookDecision, HookPoint
+from coterie.dsl.model.causes import ConditionFound
+from coterie.dsl.model.hooks import HookDecision, HookPoint
 
 
 @dataclass(frozen=True, slots=True)

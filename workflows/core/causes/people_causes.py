@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dsl.model.causes import ConditionFound, SentOn
-from dsl.model.outcomes import Failure
+from coterie.dsl.model.causes import ConditionFound, SentOn
+from coterie.dsl.model.outcomes import Failure
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
-from dsl.model.outcomes import Failure
-from dsl.task_graph.task_causes import GraphTaskEnded, GraphTaskStarted
-from workflows.core.causes.people_causes import ApprovalAsked
-from workflows.core.causes.step_causes import Failed, RunEnded
-from workflows.core.causes.trail_causes import TrailCause
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.task_graph.task_causes import GraphTaskEnded, GraphTaskStarted
+from coterie.workflows.core.causes.people_causes import ApprovalAsked
+from coterie.workflows.core.causes.step_causes import Failed, RunEnded
+from coterie.workflows.core.causes.trail_causes import TrailCause
 
 Facts = TypeVar("Facts")
 _MAX_TEXT = 200

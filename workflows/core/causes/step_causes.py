@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from dsl.errors import LimitExceeded, TeamError
-from dsl.model.causes import ConditionFound
-from dsl.model.outcomes import Failure
+from coterie.dsl.errors import LimitExceeded, TeamError
+from coterie.dsl.model.causes import ConditionFound
+from coterie.dsl.model.outcomes import Failure
 
 
 @dataclass(frozen=True, slots=True)

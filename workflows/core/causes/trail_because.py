@@ -1,13 +1,13 @@
 """Because: causes of the trail in words. The one place of this room that words them."""
 
-from dsl.evaluate.because import act_because, condition_because, route_because
-from dsl.model.causes import AnyRouteCause, ConditionFound
-from dsl.task_graph.task_because import task_because
-from workflows.core.causes.agent_because import agent_because, egress_because, hook_because
-from workflows.core.causes.agent_causes import AgentCause
-from workflows.core.causes.egress_causes import EgressCause
-from workflows.core.causes.hook_causes import HookDecided
-from workflows.core.causes.message_causes import (
+from coterie.dsl.evaluate.because import act_because, condition_because, route_because
+from coterie.dsl.model.causes import AnyRouteCause, ConditionFound
+from coterie.dsl.task_graph.task_because import task_because
+from coterie.workflows.core.causes.agent_because import agent_because, egress_because, hook_because
+from coterie.workflows.core.causes.agent_causes import AgentCause
+from coterie.workflows.core.causes.egress_causes import EgressCause
+from coterie.workflows.core.causes.hook_causes import HookDecided
+from coterie.workflows.core.causes.message_causes import (
     Forked,
     MessageCause,
     MessageRefused,
@@ -16,7 +16,7 @@ from workflows.core.causes.message_causes import (
     SignalsDropped,
     WorkerBlocked,
 )
-from workflows.core.causes.people_causes import (
+from coterie.workflows.core.causes.people_causes import (
     Amended,
     AmendRefused,
     ApprovalAsked,
@@ -30,7 +30,7 @@ from workflows.core.causes.people_causes import (
     SkipAsked,
     TooLate,
 )
-from workflows.core.causes.step_causes import (
+from coterie.workflows.core.causes.step_causes import (
     BranchChosen,
     BranchRanked,
     Failed,
@@ -40,7 +40,7 @@ from workflows.core.causes.step_causes import (
     TimeOver,
     WhenAsked,
 )
-from workflows.core.causes.trail_causes import TrailCause
+from coterie.workflows.core.causes.trail_causes import TrailCause
 
 
 def trail_because(cause: TrailCause | None) -> str:

@@ -9,14 +9,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dsl.model.causes import AnyRouteCause
-from dsl.task_graph.task_causes import AnyGraphTaskCause
-from workflows.core.causes.agent_causes import AgentCause
-from workflows.core.causes.egress_causes import EgressCause
-from workflows.core.causes.hook_causes import HookDecided
-from workflows.core.causes.message_causes import MessageCause
-from workflows.core.causes.people_causes import PeopleCause
-from workflows.core.causes.step_causes import StepCause
+from coterie.dsl.model.causes import AnyRouteCause
+from coterie.dsl.task_graph.task_causes import AnyGraphTaskCause
+from coterie.workflows.core.causes.agent_causes import AgentCause
+from coterie.workflows.core.causes.egress_causes import EgressCause
+from coterie.workflows.core.causes.hook_causes import HookDecided
+from coterie.workflows.core.causes.message_causes import MessageCause
+from coterie.workflows.core.causes.people_causes import PeopleCause
+from coterie.workflows.core.causes.step_causes import StepCause
 
 TrailCause = Annotated[
     AnyRouteCause

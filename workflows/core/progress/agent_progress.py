@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from activities.contracts import AgentRequest, ContextUse, StartedBatch
-from dsl.model.tools.asked_input import AskedInput
-from dsl.tool_loop.context_room import CompactionDue
-from dsl.tool_loop.tool_loop_progress import ToolLoopProgress
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, ContextUse, StartedBatch
+from coterie.dsl.model.tools.asked_input import AskedInput
+from coterie.dsl.tool_loop.context_room import CompactionDue
+from coterie.dsl.tool_loop.tool_loop_progress import ToolLoopProgress
+from coterie.dsl.values import Json
 
 
 @dataclass(slots=True)

@@ -8,13 +8,13 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue
 
-from dsl.evaluate.context import apply
-from dsl.evaluate.context_writes import ContextWrite
-from dsl.model.context.declarations import Declarations
-from dsl.model.outcomes import Failure, Outcome
-from dsl.task_graph.graph_tasks import GraphTask, GraphTaskStatus, TaskNotes
-from dsl.values import Json
-from workflows.core.causes.step_causes import WhenAsked
+from coterie.dsl.evaluate.context import apply
+from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.model.context.declarations import Declarations
+from coterie.dsl.model.outcomes import Failure, Outcome
+from coterie.dsl.task_graph.graph_tasks import GraphTask, GraphTaskStatus, TaskNotes
+from coterie.dsl.values import Json
+from coterie.workflows.core.causes.step_causes import WhenAsked
 
 
 def _list() -> list[JsonValue]:

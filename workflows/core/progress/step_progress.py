@@ -10,18 +10,18 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from dsl.evaluate.context_writes import ContextWrite
-from dsl.model.causes import HandedOff
-from dsl.model.outcomes import Outcome
-from workflows.core.conversation_tickets import ConversationTicket
-from workflows.core.progress.agent_progress import (
+from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.model.causes import HandedOff
+from coterie.dsl.model.outcomes import Outcome
+from coterie.workflows.core.conversation_tickets import ConversationTicket
+from coterie.workflows.core.progress.agent_progress import (
     AgentLoopProgress,
     CallInput,
     HookedCall,
     ParkedTurn,
     SendingCall,
 )
-from workflows.core.progress.progress_kinds import (
+from coterie.workflows.core.progress.progress_kinds import (
     BranchProgress,
     ConcurrentLoopProgress,
     ContextDraft,

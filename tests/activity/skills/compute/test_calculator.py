@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.contracts import FailureType
-from activities.skills.compute.arithmetic import (
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.compute.arithmetic import (
     MAX_BITS,
     ArithmeticProblem,
     NotArithmetic,
     evaluate,
 )
-from activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.skill_base import Workspace
 from tests.support.skills import call, refusal
 
 VALUES: dict[str, tuple[float | None, str, bool]] = {

@@ -18,10 +18,10 @@ from typing import cast
 import pytest
 from pydantic import JsonValue
 
-from activities.skills.compute.python_sandbox import MODULES, CodeLimits, run_code
-from activities.skills.compute.python_values import as_plain_json
-from activities.workspace.skill_base import Workspace
-from dsl.values import Json
+from coterie.activities.skills.compute.python_sandbox import MODULES, CodeLimits, run_code
+from coterie.activities.skills.compute.python_values import as_plain_json
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.dsl.values import Json
 from tests.law.sources import ROOT
 from tests.support.skills import call, refusal
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from activities.contracts import FailureType
-from activities.workspace.skill_base import Workspace
+from coterie.activities.contracts import FailureType
+from coterie.activities.workspace.skill_base import Workspace
 from tests.support.skills import call, refusal
 
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from activities.contracts import FailureType, SkillRequest
-from activities.skills.skill_activity import SkillActivities
-from activities.storage.blobs import MemoryBlobs, name_of
-from activities.storage.media import MAX_MEDIA_BYTES, media_type, references
-from activities.workspace.skill_base import Workspace
-from dsl.values import Json
+from coterie.activities.contracts import FailureType, SkillRequest
+from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.storage.blobs import MemoryBlobs, name_of
+from coterie.activities.storage.media import MAX_MEDIA_BYTES, media_type, references
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.dsl.values import Json
 from tests.support.skills import environment, refusal
 
 PNG = b"\x89PNG\r\n\x1a\n1234"

@@ -10,12 +10,16 @@ import pytest
 import pytest_asyncio
 from temporalio.exceptions import ApplicationError
 
-from activities.skills.functions.function_skills import FunctionSkill, ToolsUnusable, find_tools
-from activities.user_code.child_pool import UserCode
-from activities.user_code.tool_functions import ToolMisused
-from activities.workspace.skill_base import Workspace
 from coterie import ToolContext, tool
-from dsl.values import JsonValue
+from coterie.activities.skills.functions.function_skills import (
+    FunctionSkill,
+    ToolsUnusable,
+    find_tools,
+)
+from coterie.activities.user_code.child_pool import UserCode
+from coterie.activities.user_code.tool_functions import ToolMisused
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.dsl.values import JsonValue
 from tests.support.skills import call, environment, said
 
 TOOLS = '''
@@ -25,7 +29,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from activities.user_code.tool_functions import ToolMisused
+from coterie.activities.user_code.tool_functions import ToolMisused
 from coterie import ToolContext, ToolError, tool
 
 

@@ -6,9 +6,9 @@ from typing import cast
 import pytest
 from pydantic import JsonValue
 
-from activities.skills.knowledge import long_term_memory
-from activities.workspace.skill_base import Workspace
-from dsl.values import Json
+from coterie.activities.skills.knowledge import long_term_memory
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.dsl.values import Json
 from tests.support.skills import call, refusal
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from activities.skills.knowledge.result_cache import (
+from coterie.activities.skills.knowledge.result_cache import (
     CACHE_FOLDER,
     MAX_ENTRIES,
     CachedValue,
@@ -16,8 +16,8 @@ from activities.skills.knowledge.result_cache import (
     get_cached,
     put_cached,
 )
-from activities.workspace.skill_base import SkillContext, Workspace
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.workspace.skill_base import SkillContext, Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
 
 KEY: JsonValue = {"goal": "Mend it.", "details": {"files": ["a.py"]}, "plan": "d1"}
 

@@ -9,16 +9,16 @@ from typing import cast
 import pytest
 from pydantic import JsonValue
 
-from activities.contracts import FailureType
-from activities.skills.knowledge.chunk_store import fused
-from activities.skills.knowledge.chunks import MAX_CHARS, Chunk, chunks_of
-from activities.skills.knowledge.embedding import embedder
-from activities.skills.knowledge.knowledge_index import Indexed, update_index
-from activities.skills.knowledge.package_texts import index_package
-from activities.skills.knowledge.stores import INDEX_FILE, opened
-from activities.workspace.globs import Globs
-from activities.workspace.skill_base import Workspace
-from dsl.values import Json
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.knowledge.chunk_store import fused
+from coterie.activities.skills.knowledge.chunks import MAX_CHARS, Chunk, chunks_of
+from coterie.activities.skills.knowledge.embedding import embedder
+from coterie.activities.skills.knowledge.knowledge_index import Indexed, update_index
+from coterie.activities.skills.knowledge.package_texts import index_package
+from coterie.activities.skills.knowledge.stores import INDEX_FILE, opened
+from coterie.activities.workspace.globs import Globs
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.dsl.values import Json
 from tests.support.skills import call, refusal
 
 TEXTS = {

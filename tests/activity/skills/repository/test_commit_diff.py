@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from activities.skills.repository.commit_diff import shown_commit
-from activities.workspace.skill_base import Workspace
+from coterie.activities.skills.repository.commit_diff import shown_commit
+from coterie.activities.workspace.skill_base import Workspace
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 

@@ -10,8 +10,8 @@ import pytest
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import FailureType
-from activities.workspace.skill_base import Workspace
+from coterie.activities.contracts import FailureType
+from coterie.activities.workspace.skill_base import Workspace
 from tests.activity.skills.repository.test_git_skills import Git, git_in
 from tests.support.skills import call, refusal
 

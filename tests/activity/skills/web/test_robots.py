@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.skills.web.robots import MAX_SIZE
-from activities.workspace.skill_base import Workspace
-from activities.workspace.web_access import WebAccess
-from dsl.values import Json
+from coterie.activities.skills.web.robots import MAX_SIZE
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.web_access import WebAccess
+from coterie.dsl.values import Json
 from tests.support.servers.web_server import WebServer, page, redirect, web_server
 from tests.support.skills import call, refusal
 

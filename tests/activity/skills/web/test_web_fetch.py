@@ -11,12 +11,12 @@ import httpx2
 import pytest
 from pydantic import JsonValue
 
-from activities.contracts import FailureType
-from activities.skills.web.page_download import guard_connections
-from activities.skills.web.public_addresses import AddressRefused, PublicNetwork, is_public
-from activities.workspace.skill_base import Workspace
-from activities.workspace.web_access import WebAccess
-from dsl.values import Json
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.web.page_download import guard_connections
+from coterie.activities.skills.web.public_addresses import AddressRefused, PublicNetwork, is_public
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.web_access import WebAccess
+from coterie.dsl.values import Json
 from tests.support.servers.web_server import page, redirect, web_server
 from tests.support.skills import call, refusal
 

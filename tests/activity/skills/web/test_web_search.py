@@ -10,16 +10,16 @@ import pytest
 from ddgs.engines.mojeek import Mojeek
 from pydantic import JsonValue
 
-from activities.contracts import FailureType
-from activities.skills.web.answer_bounds import (
+from coterie.activities.contracts import FailureType
+from coterie.activities.skills.web.answer_bounds import (
     MAX_ANSWER,
     MAX_ANSWER_SECONDS,
     AnswerUnbounded,
     read_bounded,
 )
-from activities.workspace.skill_base import Workspace
-from activities.workspace.web_access import WebAccess
-from dsl.values import Json
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.web_access import WebAccess
+from coterie.dsl.values import Json
 from tests.support.servers.search_pages import Hit, Paper, paper_feed, search_page
 from tests.support.servers.web_server import page, web_server
 from tests.support.skills import call, refusal

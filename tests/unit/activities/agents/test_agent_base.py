@@ -3,12 +3,12 @@
 import pytest
 from pydantic import JsonValue
 
-from activities.agents.agent_base import AgentServices, BaseAgent, CheckedPersona
-from activities.agents.refusals import AgentRefused
-from activities.agents.single_shot import GenericSingleShotAgent
-from activities.contracts import AgentResponse, SkillRequest, SkillResult
-from dsl.model.plan import Persona
-from dsl.values import Json
+from coterie.activities.agents.agent_base import AgentServices, BaseAgent, CheckedPersona
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.activities.agents.single_shot import GenericSingleShotAgent
+from coterie.activities.contracts import AgentResponse, SkillRequest, SkillResult
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.values import Json
 from tests.support.agents import RecordingModel, answer
 
 CONFIG: Json = {"provider": "recorded", "model": "model-1", "prompts": {"user": "Go."}}

@@ -4,10 +4,10 @@ import pytest
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
-from activities.agents.inner_calls import InnerCaller, InnerCalls
-from activities.contracts import InnerCall, SkillRequest, SkillResult, Spent
-from activities.metering import Meter
-from dsl.model.capabilities import KeptLabel, Reach
+from coterie.activities.agents.inner_calls import InnerCaller, InnerCalls
+from coterie.activities.contracts import InnerCall, SkillRequest, SkillResult, Spent
+from coterie.activities.metering import Meter
+from coterie.dsl.model.capabilities import KeptLabel, Reach
 from tests.support.compiling import CAPABILITIES
 
 CALLS = InnerCalls(CAPABILITIES.skills, Reach(trusted_paths=("**",)))

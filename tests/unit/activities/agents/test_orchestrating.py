@@ -2,12 +2,12 @@
 
 import pytest
 
-from activities.agents.agent_base import AgentServices, PlanCall
-from activities.agents.orchestrating import GenericOrchestratingAgent
-from activities.agents.refusals import AgentRefused
-from activities.contracts import AgentResponse
-from dsl.model.steps import SetStep
-from dsl.values import Json, JsonValue
+from coterie.activities.agents.agent_base import AgentServices, PlanCall
+from coterie.activities.agents.orchestrating import GenericOrchestratingAgent
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.activities.contracts import AgentResponse
+from coterie.dsl.model.steps import SetStep
+from coterie.dsl.values import Json, JsonValue
 
 STEP: Json = {"name": "one", "kind": "set", "values": {"a": 1}}
 

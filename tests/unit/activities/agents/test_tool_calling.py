@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from activities.agents.agent_base import AgentServices
-from activities.agents.refusals import AgentRefused
-from activities.agents.tool_calling import GenericToolCallingAgent
-from activities.contracts import Conversation
-from activities.storage.blobs import MemoryBlobs
-from activities.storage.conversations import Conversations
-from activities.storage.open_conversation import OpenConversation
-from dsl.tool_loop.exchange import ToolTurn
-from dsl.values import Json
+from coterie.activities.agents.agent_base import AgentServices
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.activities.agents.tool_calling import GenericToolCallingAgent
+from coterie.activities.contracts import Conversation
+from coterie.activities.storage.blobs import MemoryBlobs
+from coterie.activities.storage.conversations import Conversations
+from coterie.activities.storage.open_conversation import OpenConversation
+from coterie.dsl.tool_loop.exchange import ToolTurn
+from coterie.dsl.values import Json
 from tests.support.agents import RecordingModel, answer
 
 CONFIG: Json = {"provider": "recorded", "model": "model-1", "prompts": {"user": "Go."}}

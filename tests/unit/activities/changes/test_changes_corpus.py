@@ -9,10 +9,10 @@ from shutil import copytree
 
 import pytest
 
-from activities.skills.asset_manager import apply_set
-from activities.skills.semantic_iterator import initialize
-from activities.workspace.skill_base import SkillContext, Workspace
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.skills.asset_manager import apply_set
+from coterie.activities.skills.semantic_iterator import initialize
+from coterie.activities.workspace.skill_base import SkillContext, Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from tests.support.places import DATA
 
 CORPUS = DATA / "change_corpus"

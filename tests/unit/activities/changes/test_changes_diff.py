@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from activities.changes.diff import parse_diff, parse_new_file
-from activities.changes.diff_header import DiffProblem, names_file
-from activities.changes.file_edits import Edit
-from activities.changes.hunk_application import patch
+from coterie.activities.changes.diff import parse_diff, parse_new_file
+from coterie.activities.changes.diff_header import DiffProblem, names_file
+from coterie.activities.changes.file_edits import Edit
+from coterie.activities.changes.hunk_application import patch
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from activities.changes.change_blocks import parse_blocks
-from activities.changes.diff import parse_new_file
-from activities.changes.diff_header import DiffProblem
+from coterie.activities.changes.change_blocks import parse_blocks
+from coterie.activities.changes.diff import parse_new_file
+from coterie.activities.changes.diff_header import DiffProblem
 
 README = "```sh\nmake test\n```\n\n# Shop\n\nMore text.\n"
 INLINE = "```make test``` runs them.\n"

@@ -2,12 +2,12 @@
 
 import pytest
 
-from activities.changes.change import Change
-from activities.changes.change_blocks import ParsedBlocks, has_blocks, parse_blocks
-from activities.changes.diff import HunkLine, parse_diff, parse_new_file
-from activities.changes.diff_header import DiffHeader, DiffProblem, names_file, read_header
-from activities.changes.fences import UnclosedFence, unfenced, unfenced_diff
-from activities.changes.hunk_problems import first_missing
+from coterie.activities.changes.change import Change
+from coterie.activities.changes.change_blocks import ParsedBlocks, has_blocks, parse_blocks
+from coterie.activities.changes.diff import HunkLine, parse_diff, parse_new_file
+from coterie.activities.changes.diff_header import DiffHeader, DiffProblem, names_file, read_header
+from coterie.activities.changes.fences import UnclosedFence, unfenced, unfenced_diff
+from coterie.activities.changes.hunk_problems import first_missing
 
 BLOCKS = """Some prose.
 ===CHANGE_BEGIN===

@@ -2,9 +2,9 @@
 
 import pytest
 
-from activities.changes.diff import parse_diff
-from activities.changes.diff_header import DiffProblem
-from activities.changes.hunk_application import Patched, patch
+from coterie.activities.changes.diff import parse_diff
+from coterie.activities.changes.diff_header import DiffProblem
+from coterie.activities.changes.hunk_application import Patched, patch
 
 
 def patched(text: str, diff: str) -> Patched:

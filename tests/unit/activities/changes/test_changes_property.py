@@ -8,13 +8,13 @@ from tempfile import TemporaryDirectory
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from activities.changes.change import Change
-from activities.changes.diff import parse_diff
-from activities.changes.diff_header import DiffProblem
-from activities.changes.hunk_application import patch
-from activities.skills.asset_manager import apply_set
-from activities.workspace.skill_base import Workspace
-from activities.workspace.skill_failures import SkillFailure
+from coterie.activities.changes.change import Change
+from coterie.activities.changes.diff import parse_diff
+from coterie.activities.changes.diff_header import DiffProblem
+from coterie.activities.changes.hunk_application import patch
+from coterie.activities.skills.asset_manager import apply_set
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure
 
 # Few different lines, some of which differ by one leading or trailing space only, so that
 # hunks fit in many places and dropped prefixes are easily misread.

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from activities.skills.semantic_iterator import INITIALIZE
-from activities.workspace.skill_base import SkillContext, Workspace
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.skills.semantic_iterator import INITIALIZE
+from coterie.activities.workspace.skill_base import SkillContext, Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
 
 CHANGE: dict[str, JsonValue] = {
     "file_path": "a.txt",

@@ -2,8 +2,8 @@
 
 import pytest
 
-from activities.changes.diff import Hunk, HunkLine
-from activities.changes.hunk_evidence import (
+from coterie.activities.changes.diff import Hunk, HunkLine
+from coterie.activities.changes.hunk_evidence import (
     ExactPositions,
     contradiction,
     expected_positions,

@@ -7,13 +7,13 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-from activities.contracts import SkillRequest
-from activities.mcp_client.server_answers import tool_answer
-from activities.skills.skill_activity import SkillActivities
-from activities.storage.blobs import MemoryBlobs
-from activities.workspace.skill_base import Workspace
-from dsl.model.sections.mcp_digests import digest_of_tool
-from dsl.model.sections.mcp_document import McpServerSection
+from coterie.activities.contracts import SkillRequest
+from coterie.activities.mcp_client.server_answers import tool_answer
+from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.storage.blobs import MemoryBlobs
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.dsl.model.sections.mcp_digests import digest_of_tool
+from coterie.dsl.model.sections.mcp_document import McpServerSection
 from tests.support.servers.mcp_tools import HOSTILE, mcp_servers
 from tests.support.skills import environment
 

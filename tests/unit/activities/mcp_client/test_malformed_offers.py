@@ -10,11 +10,11 @@ import pytest
 from mcp_types import methods
 from mcp_types.version import SUPPORTED_PROTOCOL_VERSIONS
 
-from activities.mcp_client.call_outcomes import FoundServerTools
-from activities.mcp_client.malformed_offers import malformed_offer, without_malformed
-from activities.mcp_client.offer_listing import OfferPage, list_offers
-from activities.mcp_client.server_answers import server_tool
-from dsl.values import Json
+from coterie.activities.mcp_client.call_outcomes import FoundServerTools
+from coterie.activities.mcp_client.malformed_offers import malformed_offer, without_malformed
+from coterie.activities.mcp_client.offer_listing import OfferPage, list_offers
+from coterie.activities.mcp_client.server_answers import server_tool
+from coterie.dsl.values import Json
 
 TABLE: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[3] / "data" / "malformed_tools.json").read_text()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.processes.bounded_output import BoundedOutput
+from coterie.activities.processes.bounded_output import BoundedOutput
 
 
 @pytest.mark.parametrize(

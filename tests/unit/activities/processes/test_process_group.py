@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.processes.bounded_output import BoundedOutput
-from activities.processes.process_group import run_group
+from coterie.activities.processes.bounded_output import BoundedOutput
+from coterie.activities.processes.process_group import run_group
 
 ESCAPE = """
 import os, signal, sys, time

@@ -1,6 +1,6 @@
 """What a command may use, as the process that supervises it reads it."""
 
-from activities.processes.process_group import (
+from coterie.activities.processes.process_group import (
     ProcessLimits,
     _limits_text,  # pyright: ignore[reportPrivateUsage]
 )

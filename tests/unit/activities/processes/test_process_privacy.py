@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from activities.processes.process_privacy import keep_to_itself
+from coterie.activities.processes.process_privacy import keep_to_itself
 from tests.support.project import until
 
 USER = """

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.processes.python_interpreter import folders_of
+from coterie.activities.processes.python_interpreter import folders_of
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.processes.bubblewrap import Bubblewrap, SandboxView
+from coterie.activities.processes.bubblewrap import Bubblewrap, SandboxView
 
 
 def options(tmp_path: Path, home: Path | None) -> list[str]:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from activities.processes import short_program
-from activities.processes.process_group import NotStarted
-from activities.processes.short_program import ProgramOutput, ProgramTimeout, run_program
+from coterie.activities.processes import short_program
+from coterie.activities.processes.process_group import NotStarted
+from coterie.activities.processes.short_program import ProgramOutput, ProgramTimeout, run_program
 from tests.support.watching.processes import pid_in
 
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from pydantic import JsonValue
 
-from activities.providers.message_json import (
+from coterie.activities.providers.message_json import (
     UnreadableMessage,
     content_from_json,
     content_to_json,
     message_from_json,
     message_to_json,
 )
-from activities.providers.message_model import (
+from coterie.activities.providers.message_model import (
     ImagePart,
     ModelMessage,
     OpaquePart,

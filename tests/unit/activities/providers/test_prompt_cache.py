@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from activities.contracts import TokenUsage
-from activities.providers.message_model import (
+from coterie.activities.contracts import TokenUsage
+from coterie.activities.providers.message_model import (
     ModelMessage,
     ToolCallPart,
     ToolResultPart,
     ToolSpec,
 )
-from activities.providers.provider import ModelRequest, ProviderSettings
-from activities.providers.translation.anthropic_turns import anthropic_body
-from activities.providers.translation.chat_turns import chat_messages
-from activities.providers.translation.responses_turns import responses_body
-from dsl.model.price import Price
-from dsl.values import Json, JsonValue
+from coterie.activities.providers.provider import ModelRequest, ProviderSettings
+from coterie.activities.providers.translation.anthropic_turns import anthropic_body
+from coterie.activities.providers.translation.chat_turns import chat_messages
+from coterie.activities.providers.translation.responses_turns import responses_body
+from coterie.dsl.model.price import Price
+from coterie.dsl.values import Json, JsonValue
 from tests.support.servers.asking import APIS
 
 CLAUDE = ProviderSettings("p", "anthropic")

@@ -3,7 +3,7 @@
 import httpx2
 import pytest
 
-from activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.provider_failures import ProviderFailure
 from tests.support.servers.asking import KINDS, failure, request
 
 

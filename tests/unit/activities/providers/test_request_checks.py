@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 import pytest
 
-from activities.contracts import FailureType
-from activities.providers.message_model import (
+from coterie.activities.contracts import FailureType
+from coterie.activities.providers.message_model import (
     ImagePart,
     ModelMessage,
     OpaquePart,
@@ -17,11 +17,11 @@ from activities.providers.message_model import (
     ToolResultPart,
     ToolSpec,
 )
-from activities.providers.provider import ModelRequest, ProviderSettings
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.translation.prepared_requests import prepared
-from activities.providers.translation.request_checks import check_request
-from dsl.model.tools.tool_use import NamedTool
+from coterie.activities.providers.provider import ModelRequest, ProviderSettings
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.translation.prepared_requests import prepared
+from coterie.activities.providers.translation.request_checks import check_request
+from coterie.dsl.model.tools.tool_use import NamedTool
 
 ASKED = ModelMessage.of("user", "Go.")
 THOUGHT = ThinkingPart("p", "m", {})

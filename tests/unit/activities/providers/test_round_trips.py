@@ -8,21 +8,24 @@ from typing import Any, cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.providers.message_json import message_from_json, message_to_json
-from activities.providers.message_model import (
+from coterie.activities.providers.message_json import message_from_json, message_to_json
+from coterie.activities.providers.message_model import (
     ModelMessage,
     TextPart,
     ToolResultPart,
     calls_of,
 )
-from activities.providers.provider import Completion, ModelRequest, ProviderSettings
-from activities.providers.translation.anthropic_answers import AnthropicAnswer, AnthropicEvent
-from activities.providers.translation.anthropic_turns import anthropic_body
-from activities.providers.translation.chat_answers import ChatAnswer, ChatChunk, ChatParts
-from activities.providers.translation.chat_turns import chat_messages
-from activities.providers.translation.responses_answers import ResponsesAnswer
-from activities.providers.translation.responses_turns import responses_body
-from dsl.values import Json, JsonValue
+from coterie.activities.providers.provider import Completion, ModelRequest, ProviderSettings
+from coterie.activities.providers.translation.anthropic_answers import (
+    AnthropicAnswer,
+    AnthropicEvent,
+)
+from coterie.activities.providers.translation.anthropic_turns import anthropic_body
+from coterie.activities.providers.translation.chat_answers import ChatAnswer, ChatChunk, ChatParts
+from coterie.activities.providers.translation.chat_turns import chat_messages
+from coterie.activities.providers.translation.responses_answers import ResponsesAnswer
+from coterie.activities.providers.translation.responses_turns import responses_body
+from coterie.dsl.values import Json, JsonValue
 from tests.support.messages import json_objects
 
 CLAUDE = ProviderSettings("claude", "anthropic")

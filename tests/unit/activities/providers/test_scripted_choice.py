@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from activities.contracts import FailureType, StartedBatch, TokenUsage
-from activities.providers.message_model import ModelMessage
-from activities.providers.provider import Completion, ModelRequest
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.scripted import ScriptedProvider
+from coterie.activities.contracts import FailureType, StartedBatch, TokenUsage
+from coterie.activities.providers.message_model import ModelMessage
+from coterie.activities.providers.provider import Completion, ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.scripted import ScriptedProvider
 
 SCRIPT = """
 answers:

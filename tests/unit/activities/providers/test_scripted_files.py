@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from activities.contracts import FailureType, StartedBatch
-from activities.providers.provider import ModelRequest
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.scripted import ScriptedProvider
+from coterie.activities.contracts import FailureType, StartedBatch
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.scripted import ScriptedProvider
 
 ENTRY = "answers:\n  - task: a\n    answer: 1\n"
 

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from activities.contracts import FailureType, StopReason, TokenUsage
-from activities.providers.message_model import (
+from coterie.activities.contracts import FailureType, StopReason, TokenUsage
+from coterie.activities.providers.message_model import (
     ModelMessage,
     TextPart,
     ToolCallPart,
     ToolResultPart,
     ToolSpec,
 )
-from activities.providers.provider import Completion, ModelRequest, ProviderSettings
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.provider_registry import Providers
-from activities.providers.scripted import ScriptedProvider
-from dsl.model.tools.tool_use import NamedTool, ToolChoice
+from coterie.activities.providers.provider import Completion, ModelRequest, ProviderSettings
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.provider_registry import Providers
+from coterie.activities.providers.scripted import ScriptedProvider
+from coterie.dsl.model.tools.tool_use import NamedTool, ToolChoice
 
 SEARCH = ToolSpec(
     "search",

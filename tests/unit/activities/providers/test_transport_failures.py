@@ -4,10 +4,10 @@ import httpx2
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from activities.contracts import FailureType
-from activities.providers.bounded_answers import UnboundedAnswer
-from activities.providers.provider_failures import Endpoint
-from activities.providers.transport import from_transport
+from coterie.activities.contracts import FailureType
+from coterie.activities.providers.bounded_answers import UnboundedAnswer
+from coterie.activities.providers.provider_failures import Endpoint
+from coterie.activities.providers.transport import from_transport
 from tests.support.servers.asking import request
 
 ENDPOINT = Endpoint("claude", "https://host.example/v1", "KEY", None)

@@ -6,24 +6,24 @@ from typing import Any, get_args
 
 import pytest
 
-from activities.contracts import FailureType
-from activities.providers.message_model import (
+from coterie.activities.contracts import FailureType
+from coterie.activities.providers.message_model import (
     ModelMessage,
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
     ToolSpec,
 )
-from activities.providers.provider import ModelRequest, ProviderSettings
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.translation.anthropic_turns import anthropic_body
-from activities.providers.translation.prepared_requests import prepared
-from activities.providers.translation.responses_turns import responses_body
-from activities.providers.translation.schemas import openai_format
-from dsl.model.tools.tool_use import NamedTool
-from dsl.model.vendors.vendor_apis import VendorApi
-from dsl.model.vendors.vendor_rules import CALL_RULES, VendorRule
-from dsl.values import Json
+from coterie.activities.providers.provider import ModelRequest, ProviderSettings
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.translation.anthropic_turns import anthropic_body
+from coterie.activities.providers.translation.prepared_requests import prepared
+from coterie.activities.providers.translation.responses_turns import responses_body
+from coterie.activities.providers.translation.schemas import openai_format
+from coterie.dsl.model.tools.tool_use import NamedTool
+from coterie.dsl.model.vendors.vendor_apis import VendorApi
+from coterie.dsl.model.vendors.vendor_rules import CALL_RULES, VendorRule
+from coterie.dsl.values import Json
 from tests.support.compiling import problems_of
 
 

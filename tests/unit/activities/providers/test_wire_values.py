@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.providers.message_model import (
+from coterie.activities.providers.message_model import (
     ImagePart,
     ModelMessage,
     ToolResultPart,
     ToolSpec,
 )
-from activities.providers.provider import ModelRequest
-from activities.providers.translation.wire_values import (
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.providers.translation.wire_values import (
     arguments_object,
     arguments_text,
     cache_key,

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from activities.skills.compute.arithmetic import (
+from coterie.activities.skills.compute.arithmetic import (
     MAX_BITS,
     ArithmeticProblem,
     NotArithmetic,
     evaluate,
 )
-from activities.skills.compute.calculator import Calculation, compute
-from activities.skills.compute.functions import MAX_FACTORIAL, Number
-from activities.workspace.skill_base import SkillContext, Workspace
+from coterie.activities.skills.compute.calculator import Calculation, compute
+from coterie.activities.skills.compute.functions import MAX_FACTORIAL, Number
+from coterie.activities.workspace.skill_base import SkillContext, Workspace
 
 CONTEXT = SkillContext(Workspace(Path("/nowhere")), key="call")
 

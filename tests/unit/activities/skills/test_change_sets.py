@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from activities.changes.change import Change
-from activities.changes.file_edits import plan_edits
-from activities.changes.journal import AppliedChange, backups, begin
-from activities.skills.asset_manager import apply_set
-from activities.workspace.skill_base import Workspace
+from coterie.activities.changes.change import Change
+from coterie.activities.changes.file_edits import plan_edits
+from coterie.activities.changes.journal import AppliedChange, backups, begin
+from coterie.activities.skills.asset_manager import apply_set
+from coterie.activities.workspace.skill_base import Workspace
 
 DIGEST = "545fb89719309f1b44321ccaf0ce972f47bdd3af51f5642b87b7b7c83b46c1ef"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.skills.knowledge.chunks import MAX_CHARS, Chunk, chunks_of
+from coterie.activities.skills.knowledge.chunks import MAX_CHARS, Chunk, chunks_of
 
 HALF = MAX_CHARS // 2
 

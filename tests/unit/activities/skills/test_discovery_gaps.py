@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from activities.skills.discovery import (
+from coterie.activities.skills.discovery import (
     DiscoveryInput,
     LeftOut,
     _Collection,  # pyright: ignore[reportPrivateUsage]
 )
-from activities.workspace.file_walk import Entry
+from coterie.activities.workspace.file_walk import Entry
 
 
 def test_a_file_that_is_gone_by_now_is_named(tmp_path: Path) -> None:

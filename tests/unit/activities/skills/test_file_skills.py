@@ -4,11 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from activities.skills.files.file_listing import FileListInput, list_files
-from activities.skills.files.file_reading import FileReadInput, read_text
-from activities.skills.files.file_search import MAX_FILE_BYTES, FileSearchInput, search_files
-from activities.workspace.skill_base import SkillContext, Workspace
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.skills.files.file_listing import FileListInput, list_files
+from coterie.activities.skills.files.file_reading import FileReadInput, read_text
+from coterie.activities.skills.files.file_search import (
+    MAX_FILE_BYTES,
+    FileSearchInput,
+    search_files,
+)
+from coterie.activities.workspace.skill_base import SkillContext, Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
 
 
 @pytest.fixture

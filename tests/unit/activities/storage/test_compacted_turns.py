@@ -3,16 +3,16 @@
 import pytest
 from pydantic import JsonValue
 
-from activities.providers.message_json import content_to_json
-from activities.providers.message_model import (
+from coterie.activities.providers.message_json import content_to_json
+from coterie.activities.providers.message_model import (
     Part,
     TextPart,
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
 )
-from activities.storage.compacted_turns import compacted, step_prompt
-from activities.storage.turn_records import SUMMARY, Turn
+from coterie.activities.storage.compacted_turns import compacted, step_prompt
+from coterie.activities.storage.turn_records import SUMMARY, Turn
 
 RESULT = ToolResultPart("c0", "wet")
 THOUGHT = ThinkingPart("scripted", "demo", {"signature": "S"})

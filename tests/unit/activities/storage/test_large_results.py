@@ -2,16 +2,16 @@
 
 import pytest
 
-from activities.context_windows import ContextWindows
-from activities.contracts import KeptResult
-from activities.providers.message_model import ToolCallPart
-from activities.storage.result_parts import result_parts
-from dsl.model.outcomes import Outcome
-from dsl.tool_loop.context_room import default_max_result
-from dsl.tool_loop.exchange import ToolResult
-from dsl.tool_loop.result_texts import shortened_result
+from coterie.activities.context_windows import ContextWindows
+from coterie.activities.contracts import KeptResult
+from coterie.activities.providers.message_model import ToolCallPart
+from coterie.activities.storage.result_parts import result_parts
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.tool_loop.context_room import default_max_result
+from coterie.dsl.tool_loop.exchange import ToolResult
+from coterie.dsl.tool_loop.result_texts import shortened_result
+from coterie.workflows.agents.loop.call_results import MadeCall, result_for_model
 from tests.support.engine import plan_of
-from workflows.agents.loop.call_results import MadeCall, result_for_model
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import JsonValue
 
-from activities.providers.message_model import (
+from coterie.activities.providers.message_model import (
     ImagePart,
     ModelMessage,
     StoredPart,
@@ -11,12 +11,12 @@ from activities.providers.message_model import (
     ToolCallPart,
     ToolResultPart,
 )
-from activities.storage import media
-from activities.storage.blobs import BlobMissing, InheritedBlobs, MemoryBlobs
-from activities.storage.conversations import Conversations
-from activities.storage.media import MediaUnusable, StoredMedia, media_type, references
-from activities.storage.result_parts import result_parts
-from dsl.tool_loop.exchange import ToolResult
+from coterie.activities.storage import media
+from coterie.activities.storage.blobs import BlobMissing, InheritedBlobs, MemoryBlobs
+from coterie.activities.storage.conversations import Conversations
+from coterie.activities.storage.media import MediaUnusable, StoredMedia, media_type, references
+from coterie.activities.storage.result_parts import result_parts
+from coterie.dsl.tool_loop.exchange import ToolResult
 
 NAME = "0123456789abcdef" * 4
 OTHER = "f" * 64

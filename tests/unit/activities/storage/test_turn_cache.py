@@ -2,10 +2,10 @@
 
 import pytest
 
-from activities.storage.blobs import BlobMissing, MemoryBlobs
-from activities.storage.conversations import Conversations
-from activities.storage.turn_records import Opening, Turn
-from dsl.model.plan import Persona
+from coterie.activities.storage.blobs import BlobMissing, MemoryBlobs
+from coterie.activities.storage.conversations import Conversations
+from coterie.activities.storage.turn_records import Opening, Turn
+from coterie.dsl.model.plan import Persona
 from tests.support.simulation.counted_blobs import CountedBlobs
 
 SIZE = 1000

@@ -2,8 +2,8 @@
 
 import pytest
 
-from activities.providers.message_json import content_to_json
-from activities.providers.message_model import (
+from coterie.activities.providers.message_json import content_to_json
+from coterie.activities.providers.message_model import (
     Extra,
     ModelMessage,
     OpaquePart,
@@ -15,9 +15,9 @@ from activities.providers.message_model import (
     ToolResultPart,
     unbound,
 )
-from activities.providers.provider import ModelRequest
-from activities.providers.translation.request_checks import check_request
-from activities.storage.turn_records import (
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.providers.translation.request_checks import check_request
+from coterie.activities.storage.turn_records import (
     Turn,
     left_results,
     messages_of,

@@ -6,7 +6,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.threads.run_shares import RunShares
+from coterie.activities.threads.run_shares import RunShares
 
 RUNS = st.lists(st.sampled_from(["a", "b", "c", ""]), min_size=1, max_size=12)
 

@@ -9,7 +9,7 @@ from threading import Event
 import pytest
 from temporalio.testing import ActivityEnvironment
 
-from activities.threads.run_threads import RunThreads
+from coterie.activities.threads.run_threads import RunThreads
 
 ROOT = Path(__file__).parents[4]
 ALLOWED = {

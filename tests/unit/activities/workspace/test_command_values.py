@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from activities.workspace.command_parameters import (
+from coterie.activities.workspace.command_parameters import (
     MAX_VALUES,
     Parameter,
     ParameterProblem,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.workspace.project_files import (
+from coterie.activities.workspace.project_files import (
     NotRegular,
     private_folder,
     read_file,

@@ -6,12 +6,12 @@ from typing import Annotated
 import pytest
 from pydantic import AliasChoices, BaseModel, Field, JsonValue, TypeAdapter
 
-from activities.contracts import FailureType
-from activities.workspace.skill_base import Command, Skill, SkillContext, Workspace
-from activities.workspace.skill_failures import SkillFailure, SkillRefusal
-from activities.workspace.web_access import WebAccess
-from dsl.schema_keys import ALSO, KIND
-from dsl.values import MAX_COMMAND_TIMEOUT
+from coterie.activities.contracts import FailureType
+from coterie.activities.workspace.skill_base import Command, Skill, SkillContext, Workspace
+from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.workspace.web_access import WebAccess
+from coterie.dsl.schema_keys import ALSO, KIND
+from coterie.dsl.values import MAX_COMMAND_TIMEOUT
 
 
 def test_a_workspace_knows_its_places_by_their_real_paths(tmp_path: Path) -> None:

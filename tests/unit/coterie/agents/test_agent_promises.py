@@ -15,7 +15,8 @@ from coterie.agents import (
     orchestrator,
     subagent,
 )
-from dsl.values import Json
+from coterie.dsl.values import Json
+from coterie.workflows.agents.loop.loop_terms import loop_terms, offered_tools
 from tests.support.programs.python_agents import (
     PlainAgent,
     PlannerAgent,
@@ -26,7 +27,6 @@ from tests.support.programs.python_agents import (
     says,
 )
 from tests.support.programs.weather_tools import forecast
-from workflows.agents.loop.loop_terms import loop_terms, offered_tools
 
 OSLO: tuple[str, Json] = ("forecast", {"city": "Oslo"})
 QUERY: Json = {

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from activities.agents import agent_base
+from coterie.activities.agents import agent_base
 from coterie.agents import (
     AgentFactory,
     AgentSpec,

@@ -22,7 +22,7 @@ from coterie.agents import (
     orchestrator,
     subagent,
 )
-from dsl.values import Json
+from coterie.dsl.values import Json
 from tests.support.programs.python_agents import (
     PlainAgent,
     PlannerAgent,

@@ -15,10 +15,10 @@ from coterie.agents import (
     route_after_router,
 )
 from coterie.agents.agent_state import AgentStatus, Route
-from dsl.values import Json
+from coterie.dsl.values import Json
+from coterie.workflows.core.causes.agent_causes import ModelTurned
 from tests.support.programs.python_agents import PlainAgent, around, asks
 from tests.support.programs.weather_tools import forecast
-from workflows.core.causes.agent_causes import ModelTurned
 
 
 def test_a_run_has_four_statuses() -> None:

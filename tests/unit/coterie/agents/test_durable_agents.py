@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from activities.skills.functions.function_skills import contract_of
+from coterie.activities.skills.functions.function_skills import contract_of
 from coterie.agents import (
     AgentState,
     BaseAgent,
@@ -20,7 +20,7 @@ from coterie.agents import (
     subagent,
 )
 from coterie.agents.tool_definitions import ready_tool, schema_of
-from dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.compile.compiler import SourceText, compile_sources
 from tests.support.compiling import CAPABILITIES
 from tests.support.programs.python_agents import PlainAgent, PlannerAgent, around, says, unnamed
 from tests.support.programs.weather_tools import forecast, unmarked

@@ -10,12 +10,12 @@ from temporalio.client import Client
 from coterie import InvalidTeam, Team, TeamRunError
 from coterie.agents import AgentContext
 from coterie.agents.agent_runs import AgentRun
+from coterie.dsl.values import JsonValue
 from coterie.failures import CommandError
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import send_message
-from dsl.values import JsonValue
+from coterie.workflows.core.messages import AmendInput, DecideInput, SessionInput, SkipInput
 from tests.support.programs.python_agents import PlainAgent, plain_of
-from workflows.core.messages import AmendInput, DecideInput, SessionInput, SkipInput
 
 BAD = "a\ud800b"
 TEAM = """

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any, cast
 
-from activities.call_prices import Pricing
-from activities.contracts import SkillRequest
-from activities.providers.provider_registry import Providers
-from activities.skills.skill_activity import MAX_INLINE
-from activities.skills.skill_registry import SKILLS
-from activities.storage.blobs import name_of
-from activities.workspace.skill_base import Workspace
+from coterie.activities.call_prices import Pricing
+from coterie.activities.contracts import SkillRequest
+from coterie.activities.providers.provider_registry import Providers
+from coterie.activities.skills.skill_activity import MAX_INLINE
+from coterie.activities.skills.skill_registry import SKILLS
+from coterie.activities.storage.blobs import name_of
+from coterie.activities.workspace.skill_base import Workspace
 from coterie.agents.in_process_world import InProcessWorld
 
 GIF = b"GIF89a" + bytes(50)

@@ -7,7 +7,7 @@ import pytest
 
 from coterie.agents import BaseAgent, InvalidTool, ToolRegistry, ToolSchema, orchestrator, subagent
 from coterie.agents.agent_definition import AgentTool
-from dsl.values import Json
+from coterie.dsl.values import Json
 from tests.support.programs.python_agents import PlainAgent, around, asks, ran, says, unnamed
 
 SCHEMA: Json = {"n": {"type": "integer"}}

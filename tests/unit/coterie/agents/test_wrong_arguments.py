@@ -24,7 +24,7 @@ from coterie.agents import (
     subagent,
 )
 from coterie.agents.agent_arguments import OF_REGISTER
-from dsl.values import Json
+from coterie.dsl.values import Json
 from tests.support.programs.python_agents import PlainAgent, around, plain_of, ran
 
 WRONG = (5, -1, 1.5, "no", math.nan, [PlainAgent], PlainAgent, object(), {5: "a"})

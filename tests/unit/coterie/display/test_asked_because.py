@@ -9,6 +9,8 @@ import pytest
 from coterie.display.following.console import SafeConsole
 from coterie.display.following.live import LiveView
 from coterie.display.following.plain_view import PlainView
+from coterie.dsl.model.causes import FieldFound
+from coterie.dsl.model.outcomes import Failure
 from coterie.mcp_server.client_questions import McpClient, questions_for
 from coterie.mcp_server.run_reports import waiting_approval
 from coterie.rendering.request_text import (
@@ -21,12 +23,10 @@ from coterie.rendering.run_text import trail_line
 from coterie.ui.observed_run import ObservedRun
 from coterie.ui.panes import request_lines
 from coterie.ui.subjects import DialogSubjects
-from dsl.model.causes import FieldFound
-from dsl.model.outcomes import Failure
-from workflows.core.causes.people_causes import ApprovalAsked
-from workflows.core.causes.trail_because import asked_because
-from workflows.core.requests import Pending, RequestView
-from workflows.core.trail_record import TrailRecord
+from coterie.workflows.core.causes.people_causes import ApprovalAsked
+from coterie.workflows.core.causes.trail_because import asked_because
+from coterie.workflows.core.requests import Pending, RequestView
+from coterie.workflows.core.trail_record import TrailRecord
 
 HELD = ApprovalAsked(
     "approval_asked",

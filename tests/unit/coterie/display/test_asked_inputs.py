@@ -8,10 +8,10 @@ import pytest
 from coterie.argument_values import read_context
 from coterie.display.asked_inputs import ask_inputs
 from coterie.documents.compilation import startable
+from coterie.dsl.model.context.declarations import DeclaredPath
+from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.settings import Settings, load
-from dsl.model.context.declarations import DeclaredPath
-from dsl.values import Json
 from tests.support.compiling import compiled
 
 DECLARED = {

@@ -4,7 +4,7 @@ import pytest
 
 from coterie.display.reply_text import ReplyText
 from coterie.display.reply_wait import ChatView
-from workflows.core.views import Paused
+from coterie.workflows.core.views import Paused
 
 LUNCH = Paused(by="ops", why="lunch\nand more", since="2026-01-01T12:00:00Z")
 NIGHT = Paused(by="ann", why="", since="2026-01-01T22:00:00Z")

@@ -9,6 +9,7 @@ import pytest
 from coterie.display.following.console import SafeConsole
 from coterie.display.following.live import LiveView
 from coterie.display.following.plain_view import RunNews
+from coterie.dsl.model.outcomes import Outcome
 from coterie.graph.drawing.svg import svg_of
 from coterie.graph.mermaid import mermaid_of
 from coterie.graph.picture import picture
@@ -19,15 +20,14 @@ from coterie.runs.progress import Progress
 from coterie.text.round_counts import steps_shown
 from coterie.ui.observed_run import ObservedRun
 from coterie.ui.tree_pane import tree_rows
-from dsl.model.outcomes import Outcome
+from coterie.workflows.core.memory import Track
+from coterie.workflows.core.progress.progress_kinds import ConcurrentLoopProgress
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.views import RunStatus, StepInProgress, TrailEntry
+from coterie.workflows.handlers.board import board, status
 from tests.support.one_team import work
-from workflows.core.memory import Track
-from workflows.core.progress.progress_kinds import ConcurrentLoopProgress
-from workflows.core.requests import Pending
-from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN, StateKey
-from workflows.core.views import RunStatus, StepInProgress, TrailEntry
-from workflows.handlers.board import board, status
 
 AT = "2026-01-02T03:04:05.678+00:00"
 PLAN = work("""

@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 from temporalio.client import Client
 
-from activities.contracts import TokenUsage
+from coterie.activities.contracts import TokenUsage
 from coterie.arguments import login_name
 from coterie.commands.parser import parse_command
 from coterie.control.deciding_names import DecidingNames
@@ -19,16 +19,16 @@ from coterie.display.following.console import SafeConsole
 from coterie.display.following.live import LiveView
 from coterie.display.following.plain_view import PlainView, RunNews
 from coterie.display.watch_command import DecisionHints
+from coterie.dsl.person_names import is_among
 from coterie.mcp_server.run_reports import waiting_approval
 from coterie.rendering.approval_panel import plain_lines
 from coterie.rendering.request_text import PendingOfRun, pending_text, request_text
 from coterie.runs.run_client import Run
-from dsl.person_names import is_among
-from workflows.approvals.decisions import refusal
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Pending, RequestView
-from workflows.core.state import RunState
-from workflows.core.views import RunStatus
+from coterie.workflows.approvals.decisions import refusal
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Pending, RequestView
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import RunStatus
 
 RUN = "my run"
 STATUS = RunStatus(

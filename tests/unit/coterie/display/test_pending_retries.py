@@ -6,7 +6,7 @@ import pytest
 from temporalio.api.enums.v1 import TimeoutType
 from temporalio.api.workflow.v1 import PendingActivityInfo
 
-from activities.contracts.call_suffixes import step_of_id
+from coterie.activities.contracts.call_suffixes import step_of_id
 from coterie.runs.retries import pending_retries
 
 STEPS = {"0001.work.ask.t2": "work/each/0/ask"}

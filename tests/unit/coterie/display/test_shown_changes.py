@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from activities.changes.shown_changes import (
+from coterie.activities.changes.shown_changes import (
     KNOWN_BEFORE,
     UNKNOWN,
     AskedChange,
     shortened_diff,
     split_changes,
 )
-from activities.skills.skill_contracts import known_contracts
+from coterie.activities.skills.skill_contracts import known_contracts
+from coterie.dsl.values import JsonValue
 from coterie.mcp_server.client_questions import McpClient, questions_for
 from coterie.mcp_server.run_reports import waiting_approval
 from coterie.rendering.approval_panel import panel_lines, plain_lines
@@ -28,8 +29,7 @@ from coterie.rendering.request_text import (
 )
 from coterie.runs.run_workspaces import record_file, workspace_of_run
 from coterie.settings import Settings
-from dsl.values import JsonValue
-from workflows.core.requests import Pending, PlannedCall, RequestView
+from coterie.workflows.core.requests import Pending, PlannedCall, RequestView
 
 OLD = [f"line {number}" for number in range(400)]
 NEW = [*OLD[:5], "first change", *OLD[6:300], "last change", *OLD[301:]]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from coterie.display.written_decisions import WrittenDecision, decisions_for, read_decisions
+from coterie.dsl.errors import InvalidDocument
 from coterie.failures import CommandError
-from dsl.errors import InvalidDocument
 
 ENTRIES = """
 - {decision: approve, by: ann, payload: {pages: 4}}

@@ -10,10 +10,10 @@ from coterie.cli import main
 from coterie.doctor.checkup import Finding, Level, extra_findings
 from coterie.doctor.examination import examine, needed_extras
 from coterie.documents.worker_trust import TrustedConfig
+from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.model.sections.provider_document import ProviderSection
 from coterie.failures import ExitCode
 from coterie.settings import load
-from dsl.model.sections.mcp_document import McpServerSection
-from dsl.model.sections.provider_document import ProviderSection
 from tests.support.compiling import plan_of
 from tests.support.servers.raw_server import raw_server
 

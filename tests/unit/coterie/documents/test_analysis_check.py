@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from coterie.cli import main
-from dsl.model.vendors.ignored_variables import IGNORED_VARIABLES
+from coterie.dsl.model.vendors.ignored_variables import IGNORED_VARIABLES
 
 DOCUMENT = """\
 llm_config:

@@ -7,9 +7,9 @@ import pytest
 
 from coterie.argument_values import read_text
 from coterie.documents.catalog import Catalog, shipped_root
+from coterie.dsl.errors import InvalidDocument
 from coterie.settings import Settings, load
 from coterie.text.problems import lines_of_file, problems_text
-from dsl.errors import InvalidDocument
 
 
 @pytest.fixture

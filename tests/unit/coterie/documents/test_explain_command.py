@@ -9,8 +9,8 @@ import pytest
 from inline_snapshot import snapshot
 
 from coterie.cli import main
+from coterie.dsl.errors import Code
 from coterie.explaining.code_pages import code_page, known_codes
-from dsl.errors import Code
 from tests.support.documents.layered import layered
 
 Ask = Callable[..., str]

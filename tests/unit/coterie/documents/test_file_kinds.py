@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from coterie.documents.file_kinds import is_persona
-from dsl.source.yaml_events import top_keys
-from dsl.source.yaml_reader import read
+from coterie.dsl.source.yaml_events import top_keys
+from coterie.dsl.source.yaml_reader import read
 from tests.support.documents.large_document import large_document
 
 

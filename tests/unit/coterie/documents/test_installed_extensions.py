@@ -13,9 +13,9 @@ from coterie.documents.installed_extensions import (
     installed_paths,
     searched_packages,
 )
+from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.failures import CommandError
 from coterie.settings import load
-from dsl.errors import InvalidDocument, Problem
 
 TEAM = """
 worker: {WORKER}

@@ -9,8 +9,8 @@ import pytest
 
 from coterie.cli import main
 from coterie.documents.compilation import compile_target
+from coterie.dsl.errors import InvalidDocument
 from coterie.settings import LISTINGS_FILE, load
-from dsl.errors import InvalidDocument
 from tests.law.documents.pages import text
 from tests.support.programs.script_server import forked
 

@@ -10,8 +10,8 @@ import pytest
 
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
+from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.settings import load
-from dsl.errors import InvalidDocument, Problem
 from tests.support.places import DATA
 
 FOLDER = DATA / "new_mistakes"

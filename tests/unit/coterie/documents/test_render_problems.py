@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from coterie.dsl.errors import Problem
 from coterie.text.problems import counted, lines_of_file, problems_text, summary
-from dsl.errors import Problem
 
 TEXT = "orchestration:\n\tentry_team: drft\n" + "x" * 150 + "here" + "y" * 150 + "\n"
 

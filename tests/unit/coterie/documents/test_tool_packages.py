@@ -8,10 +8,10 @@ import pytest
 
 from coterie.documents.compilation import compile_target
 from coterie.documents.tool_packages import packages_in
+from coterie.dsl.compile.compiler import SourceText
+from coterie.dsl.errors import InvalidDocument
 from coterie.failures import CommandError
 from coterie.settings import load
-from dsl.compile.compiler import SourceText
-from dsl.errors import InvalidDocument
 from tests.law.documents.pages import text
 
 FILES = ("demo_tools.py", "coterie.yml", "team.yml")

@@ -9,11 +9,11 @@ from coterie.documents.catalog import Catalog, shipped_root
 from coterie.documents.compilation import compile_target
 from coterie.documents.trusted_catalog import scope_providers, trusted_catalog, trusted_document
 from coterie.documents.worker_trust import key_names, missing_keys
+from coterie.dsl.compile.compiler import SourceText
+from coterie.dsl.errors import InvalidDocument
 from coterie.failures import CommandError
 from coterie.settings import Settings, load
 from coterie.worker.surroundings import provider_settings, user_code_of, workspace_of
-from dsl.compile.compiler import SourceText
-from dsl.errors import InvalidDocument
 
 TEAM = """
 llm_config:

@@ -3,9 +3,9 @@
 import pytest
 from pydantic import JsonValue
 
+from coterie.dsl.values import Json
 from coterie.evals.graders import NoVerdict, kind_of, name_of, verify
 from coterie.evals.suite_document import GraderDocument
-from dsl.values import Json
 
 FACTS: Json = {"output": {"total": 5, "rows": [1, 2]}, "expected": 5, "model_calls": 3}
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from coterie.dsl.errors import InvalidDocument
 from coterie.evals.suite import case_digest, trials_of
 from coterie.evals.suite_document import SuiteDocument
 from coterie.evals.suite_reader import read_suite
 from coterie.evals.trial_end import FACTS
 from coterie.settings import load
-from dsl.errors import InvalidDocument
 from tests.unit.coterie.evals.suites import SUITE, suite_in
 
 ROOT = Path(__file__).parents[4]

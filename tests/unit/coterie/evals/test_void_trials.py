@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from activities.contracts import WORKER_STOPPED, FailureType
+from coterie.activities.contracts import WORKER_STOPPED, FailureType
+from coterie.dsl.errors import TeamFailed
+from coterie.dsl.model.outcomes import Failure
 from coterie.evals.report_text import unjudged_texts
 from coterie.evals.suite import trials_of
 from coterie.evals.suite_report import report_of
@@ -12,13 +14,11 @@ from coterie.evals.suite_runner import SuiteRun, UnjudgedTrial
 from coterie.evals.trial_end import trial_end, void_reason
 from coterie.evals.trial_results import VoidTrial, store_void, stored_voids
 from coterie.runs.ends.end_facts import ClosedState, RunEnd
-from dsl.errors import TeamFailed
-from dsl.model.outcomes import Failure
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.interpreter import run
 from tests.support.one_team import agent, work
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 from tests.unit.coterie.evals.suites import results_of, suite_in
-from workflows.core.results import RunFailed
-from workflows.interpreter import run
 
 NOT_THE_TEAMS = {
     "ProviderUnavailable",

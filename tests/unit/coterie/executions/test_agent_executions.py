@@ -17,8 +17,8 @@ from coterie.executions.execution_repository import open_table
 from coterie.executions.execution_table import EXECUTIONS, MIGRATIONS, VERSIONS, ExecutionTable
 from coterie.failures import CommandError
 from coterie.storage.histories import read_history
+from coterie.workflows.core.state import RunState
 from tests.support.places import HISTORIES
-from workflows.core.state import RunState
 
 COLUMNS = ["id", "session_id", "status", "state_snapshot", "created_at", "updated_at"]
 

@@ -5,8 +5,8 @@ from coterie.graph.mermaid import mermaid_of
 from coterie.graph.picture import Picture, RouteArrow, TeamBox
 from coterie.graph.taken_path import Walk, walk_of, with_walk
 from coterie.graph.tasks import TaskLine
-from workflows.core.causes.agent_causes import ModelTurned
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.causes.agent_causes import ModelTurned
+from coterie.workflows.core.views import TrailEntry
 
 PICTURE = Picture(
     "example",

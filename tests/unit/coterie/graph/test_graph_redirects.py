@@ -1,16 +1,16 @@
 """The graph of a run draws the ways that it went, also those that the plan does not have."""
 
+from coterie.dsl.evaluate.because import route_because
+from coterie.dsl.model.causes import BudgetReached, DefaultTaken, RouteCause, RuleMatched, SentOn
 from coterie.graph.drawing.svg import svg_of
 from coterie.graph.mermaid import mermaid_of
 from coterie.graph.picture import picture
 from coterie.graph.taken_path import Walk, walk_of
-from dsl.evaluate.because import route_because
-from dsl.model.causes import BudgetReached, DefaultTaken, RouteCause, RuleMatched, SentOn
+from coterie.workflows.control.pause_and_amend import sent_on
+from coterie.workflows.core.causes.people_causes import NotBegun
+from coterie.workflows.core.messages import RedirectInput
+from coterie.workflows.core.views import TrailEntry
 from tests.support.pictures.graphs import Drawing, hold_apart, plan_of, title_of
-from workflows.control.pause_and_amend import sent_on
-from workflows.core.causes.people_causes import NotBegun
-from workflows.core.messages import RedirectInput
-from workflows.core.views import TrailEntry
 
 TEXT = """
 orchestration:

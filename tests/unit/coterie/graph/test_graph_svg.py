@@ -4,10 +4,10 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 
+from coterie.dsl.model.plan import Plan
 from coterie.graph.condition_labels import condition_words
 from coterie.graph.drawing.svg import svg_of
 from coterie.graph.picture import picture
-from dsl.model.plan import Plan
 from tests.support.pictures.graphs import (
     EVERY_KIND,
     HEAD,

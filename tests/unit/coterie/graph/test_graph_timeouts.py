@@ -1,12 +1,12 @@
 """The way that a team is left by when nobody decides: drawn, named, and marked when it is taken."""
 
+from coterie.dsl.model.causes import NotDecided
 from coterie.graph.drawing.svg import svg_of
 from coterie.graph.mermaid import mermaid_of
 from coterie.graph.picture import Picture, picture
 from coterie.graph.taken_path import walk_of
-from dsl.model.causes import NotDecided
+from coterie.workflows.core.views import TrailEntry
 from tests.support.pictures.graphs import Drawing, hold_apart, plan_of, words_in
-from workflows.core.views import TrailEntry
 
 TEXT = """
 llm_config:

@@ -5,17 +5,17 @@ from xml.etree.ElementTree import Element
 import pytest
 from inline_snapshot import snapshot
 
-from activities.contracts import TokenUsage
+from coterie.activities.contracts import TokenUsage
+from coterie.dsl.evaluate.routing import choose
+from coterie.dsl.model.causes import RuleMatched
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.outcomes import Outcome
 from coterie.graph.drawing.svg import svg_of
 from coterie.graph.mermaid import mermaid_of
 from coterie.graph.picture import picture
 from coterie.graph.taken_path import Walk, walk_of
-from dsl.evaluate.routing import choose
-from dsl.model.causes import RuleMatched
-from dsl.model.facts import Facts
-from dsl.model.outcomes import Outcome
+from coterie.workflows.core.views import RunStatus, StepInProgress, TrailEntry, TrailKind
 from tests.support.pictures.graphs import SMALL, Drawing, hold_apart, plan_of, title_of, words_in
-from workflows.core.views import RunStatus, StepInProgress, TrailEntry, TrailKind
 
 PLAN = plan_of(SMALL)
 

@@ -4,9 +4,9 @@ from typing import get_args
 
 import pytest
 
+from coterie.dsl.model.conditions import Operator
 from coterie.graph.condition_labels import condition_words, expression_words
 from coterie.graph.picture import picture
-from dsl.model.conditions import Operator
 from tests.support.pictures.graphs import HEAD, plan_of
 
 

@@ -4,16 +4,16 @@ from xml.etree import ElementTree
 
 import pytest
 
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES, GraphTask
+from coterie.dsl.task_graph.task_causes import GraphTaskBlocked, GraphTaskEnded, GraphTaskStarted
 from coterie.graph.drawing.svg import svg_of
 from coterie.graph.mermaid import mermaid_of
 from coterie.graph.picture import picture
 from coterie.graph.taken_path import Walk
 from coterie.graph.task_trees import TaskNode, TaskTree, task_tree
-from dsl.model.outcomes import Failure
-from dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES, GraphTask
-from dsl.task_graph.task_causes import GraphTaskBlocked, GraphTaskEnded, GraphTaskStarted
+from coterie.workflows.core.progress.progress_kinds import TaskGraphProgress
 from tests.support.one_team import work
-from workflows.core.progress.progress_kinds import TaskGraphProgress
 
 PLAN = work(
     "- {name: graph, type: task_graph, tasks: [{id: a}], task_variable: t, "

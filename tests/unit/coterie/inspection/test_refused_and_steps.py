@@ -16,9 +16,9 @@ from coterie.inspection.why_text import (
     visits_text,
 )
 from coterie.settings import load
+from coterie.workflows.core.causes.people_causes import SkipAsked
+from coterie.workflows.core.causes.step_causes import Failed, StepStated
 from tests.support.places import HISTORIES
-from workflows.core.causes.people_causes import SkipAsked
-from workflows.core.causes.step_causes import Failed, StepStated
 
 
 async def trace_of(case: str) -> Trace:

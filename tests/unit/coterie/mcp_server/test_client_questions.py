@@ -3,6 +3,7 @@
 import pytest
 from pydantic import JsonValue
 
+from coterie.dsl.values import Json
 from coterie.mcp_server.client_questions import (
     FormReply,
     McpClient,
@@ -10,8 +11,7 @@ from coterie.mcp_server.client_questions import (
     question_key,
     questions_for,
 )
-from dsl.values import Json
-from workflows.core.requests import Pending
+from coterie.workflows.core.requests import Pending
 
 CLIENT = McpClient(name="desk\x1b", answers=True)
 REQUEST = Pending(

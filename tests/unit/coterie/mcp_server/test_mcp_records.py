@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from coterie.documents.worker_trust import TrustedConfig
+from coterie.dsl.model.plan import Plan
 from coterie.failures import CommandError
 from coterie.runs.records import kept, mcp_record, mcp_records, new_record
 from coterie.settings import load
-from dsl.model.plan import Plan
 
 PLAN = Plan(name="p", entry_team="a", teams={})
 

@@ -6,8 +6,9 @@ import pytest
 from jsonschema import validate
 from pydantic import JsonValue
 
-from activities.contracts import TokenUsage
+from coterie.activities.contracts import TokenUsage
 from coterie.documents.worker_trust import TrustedConfig
+from coterie.dsl.paths import parse
 from coterie.failures import CommandError
 from coterie.mcp_server.run_reports import (
     MAX_RESULT_SIZE,
@@ -18,9 +19,8 @@ from coterie.mcp_server.run_reports import (
 )
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.records import RunRecord
-from dsl.paths import parse
-from workflows.core.requests import Pending
-from workflows.core.views import RunStatus, Standing, StepInProgress, TeamResult
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.views import RunStatus, Standing, StepInProgress, TeamResult
 
 RECORD = RunRecord(
     id="r1",

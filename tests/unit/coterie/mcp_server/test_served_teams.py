@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from coterie.dsl.errors import InvalidDocument
 from coterie.failures import CommandError
 from coterie.mcp_server.served_teams import served_teams
 from coterie.settings import Settings, load
-from dsl.errors import InvalidDocument
 
 TEAM = """
 description: Marks a word.

@@ -5,11 +5,11 @@ from jsonschema import validate
 from jsonschema.exceptions import ValidationError
 from pydantic import JsonValue
 
+from coterie.dsl.analysis.findings import with_needs
+from coterie.dsl.errors import InvalidContext
+from coterie.dsl.evaluate.declared_values import started
+from coterie.dsl.values import Json
 from coterie.mcp_server.team_contracts import arguments_schema, result_schema
-from dsl.analysis.findings import with_needs
-from dsl.errors import InvalidContext
-from dsl.evaluate.declared_values import started
-from dsl.values import Json
 from tests.support.compiling import compiled
 
 DECLARED = """

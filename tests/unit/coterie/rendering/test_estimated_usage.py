@@ -5,8 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from activities.contracts import Spent, TokenUsage
+from coterie.activities.contracts import Spent, TokenUsage
 from coterie.display.following.live import RunNews
+from coterie.dsl.evaluate.because import route_because
+from coterie.dsl.model.budgets import Budget
 from coterie.rendering.cost_tables import cost_text
 from coterie.rendering.progress_lines import progress_lines, task_text
 from coterie.rendering.run_summary import summary_text
@@ -15,21 +17,19 @@ from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.progress import Progress
 from coterie.ui.panes import usage_lines
 from coterie.ui.tree_pane import tree_rows
-from dsl.evaluate.because import route_because
-from dsl.model.budgets import Budget
+from coterie.workflows.budgets.balances import exceeded, paid, so_far
+from coterie.workflows.budgets.costs import uses
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.memory import Tally
+from coterie.workflows.core.results import result
+from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.core.views import CostReport, CostRow
+from coterie.workflows.handlers.board import board
+from coterie.workflows.handlers.board import status as status_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 from tests.support.tool_agents import persona, tool_plan
 from tests.support.watching.watched_runs import working
 from tests.unit.coterie.runs.test_progress import EVENTS, drawn, followed, status, view_of
-from workflows.budgets.balances import exceeded, paid, so_far
-from workflows.budgets.costs import uses
-from workflows.core.location import Location
-from workflows.core.memory import Tally
-from workflows.core.results import result
-from workflows.core.state_keys import MAIN
-from workflows.core.views import CostReport, CostRow
-from workflows.handlers.board import board
-from workflows.handlers.board import status as status_of
 
 BUDGET = Budget(kind="tokens", limit=1_000)
 PLAN = tool_plan({}, {"actor": persona()}, budgets=[BUDGET.model_dump()])

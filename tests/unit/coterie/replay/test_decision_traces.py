@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from coterie.dsl.evaluate.context import PathChange
+from coterie.dsl.evaluate.evidence import Examined, TriedAlternatives
+from coterie.dsl.values import JsonValue
 from coterie.replay.rebuilt_run import Rebuilt, rebuilt
 from coterie.replay.trace_events import TraceEvent, Visit
 from coterie.storage.histories import read_history
-from dsl.evaluate.context import PathChange
-from dsl.evaluate.evidence import Examined, TriedAlternatives
-from dsl.values import JsonValue
 from tests.replay.record import HISTORIES
 
 FILES = Path(__file__).parents[3] / "data" / "decision_traces"

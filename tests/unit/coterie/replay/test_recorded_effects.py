@@ -8,6 +8,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 
+from coterie.dsl.values import Json
 from coterie.replay.effects import WorldEffect
 from coterie.replay.recorded_effects import recorded
 from coterie.replay.replay import (
@@ -18,7 +19,6 @@ from coterie.replay.replay import (
 )
 from coterie.replay.trace_events import Visit
 from coterie.storage.wire import data_converter
-from dsl.values import Json
 
 
 def payload(value: object) -> Payload:

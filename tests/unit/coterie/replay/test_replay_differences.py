@@ -7,13 +7,13 @@ import pytest
 from pydantic import JsonValue
 from temporalio.api.common.v1 import Payload, RetryPolicy
 
-from activities.contracts import NOTIFY
+from coterie.activities.contracts import NOTIFY
+from coterie.dsl.values import Json
 from coterie.replay.effects import WorldEffect, answer, call, end, one, text, timer, values
 from coterie.replay.replay_differences import Difference, NoValue, differences, first_other
 from coterie.replay.report import differences_text, row, same_text, total
 from coterie.replay.server_replay import RunReplayed
 from coterie.storage.wire import data_converter
-from dsl.values import Json
 
 
 def effect(key: str, facts: Json, kind: str = "call") -> WorldEffect:

@@ -8,7 +8,7 @@ from temporalio.api.history.v1 import (
 )
 from temporalio.client import WorkflowHistory
 
-from activities.contracts import CALL_SKILL, FORK_RUN, ForkResult
+from coterie.activities.contracts import CALL_SKILL, FORK_RUN, ForkResult
 from coterie.runs.previous_histories import fork_point
 from coterie.storage.histories import read_history
 from coterie.storage.wire import data_converter

@@ -1,7 +1,7 @@
 """What a person sees of an answer in progress: each character once, escaped, never silently cut."""
 
-from activities.contracts import LiveTail
-from activities.contracts.call_suffixes import step_of_id
+from coterie.activities.contracts import LiveTail
+from coterie.activities.contracts.call_suffixes import step_of_id
 from coterie.display.following.live_text_lines import FlowingText, last_lines
 from coterie.runs.live_texts import LiveAnswer, TextFollower
 

@@ -13,7 +13,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from coterie.runs import run_client
 from coterie.runs.run_client import Run, updated
 from coterie.runs.sessions import send_message
-from workflows.core.messages import AmendInput, SessionInput
+from coterie.workflows.core.messages import AmendInput, SessionInput
 
 
 def failure(detail: WorkflowNotReadyFailure | NotFoundFailure) -> RPCError:

@@ -3,7 +3,7 @@
 import pytest
 from temporalio.client import Client, WorkflowHistory
 
-from activities.contracts import FORK_RUN, ForkResult
+from coterie.activities.contracts import FORK_RUN, ForkResult
 from coterie.control.fork_point import first_of, point_at, point_at_message, point_of_failure
 from coterie.failures import CommandError
 from coterie.runs.previous_histories import begun_with

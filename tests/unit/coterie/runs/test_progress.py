@@ -8,12 +8,13 @@ import pytest
 from pydantic import JsonValue
 from rich.cells import cell_len
 
-from activities.changes.shown_changes import diff_lines, split_changes
-from activities.contracts import TokenUsage
+from coterie.activities.changes.shown_changes import diff_lines, split_changes
+from coterie.activities.contracts import TokenUsage
 from coterie.display.following.console import SafeConsole
 from coterie.display.following.discovery_notes import DiscoveryNotes
 from coterie.display.following.live import LiveView
 from coterie.display.following.plain_view import PlainView, RunNews
+from coterie.dsl.model.sections.provider_document import ProviderSection
 from coterie.rendering.approval_panel import panel_lines
 from coterie.rendering.progress_lines import progress_lines, visit_lines
 from coterie.rendering.run_summary import summary_text
@@ -21,9 +22,8 @@ from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.progress import Progress
 from coterie.runs.retries import PendingRetry
 from coterie.text.discovered_files import found_lines
-from dsl.model.sections.provider_document import ProviderSection
-from workflows.core.requests import Pending
-from workflows.core.views import (
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.views import (
     CostReport,
     CostRow,
     RunStatus,

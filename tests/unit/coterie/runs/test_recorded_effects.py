@@ -7,15 +7,15 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.replay.endings import recorded_end
 from coterie.replay.recorded_effects import recorded
 from coterie.replay.replay_differences import Difference, NoValue
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.storage.wire import data_converter
-from dsl.model.outcomes import Failure
-from dsl.values import Json
-from workflows.core.views import TeamResult
+from coterie.workflows.core.views import TeamResult
 
 RESULT: Json = {
     "end": "completed",

@@ -18,17 +18,17 @@ from temporalio.service import RPCError, RPCStatusCode
 from coterie.commands.parser import parse_command
 from coterie.control.fork_point import point_at, point_of_failure
 from coterie.control.passed_points import PassedPoints
+from coterie.dsl.model.outcomes import Failure, Outcome
 from coterie.failures import CommandError
 from coterie.replay.server_replay import Comparison, RunReplayed
 from coterie.storage.histories import read_history
-from dsl.model.outcomes import Failure, Outcome
+from coterie.workflows.core.causes.step_causes import Failed
+from coterie.workflows.core.memory import Frame
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.trail_record import TrailRecord
 from tests.replay.record import HISTORIES
 from tests.support.compiling import plan_of
 from tests.support.servers.recorded_client import Recorded, client_of
-from workflows.core.causes.step_causes import Failed
-from workflows.core.memory import Frame
-from workflows.core.state import RunState
-from workflows.core.trail_record import TrailRecord
 
 
 def history(name: str, *, events: int | None = None) -> WorkflowHistory:

@@ -12,13 +12,13 @@ import pytest
 import yaml
 from temporalio.client import WorkflowHistory
 
-from activities.contracts import KeptResult, SkillRequest, SkillResult
-from activities.storage.blobs import MemoryBlobs
+from coterie.activities.contracts import KeptResult, SkillRequest, SkillResult
+from coterie.activities.storage.blobs import MemoryBlobs
+from coterie.dsl.values import Json, JsonValue
 from coterie.failures import CommandError
 from coterie.testing.recording.recorded_events import RecordedCallEvent
 from coterie.testing.recording.recorded_results import stored_results
 from coterie.testing.recording.recorder import recorded, recorded_run
-from dsl.values import Json, JsonValue
 from tests.support.servers.recorded_client import Recorded, client_of
 from tests.unit.coterie.runs.test_recorded_runs import history
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentError,
     AgentRequest,
     AgentResponse,
@@ -13,7 +13,9 @@ from activities.contracts import (
     SkillResult,
     StartedBatch,
 )
-from activities.providers.scripts.script import ScriptedError
+from coterie.activities.providers.scripts.script import ScriptedError
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.tool_loop.exchange import ToolTurn
 from coterie.testing.recording.recorded_events import RecordedCallEvent
 from coterie.testing.recording.recorder import (
     _answer,  # pyright: ignore[reportPrivateUsage]
@@ -21,8 +23,6 @@ from coterie.testing.recording.recorder import (
     _has_no_answer,  # pyright: ignore[reportPrivateUsage]
     _turn,  # pyright: ignore[reportPrivateUsage]
 )
-from dsl.model.outcomes import Failure
-from dsl.tool_loop.exchange import ToolTurn
 
 PLAIN = AgentRequest(team="t", task="a")
 BATCH = StartedBatch(id="b", custom_id="c")

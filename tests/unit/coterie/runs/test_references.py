@@ -8,8 +8,8 @@ import pytest
 from temporalio.api.common.v1 import Payload
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import SkillResult
-from activities.storage.blobs import BlobMissing
+from coterie.activities.contracts import SkillResult
+from coterie.activities.storage.blobs import BlobMissing
 from coterie.storage.folder import directory_storage
 from coterie.storage.stored_references import CheckedConverter, claim_problem
 from coterie.storage.wire import LeanPayloadConverter, data_converter

@@ -3,7 +3,7 @@
 from inline_snapshot import snapshot
 
 from coterie.rendering.cost_tables import cost_text, money_text
-from workflows.core.views import BudgetUse, CostReport, CostRow
+from coterie.workflows.core.views import BudgetUse, CostReport, CostRow
 
 PRICED = CostRow(
     name="a/write",

@@ -1,12 +1,12 @@
 """A run is shown with what it waits for, what it used, and because of what it went its way."""
 
-from activities.contracts import TokenUsage
+from coterie.activities.contracts import TokenUsage
+from coterie.dsl.model.outcomes import Failure
 from coterie.rendering.request_text import PendingOfRun, pending_text, request_text
 from coterie.rendering.run_text import end_text, status_text, trail_line, usage_text
 from coterie.runs.ends.end_facts import RunEnd
-from dsl.model.outcomes import Failure
-from workflows.core.requests import Decision, Pending, RequestView
-from workflows.core.views import RunStatus, StepInProgress, TeamResult, TrailEntry
+from coterie.workflows.core.requests import Decision, Pending, RequestView
+from coterie.workflows.core.views import RunStatus, StepInProgress, TeamResult, TrailEntry
 
 AT = "2026-01-02T03:04:05.678+00:00"
 

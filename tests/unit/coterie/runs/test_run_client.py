@@ -23,14 +23,14 @@ from temporalio.exceptions import (
 )
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.contracts import TokenUsage
+from coterie.activities.contracts import TokenUsage
+from coterie.dsl.model.outcomes import Failure
 from coterie.failures import CommandError
 from coterie.runs.call_errors import NoWorker
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.run_client import Run, json_of
 from coterie.storage.wire import data_converter
-from dsl.model.outcomes import Failure
-from workflows.core.messages import (
+from coterie.workflows.core.messages import (
     AmendInput,
     DecideInput,
     RedirectInput,
@@ -38,8 +38,8 @@ from workflows.core.messages import (
     SkipInput,
     StateAsked,
 )
-from workflows.core.requests import NOT_YET, RequestView
-from workflows.core.views import TeamResult, TrailEntry, TrailPage
+from coterie.workflows.core.requests import NOT_YET, RequestView
+from coterie.workflows.core.views import TeamResult, TrailEntry, TrailPage
 
 RESULT = TeamResult(
     end="completed",

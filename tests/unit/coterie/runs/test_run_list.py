@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from activities.contracts import TokenUsage
+from coterie.activities.contracts import TokenUsage
 from coterie.rendering.run_table import run_json, run_table
 from coterie.runs.run_list import RunFilter, RunRow, RunState, open_row
-from workflows.core.views import RunStatus, StepInProgress
+from coterie.workflows.core.views import RunStatus, StepInProgress
 
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
 

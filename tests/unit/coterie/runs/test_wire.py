@@ -5,15 +5,15 @@ import json
 from pydantic import TypeAdapter
 from temporalio.api.common.v1 import Payload
 
+from coterie.dsl.model.plan import Plan, Routing, Rule, Team
+from coterie.dsl.model.steps import Step
+from coterie.dsl.values import Json
 from coterie.storage.wire import data_converter, text_of
-from dsl.model.plan import Plan, Routing, Rule, Team
-from dsl.model.steps import Step
-from dsl.values import Json
+from coterie.workflows.core.decoding import INVALID_REFERENCE
+from coterie.workflows.core.messages import TeamInput
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.views import RunStatus
 from tests.support.references import forged
-from workflows.core.decoding import INVALID_REFERENCE
-from workflows.core.messages import TeamInput
-from workflows.core.requests import Pending
-from workflows.core.views import RunStatus
 
 LOOP: Json = {
     "kind": "loop",

@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import pytest
 
+from coterie.dsl.evaluate.context import PathChange
+from coterie.dsl.model.causes import ExpressionFound, SentOn
+from coterie.dsl.model.outcomes import Outcome
 from coterie.replay.decision_trace import DecisionObserver, ObservedState
 from coterie.replay.trace_events import Visit
-from dsl.evaluate.context import PathChange
-from dsl.model.causes import ExpressionFound, SentOn
-from dsl.model.outcomes import Outcome
+from coterie.workflows.core.causes.step_causes import WhenAsked
+from coterie.workflows.core.memory import Frame, Routed, Track
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.trail_record import TrailRecord
+from coterie.workflows.core.views import TrailKind
 from tests.support.compiling import plan_of
-from workflows.core.causes.step_causes import WhenAsked
-from workflows.core.memory import Frame, Routed, Track
-from workflows.core.state import RunState
-from workflows.core.trail_record import TrailRecord
-from workflows.core.views import TrailKind
 
 PLAN = """
 orchestration:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from coterie.cli import main
+from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.runs.workflow_templates import (
     WorkflowTemplate,
@@ -12,7 +13,6 @@ from coterie.runs.workflow_templates import (
     templates_of,
     workflow_context,
 )
-from dsl.values import Json
 
 DEBUG = WorkflowTemplate(name="Debug", description="Fix a bug", needs=("error",), steps=("Look",))
 MOVE = WorkflowTemplate(name="Move", description="Move code", needs=("files", "to"), steps=("Go",))

@@ -7,7 +7,7 @@ from temporalio.bridge.proto.workflow_activation import WorkflowActivation, Work
 from temporalio.bridge.proto.workflow_completion import WorkflowActivationCompletion
 
 from coterie.runtime.activation_order import Activate, OrderedActivations
-from workflows.core.activation import SIGNALS_FOLLOW
+from coterie.workflows.core.activation import SIGNALS_FOLLOW
 
 STARTED = 20
 """The id of the event that the workflow task starts with."""

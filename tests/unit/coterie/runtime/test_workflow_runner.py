@@ -3,9 +3,9 @@
 from temporalio import workflow
 from temporalio.worker import UnsandboxedWorkflowRunner
 
+from coterie.dsl.values import Frozen
 from coterie.runtime.workflow_runner import ContextFreeRunner
-from dsl.values import Frozen
-from workflows.core.state import state_adapter
+from coterie.workflows.core.state import state_adapter
 
 
 @workflow.defn

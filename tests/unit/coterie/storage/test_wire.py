@@ -6,11 +6,11 @@ import pytest
 from temporalio.common import RawValue
 from temporalio.converter import WorkflowSerializationContext
 
-from activities.contracts import TokenUsage
+from coterie.activities.contracts import TokenUsage
+from coterie.dsl.model.evaluation_budget import EvaluationBudget
+from coterie.dsl.values import Json
 from coterie.storage.folder import directory_storage
 from coterie.storage.wire import data_converter
-from dsl.model.evaluation_budget import EvaluationBudget
-from dsl.values import Json
 
 CONVERTER = data_converter.payload_converter
 MODEL = EvaluationBudget(steps=7)

@@ -9,12 +9,12 @@ import pytest
 from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import ApplicationError, TerminatedError
 
-from activities.contracts import Notification, TokenUsage
+from coterie.activities.contracts import Notification, TokenUsage
+from coterie.dsl.model.outcomes import Failure
 from coterie.testing.simulation.case_outcome import CaseOutcome, outcome_of
 from coterie.testing.simulation.stub_notifications import StubNotifications
-from dsl.model.outcomes import Failure
+from coterie.workflows.core.views import CostReport, CostRow, RunStatus
 from tests.unit.coterie.runs.test_run_client import RESULT, Server, page, run_on
-from workflows.core.views import CostReport, CostRow, RunStatus
 
 START = datetime(2026, 1, 2, tzinfo=UTC)
 STATUS = RunStatus(

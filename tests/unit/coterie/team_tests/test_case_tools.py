@@ -10,12 +10,12 @@ import pytest
 from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import SkillRequest
+from coterie.activities.contracts import SkillRequest
+from coterie.dsl.values import JsonValue
 from coterie.failures import CommandError
 from coterie.settings import load
 from coterie.testing.files.test_reader import read_tests
 from coterie.testing.simulation.stage import Stage, furnish, prepared_stage
-from dsl.values import JsonValue
 from tests.support.skills import environment
 
 SHOP = """

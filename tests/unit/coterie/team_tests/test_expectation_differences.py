@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from coterie.dsl.model.outcomes import Failure
 from coterie.testing.case_differences import UnmetExpectation, differences
 from coterie.testing.files.test_document import ExpectDocument
 from coterie.testing.path_difference import path_lines
 from coterie.testing.simulation.case_outcome import CaseOutcome
-from dsl.model.outcomes import Failure
-from workflows.core.views import TrailEntry
+from coterie.workflows.core.views import TrailEntry
 
 
 def entry(number: int, kind: Any, **fields: Any) -> TrailEntry:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from activities.contracts import Notification
+from coterie.activities.contracts import Notification
 from coterie.testing.files.test_document import NotificationCheck
 from coterie.testing.simulation.stub_notifications import notification_differences
 

@@ -8,12 +8,12 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 
+from coterie.dsl.values import Json, JsonValue
 from coterie.runs.exchanges import Exchange
 from coterie.testing.files.test_document import MessageDocument, PauseDocument, SignalDocument
 from coterie.testing.recording.recorded_events import RecordedMessage, messages
 from coterie.testing.recording.recorded_messages import message_document
 from coterie.testing.recording.recorded_steering import recorded_pauses, recorded_signals
-from dsl.values import Json, JsonValue
 
 START = datetime(2026, 1, 2, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ import pytest
 
 from coterie.testing.files.test_document import CaseDocument
 from coterie.testing.simulation.crashes import Crash, crashes
-from workflows.core.views import TrailEntry, TrailKind
+from coterie.workflows.core.views import TrailEntry, TrailKind
 
 
 def entry(status: str, step: str = "s", kind: TrailKind = "step") -> TrailEntry:

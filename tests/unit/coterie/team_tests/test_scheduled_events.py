@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.testing.files.test_document import CaseDocument, DecisionDocument
 from coterie.testing.simulation.scheduled_events import (
@@ -16,16 +17,15 @@ from coterie.testing.simulation.scheduled_events import (
     scheduled_events,
 )
 from coterie.testing.simulation.scheduled_messages import Messages
-from dsl.values import Json
-from tests.unit.coterie.runs.test_run_client import GONE, Server, run_on
-from workflows.core.messages import (
+from coterie.workflows.core.messages import (
     AmendInput,
     DecideInput,
     RedirectInput,
     RetryInput,
     SkipInput,
 )
-from workflows.core.requests import Pending
+from coterie.workflows.core.requests import Pending
+from tests.unit.coterie.runs.test_run_client import GONE, Server, run_on
 
 BEGAN = datetime(2026, 1, 2, tzinfo=UTC)
 

@@ -9,13 +9,13 @@ import pytest
 from temporalio.client import WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 
+from coterie.dsl.values import Json
 from coterie.runs.run_client import Run
 from coterie.testing.files.test_document import MessageDocument
 from coterie.testing.simulation.scheduled_events import ROUNDED, Scene
 from coterie.testing.simulation.scheduled_messages import Messages
-from dsl.values import Json
+from coterie.workflows.core.messages import SEND_MESSAGE
 from tests.unit.coterie.runs.test_run_client import GONE, Server, run_on
-from workflows.core.messages import SEND_MESSAGE
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 WAITS = ("t/hear",)

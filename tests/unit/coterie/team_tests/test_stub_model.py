@@ -7,12 +7,12 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.contracts import END_MARGIN, FailureType
-from activities.providers.provider import ModelRequest
-from activities.providers.provider_failures import ProviderFailure
-from activities.providers.scripts.script import ScriptedAnswer
+from coterie.activities.contracts import END_MARGIN, FailureType
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.providers.provider_failures import ProviderFailure
+from coterie.activities.providers.scripts.script import ScriptedAnswer
+from coterie.dsl.values import Json
 from coterie.testing.simulation.stub_model import StubModel, with_time_to_think
-from dsl.values import Json
 from tests.support.compiling import plan_of
 
 REQUEST = ModelRequest("m", (), label="t/s#3.0", turn=2, timeout=60)

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import FailureType, SkillRequest
-from activities.skills.skill_results import asked_of
-from activities.workspace.skill_base import Workspace
+from coterie.activities.contracts import FailureType, SkillRequest
+from coterie.activities.skills.skill_results import asked_of
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.dsl.model.tools.asked_input import AskedForm, GivenInput
+from coterie.dsl.values import Json
 from coterie.testing.files.stand_ins import StandInDocument
 from coterie.testing.files.test_document import SkillResultDocument
 from coterie.testing.simulation.stub_skills import StubSkills
-from dsl.model.tools.asked_input import AskedForm, GivenInput
-from dsl.values import Json
 
 SEARCH = "Archive.search"
 WITH_DATA = StandInDocument.model_validate(

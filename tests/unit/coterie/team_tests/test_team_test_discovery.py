@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
+from coterie.dsl.paths import MISSING
+from coterie.dsl.source.yaml_reader import read
 from coterie.failures import CommandError
 from coterie.settings import load
 from coterie.testing.files.expectations import as_seconds, shown
 from coterie.testing.files.test_discovery import find_tests
 from coterie.testing.files.test_document import TestDocument
 from coterie.testing.files.test_writer import yaml_of
-from dsl.paths import MISSING
-from dsl.source.yaml_reader import read
 
 
 def found(folder: Path, *targets: str) -> list[str]:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.settings import load
 from coterie.testing.files.test_reader import TestFile, read_tests
-from dsl.errors import InvalidDocument, Problem
 
 TEAM = """
 llm_config:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from activities.providers.scripts import script
+from coterie.activities.providers.scripts import script
 from coterie.display import written_decisions
+from coterie.dsl.source.synonyms import SYNONYMS_AT
 from coterie.testing.files import test_document
-from dsl.source.synonyms import SYNONYMS_AT
 from tests.unit.coterie.team_tests.test_team_test_files import problems
 
 _PARTS = {**vars(script), **vars(test_document), **vars(written_decisions)}

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import SkillRequest
-from activities.workspace.skill_base import Workspace
+from coterie.activities.contracts import SkillRequest
+from coterie.activities.workspace.skill_base import Workspace
 from coterie.testing.case_differences import differences
 from coterie.testing.files.short_names import written_forms
 from coterie.testing.files.test_document import (
@@ -28,8 +28,8 @@ from coterie.testing.simulation.crashes import crashes
 from coterie.testing.simulation.scheduled_events import Decisions, Scene, scheduled_events
 from coterie.testing.simulation.scheduled_messages import Messages
 from coterie.testing.simulation.stub_skills import StubSkills
+from coterie.workflows.core.requests import Pending
 from tests.unit.coterie.team_tests.test_expectation_differences import OUTCOME, entry
-from workflows.core.requests import Pending
 
 STEP = "t/each/4/ask/search@2.1"
 FORMS = (

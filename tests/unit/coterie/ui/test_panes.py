@@ -7,12 +7,13 @@ import pytest
 from rich.cells import cell_len
 
 from coterie.display.following.plain_view import RunNews
+from coterie.dsl.model.outcomes import Failure
 from coterie.rendering.progress_lines import ProgressLine
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.ui.observed_run import ObservedRun
 from coterie.ui.panes import action_lines, head_lines, request_lines, thought_lines, usage_lines
 from coterie.ui.tree_pane import tree_rows
-from dsl.model.outcomes import Failure
+from coterie.workflows.core.views import TrailEntry
 from tests.support.watching.watched_runs import (
     ASKED,
     BEGAN,
@@ -25,7 +26,6 @@ from tests.support.watching.watched_runs import (
     working,
     writes,
 )
-from workflows.core.views import TrailEntry
 
 LATER = NOW + timedelta(hours=1)
 EVIL = "\x1b[2J[bold red]x[/]\u202e\nfake line"

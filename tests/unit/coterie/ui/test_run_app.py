@@ -10,6 +10,8 @@ from coterie.display.following.plain_view import RunNews
 from coterie.failures import CommandError
 from coterie.ui.line_pane import LinePane
 from coterie.ui.observed_run import ObservedRun
+from coterie.workflows.core.messages import Control, DecideInput, RetryInput, SkipInput
+from coterie.workflows.core.requests import Pending
 from tests.support.watching.steered_run import ME, ShownRun, shown_run
 from tests.support.watching.watched_runs import (
     ASKED,
@@ -20,8 +22,6 @@ from tests.support.watching.watched_runs import (
     working,
     writes,
 )
-from workflows.core.messages import Control, DecideInput, RetryInput, SkipInput
-from workflows.core.requests import Pending
 
 EVIL = "\x1b[2J[bold red]x[/]\u202e[@click=app.exit]y[/]\nfake line"
 FAILED = "agent/work/0/act/failed#1"

@@ -21,9 +21,9 @@ from coterie.settings import load
 from coterie.ui.panes import head_lines
 from coterie.ui.run_app import RunApp
 from coterie.ui.run_screen import RunScreen
+from coterie.workflows.core.requests import Pending
 from tests.support.watching.steered_run import SteeredRun
 from tests.support.watching.watched_runs import asked, status_of
-from workflows.core.requests import Pending
 
 END = RunEnd("completed")
 

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
+from coterie.activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
 from coterie.documents.catalog import Catalog
 from coterie.documents.trusted_catalog import trusted_catalog
 from coterie.documents.worker_trust import TrustedConfig
+from coterie.dsl.errors import InvalidDocument
 from coterie.failures import CommandError
 from coterie.settings import Settings, load
 from coterie.worker.command_sandbox import command_sandbox
 from coterie.worker.surroundings import workspace_of
-from dsl.errors import InvalidDocument
 
 COMMANDS = "worker: {commands: {test: {run: [make], network: true}}, sandbox: SANDBOX}\n"
 
@@ -34,7 +34,7 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1"
     )
     program.chmod(0o755)
-    monkeypatch.setattr("activities.processes.bubblewrap._bundled_program", lambda: None)
+    monkeypatch.setattr("coterie.activities.processes.bubblewrap._bundled_program", lambda: None)
     return str(program.parent)
 
 
@@ -75,7 +75,7 @@ def test_a_bubblewrap_that_leaves_the_settings_of_the_kernel_writable_is_not_use
     bundled = find_bubblewrap("/nowhere")
     if not isinstance(bundled, Bubblewrap):
         pytest.skip(f"bubblewrap does not work here: {bundled}")
-    monkeypatch.setattr("activities.processes.bubblewrap._bundled_program", lambda: None)
+    monkeypatch.setattr("coterie.activities.processes.bubblewrap._bundled_program", lambda: None)
     Path(broken, "bwrap").write_text(
         '#!/bin/sh\nfor one; do shift; test "$one" = --remount-ro && one=--dir\n'
         f'set -- "$@" "$one"; done; exec {bundled.program} "$@"\n'

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from activities.notifications import NotificationCommand
-from activities.processes.search_path import fixed_command
+from coterie.activities.notifications import NotificationCommand
+from coterie.activities.processes.search_path import fixed_command
 from coterie.documents.worker_trust import TrustedConfig
+from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.model.sections.worker_document import ChannelSection
 from coterie.settings import Settings
 from coterie.worker.surroundings import channels_of, mcp_servers_of
-from dsl.model.sections.mcp_document import McpServerSection
-from dsl.model.sections.worker_document import ChannelSection
 
 
 @pytest.mark.parametrize("kind", ["channel", "server"])

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from activities.contracts import OwnQueue
+from coterie.activities.contracts import OwnQueue
 from coterie.cli import main
 from coterie.documents.worker_trust import TrustedConfig
+from coterie.dsl.model.sections.provider_document import ProviderSection, RateLimitPolicy
+from coterie.dsl.values import Json
 from coterie.worker.provider_queues import ProviderQueue, provider_queues
-from dsl.model.sections.provider_document import ProviderSection, RateLimitPolicy
-from dsl.values import Json
-from workflows.temporal.queues import fairness_key
+from coterie.workflows.temporal.queues import fairness_key
 
 TEAM = """
 name: crowd

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from activities.workspace.command_parameters import Parameter
-from activities.workspace.skill_base import Workspace
-from activities.workspace.web_access import WebAccess
+from coterie.activities.workspace.command_parameters import Parameter
+from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.web_access import WebAccess
 from coterie.documents.catalog import Catalog
 from coterie.documents.trusted_catalog import trusted_catalog
+from coterie.dsl.errors import InvalidDocument
 from coterie.settings import load
 from coterie.worker.surroundings import workspace_of
-from dsl.errors import InvalidDocument
 
 
 def workspace(folder: Path, written: str) -> Workspace:

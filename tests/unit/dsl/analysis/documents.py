@@ -2,9 +2,9 @@
 
 from textwrap import dedent, indent
 
-from dsl.analysis.findings import Analysis, analysed
-from dsl.compile.compiler import Compiled, SourceText, compile_sources
-from dsl.model.capabilities import Capabilities, Reach, SkillContract
+from coterie.dsl.analysis.findings import Analysis, analysed
+from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
+from coterie.dsl.model.capabilities import Capabilities, Reach, SkillContract
 
 CAPABILITIES = Capabilities(
     reach=Reach(trusted_paths=("**",)),

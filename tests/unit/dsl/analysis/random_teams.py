@@ -5,9 +5,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from dsl.compile.compiler import Compiled, SourceText, compile_sources
-from dsl.errors import InvalidDocument
-from dsl.values import Json
+from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.values import Json
 from tests.unit.dsl.analysis.documents import CAPABILITIES
 
 Strategy = st.SearchStrategy[Any]

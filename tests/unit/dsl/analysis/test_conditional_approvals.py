@@ -2,10 +2,10 @@
 
 import pytest
 
+from coterie.dsl.model.conditions import AllOf, ContextField, Expression, TeamOutcome
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.terms import CallApproval
 from coterie.rendering.steps_text import step_lines
-from dsl.model.conditions import AllOf, ContextField, Expression, TeamOutcome
-from dsl.model.steps import AgentStep
-from dsl.model.terms import CallApproval
 from tests.support.engine import plan_of
 
 TEXT = """

@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from dsl.errors import TemplateFailed
-from dsl.evaluate.condition_evaluation import holds
-from dsl.logic.formulas import Formula
-from dsl.logic.solver import BITS, Effort, Statuses, can_hold
-from dsl.logic.translation import formula
-from dsl.model.conditions import (
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.evaluate.condition_evaluation import holds
+from coterie.dsl.logic.formulas import Formula
+from coterie.dsl.logic.solver import BITS, Effort, Statuses, can_hold
+from coterie.dsl.logic.translation import formula
+from coterie.dsl.model.conditions import (
     AllOf,
     AnyOf,
     Condition,
@@ -21,8 +21,8 @@ from dsl.model.conditions import (
     TaskStatus,
     TeamOutcome,
 )
-from dsl.model.facts import Facts
-from dsl.model.outcomes import Outcome
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.outcomes import Outcome
 
 VALUES: list[JsonValue] = [None, True, False, 0, 1, 3, "", "a", "b", [], ["a"], {}]
 EXPRESSIONS = [

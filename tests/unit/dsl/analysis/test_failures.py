@@ -2,8 +2,8 @@
 
 import pytest
 
-from dsl.analysis.findings import findings
-from dsl.logic.possible_statuses import can_fail
+from coterie.dsl.analysis.findings import findings
+from coterie.dsl.logic.possible_statuses import can_fail
 from tests.support.compiling import compiled
 
 TEAMS = """

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dsl.analysis.worst_case import WorstCase
+from coterie.dsl.analysis.worst_case import WorstCase
 from tests.unit.dsl.analysis.test_worst_case import ONE_CALL, worst
 
 NEXT = "{ name: next, type: wait, message: true, deadline: 1h }"

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from activities.contracts import CompileRequest
+from coterie.activities.contracts import CompileRequest
 from coterie.cli import main
 from coterie.documents.worker_trust import TrustedConfig
+from coterie.dsl.analysis.findings import with_needs
+from coterie.dsl.errors import RunRefused
 from coterie.settings import load
 from coterie.worker.compile_activity import CompileActivities
-from dsl.analysis.findings import with_needs
-from dsl.errors import RunRefused
+from coterie.workflows.core.state import RunState
+from coterie.workflows.handlers.start_checks import begin
 from tests.unit.dsl.analysis.documents import compiled
-from workflows.core.state import RunState
-from workflows.handlers.start_checks import begin
 
 NOTE = "{ name: note, type: set, values: { n: '{{ context.order.id }}' } }"
 PLAIN = f"a:\n  tasks: [{NOTE}]\n"

@@ -9,10 +9,10 @@ import yaml
 from coterie.documents.catalog import Catalog
 from coterie.documents.price_lists import known_price
 from coterie.documents.product_capabilities import capabilities
+from coterie.dsl.analysis.findings import findings
+from coterie.dsl.compile.compiler import compile_sources
+from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.settings import load
-from dsl.analysis.findings import findings
-from dsl.compile.compiler import compile_sources
-from dsl.errors import InvalidDocument, Problem
 from tests.support.places import DATA, ROOT
 
 Fault = dict[str, str]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsl.analysis.findings import analysed
+from coterie.dsl.analysis.findings import analysed
 from tests.unit.dsl.analysis.documents import HEAD, analysis, compiled, found, messages
 
 

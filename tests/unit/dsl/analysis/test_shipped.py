@@ -6,12 +6,12 @@ import pytest
 
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
+from coterie.dsl.analysis.findings import analysed, findings
+from coterie.dsl.analysis.model_loads import Terms
+from coterie.dsl.analysis.routes.teams import team_graph
+from coterie.dsl.analysis.worst_case import bounded, worst_case
+from coterie.dsl.logic.solver import Effort
 from coterie.settings import load
-from dsl.analysis.findings import analysed, findings
-from dsl.analysis.model_loads import Terms
-from dsl.analysis.routes.teams import team_graph
-from dsl.analysis.worst_case import bounded, worst_case
-from dsl.logic.solver import Effort
 from tests.support.documents.shipped import TEAMS, compiled
 from tests.support.places import ROOT
 from tests.unit.dsl.analysis.documents import compiled as document

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsl.evaluate.strategies import (
+from coterie.dsl.evaluate.strategies import (
     JOIN_WORDS,
     BranchResult,
     Join,
@@ -17,7 +17,7 @@ from dsl.evaluate.strategies import (
     ranked,
     winner_of,
 )
-from dsl.values import JsonValue
+from coterie.dsl.values import JsonValue
 
 RESULTS = st.lists(
     st.builds(

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentError,
     AgentRequest,
     AgentResponse,
@@ -18,27 +18,27 @@ from activities.contracts import (
     SkillRequest,
     SkillResult,
 )
+from coterie.dsl.analysis.findings import analysed
+from coterie.dsl.analysis.model_loads import Terms
+from coterie.dsl.analysis.routes.teams import Teams
+from coterie.dsl.analysis.worst_case import WorstCase, worst_case
+from coterie.dsl.compile.compiler import Compiled
+from coterie.dsl.errors import LimitExceeded, TeamError
+from coterie.dsl.evaluate.limits import check
+from coterie.dsl.evaluate.routing import choose
+from coterie.dsl.logic.possible_statuses import after_all
+from coterie.dsl.logic.routing_gaps import holes
+from coterie.dsl.logic.solver import BITS, Effort
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Plan, Team
+from coterie.dsl.values import Json
 from coterie.runs.in_process.local_scope import LocalScope
-from dsl.analysis.findings import analysed
-from dsl.analysis.model_loads import Terms
-from dsl.analysis.routes.teams import Teams
-from dsl.analysis.worst_case import WorstCase, worst_case
-from dsl.compile.compiler import Compiled
-from dsl.errors import LimitExceeded, TeamError
-from dsl.evaluate.limits import check
-from dsl.evaluate.routing import choose
-from dsl.logic.possible_statuses import after_all
-from dsl.logic.routing_gaps import holes
-from dsl.logic.solver import BITS, Effort
-from dsl.model.facts import Facts
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Plan, Team
-from dsl.values import Json
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.state import RunState
+from coterie.workflows.handlers.start_checks import begin
+from coterie.workflows.interpreter import run
 from tests.unit.dsl.analysis.random_teams import compiled, documents
-from workflows.core.results import RunFailed
-from workflows.core.state import RunState
-from workflows.handlers.start_checks import begin
-from workflows.interpreter import run
 
 TERMS = Terms({}, 1000)
 DATA: list[Json] = [{"v": 0}, {"v": 1}, {"v": 2}, {}]

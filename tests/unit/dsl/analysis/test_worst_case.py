@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from dsl.analysis.findings import analysed
-from dsl.analysis.model_loads import Terms
-from dsl.analysis.worst_case import WorstCase, worst_case
-from dsl.model.price import Price
+from coterie.dsl.analysis.findings import analysed
+from coterie.dsl.analysis.model_loads import Terms
+from coterie.dsl.analysis.worst_case import WorstCase, worst_case
+from coterie.dsl.model.price import Price
 from tests.unit.dsl.analysis.documents import HEAD, compiled
 
 TERMS = Terms({"scripted/demo": Price(input=3, output=15)}, 10_000)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.errors import InvalidDocument, Problem
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.errors import InvalidDocument, Problem
 from tests.support.engine import CAPABILITIES
 
 KNOWN = CAPABILITIES.model_copy(

@@ -3,11 +3,11 @@
 import pytest
 from pydantic import JsonValue
 
-from dsl.checks.steps.bound_checks import with_maximum
-from dsl.model.context.declarations import DeclaredPath
-from dsl.model.template_bound import TemplateBound, TemplateDuration
-from dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS
-from dsl.values import Json
+from coterie.dsl.checks.steps.bound_checks import with_maximum
+from coterie.dsl.model.context.declarations import DeclaredPath
+from coterie.dsl.model.template_bound import TemplateBound, TemplateDuration
+from coterie.dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS
+from coterie.dsl.values import Json
 
 COUNT = next(key for key in BOUNDS_OF_STEPS["loop"] if key.path == ("max_iterations",))
 LENGTH = next(key for key in BOUNDS_OF_STEPS["loop"] if key.unit == "timeout")

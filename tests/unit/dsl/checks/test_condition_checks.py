@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import JsonValue
 
-from dsl.checks.contracts.known_answers import schema_at
-from dsl.checks.steps.condition_checks import possible_in
-from dsl.evaluate.operators.operator_table import OPERATORS, wrong_value
-from dsl.model.conditions import Operator
-from dsl.paths import MISSING
-from dsl.values import Json
+from coterie.dsl.checks.contracts.known_answers import schema_at
+from coterie.dsl.checks.steps.condition_checks import possible_in
+from coterie.dsl.evaluate.operators.operator_table import OPERATORS, wrong_value
+from coterie.dsl.model.conditions import Operator
+from coterie.dsl.paths import MISSING
+from coterie.dsl.values import Json
 from tests.support.compiling import problems_of
 
 DOCUMENT = """

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from jsonschema.validators import validator_for
 
-from dsl.model.step_kinds.step_base import STEP_KINDS, StepBase
+from coterie.dsl.model.step_kinds.step_base import STEP_KINDS, StepBase
 from tests.law.sources import ROOT
 from tests.support.compiling import problems_of
 

@@ -3,10 +3,10 @@
 import pytest
 from pydantic import JsonValue
 
-from dsl.errors import LimitExceeded
-from dsl.evaluate.limits import check, depth_allowed, fingerprint, non_progressing
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Limits, Team
+from coterie.dsl.errors import LimitExceeded
+from coterie.dsl.evaluate.limits import check, depth_allowed, fingerprint, non_progressing
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Limits, Team
 from tests.support.compiling import plan_of
 
 

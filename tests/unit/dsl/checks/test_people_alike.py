@@ -2,8 +2,8 @@
 
 import pytest
 
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.errors import InvalidDocument
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.errors import InvalidDocument
 from tests.support.compiling import CAPABILITIES
 
 _CYRILLIC = "\u0430nn"

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.errors import InvalidDocument, Problem
-from dsl.evaluate.waits import RefusedWait, length_of_wait, moment_of_wait
-from dsl.model.step_kinds.step_base import STEP_KINDS
-from dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS
-from dsl.model.traversal.step_walk import FILLED_OF_CALL_APPROVALS, FILLED_OF_STEPS
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.errors import InvalidDocument, Problem
+from coterie.dsl.evaluate.waits import RefusedWait, length_of_wait, moment_of_wait
+from coterie.dsl.model.step_kinds.step_base import STEP_KINDS
+from coterie.dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS
+from coterie.dsl.model.traversal.step_walk import FILLED_OF_CALL_APPROVALS, FILLED_OF_STEPS
 from tests.support.compiling import CAPABILITIES
 
 NOW = 1_790_000_000.0

@@ -2,12 +2,12 @@
 
 import pytest
 
+from coterie.dsl.analysis.context_use import users_of_plan
+from coterie.dsl.analysis.findings import analysed, with_needs
+from coterie.dsl.errors import Problem
+from coterie.dsl.model.context.declarations import DeclaredPath
 from coterie.explaining.values_text import context_text
 from coterie.graph.picture import picture
-from dsl.analysis.context_use import users_of_plan
-from dsl.analysis.findings import analysed, with_needs
-from dsl.errors import Problem
-from dsl.model.context.declarations import DeclaredPath
 from tests.support.compiling import compiled, plan_of, problems_of
 
 DECLARED = """

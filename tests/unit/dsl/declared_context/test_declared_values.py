@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from dsl.errors import ContextConflict, InvalidContext
-from dsl.evaluate.context import apply, replacing
-from dsl.evaluate.declared_values import merged, missing_inputs, reset, started
-from dsl.model.context.declarations import Declarations, DeclaredPath, declared_above
-from dsl.model.merge import deep_merge
-from dsl.values import Json
+from coterie.dsl.errors import ContextConflict, InvalidContext
+from coterie.dsl.evaluate.context import apply, replacing
+from coterie.dsl.evaluate.declared_values import merged, missing_inputs, reset, started
+from coterie.dsl.model.context.declarations import Declarations, DeclaredPath, declared_above
+from coterie.dsl.model.merge import deep_merge
+from coterie.dsl.values import Json
 
 
 def updated(context: Json, updates: Mapping[str, JsonValue], declared: Declarations) -> Json:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dsl.checks.steps.context_paths import stranger
-from dsl.model.context.declarations import DeclaredPath
+from coterie.dsl.checks.steps.context_paths import stranger
+from coterie.dsl.model.context.declarations import DeclaredPath
 from tests.support.compiling import problems_of
 
 DOCUMENT = """

@@ -2,10 +2,10 @@
 
 import pytest
 
-from dsl.model.facts import CALL_VARIABLE
-from dsl.source.author_paths import name_of_path
-from dsl.source.yaml_reader import read
-from dsl.values import NodePath
+from coterie.dsl.model.facts import CALL_VARIABLE
+from coterie.dsl.source.author_paths import name_of_path
+from coterie.dsl.source.yaml_reader import read
+from coterie.dsl.values import NodePath
 
 TREE = read(
     """

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from coterie.documents.product_capabilities import capabilities
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.errors import InvalidDocument
-from dsl.source.dialects import DIALECTS
-from dsl.wording.dialect_words import WORDS
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.source.dialects import DIALECTS
+from coterie.dsl.wording.dialect_words import WORDS
 from tests.support.compiling import compiled, problems_of
 from tests.support.places import ROOT
 

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 import pytest
 
 from coterie.documents.product_capabilities import capabilities
-from dsl.compile.compiler import Compiled, SourceText, compile_sources
-from dsl.evaluate.context_updates import shown_writes
-from dsl.evaluate.routing import choose
-from dsl.model.conditions import AllOf, ContextField, TaskField, TaskStatus
-from dsl.model.facts import Facts
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Plan
-from dsl.model.steps import LoopStep, SetStep, SkillStep
-from dsl.values import Json
+from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
+from coterie.dsl.evaluate.context_updates import shown_writes
+from coterie.dsl.evaluate.routing import choose
+from coterie.dsl.model.conditions import AllOf, ContextField, TaskField, TaskStatus
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import LoopStep, SetStep, SkillStep
+from coterie.dsl.values import Json
 from tests.support.places import DATA
 
 FOLDER = DATA / "first_examples"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dsl.checks.tools.tool_use_checks import TOOL_KEYS
-from dsl.model.steps import AgentStep
+from coterie.dsl.checks.tools.tool_use_checks import TOOL_KEYS
+from coterie.dsl.model.steps import AgentStep
 from tests.support.compiling import compiled
 from tests.unit.dsl.documents.test_advice import ASKED_AS_WELL, PLANNED, UNREAD, without_effect
 

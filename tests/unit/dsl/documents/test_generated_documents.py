@@ -5,11 +5,11 @@ from typing import get_args
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.errors import Code, InvalidDocument, Problem
-from dsl.evaluate.limits import depth_allowed
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.errors import Code, InvalidDocument, Problem
+from coterie.dsl.evaluate.limits import depth_allowed
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
 from tests.support.documents.generated import CONTEXT, documents, written
 from tests.support.documents.mistakes import broken
 from tests.support.engine import CAPABILITIES

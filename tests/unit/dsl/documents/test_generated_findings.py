@@ -1,6 +1,6 @@
 """What random documents have shown once: each was a crash, a hang, or passed in silence."""
 
-from dsl.errors import Problem
+from coterie.dsl.errors import Problem
 from tests.support.compiling import problems_of
 
 HEAD = """

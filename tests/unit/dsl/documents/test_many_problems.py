@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.errors import InvalidDocument, Problem, listed
+from coterie.dsl.redaction import RedactedLine, redacted_line
+from coterie.dsl.source.collected_problems import MAX_DESCRIBED, Problems
+from coterie.dsl.source.nodes import Mark
+from coterie.dsl.source.unknown_names import unknown
 from coterie.text.problems import problems_text
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.errors import InvalidDocument, Problem, listed
-from dsl.redaction import RedactedLine, redacted_line
-from dsl.source.collected_problems import MAX_DESCRIBED, Problems
-from dsl.source.nodes import Mark
-from dsl.source.unknown_names import unknown
 from tests.support.compiling import CAPABILITIES
 from tests.support.documents.mistake_shapes import MISTAKES
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.errors import InvalidDocument, Problem
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.errors import InvalidDocument, Problem
 from tests.support.engine import CAPABILITIES
 from tests.support.places import DATA
 

@@ -6,8 +6,8 @@ from typing import Any, cast
 import pytest
 import yaml
 
+from coterie.dsl.model.plan import Plan
 from coterie.storage.wire import data_converter
-from dsl.model.plan import Plan
 from tests.support.compiling import plan_of
 from tests.support.documents.documents import RICH
 

@@ -8,12 +8,12 @@ from typing import Literal, cast
 import pytest
 from pydantic import JsonValue
 
-from dsl.analysis.findings import analysed, warnings
-from dsl.compile.shapes import parse_as
-from dsl.errors import InvalidDocument, Problem
-from dsl.model.document import SystemDocument
-from dsl.paths import Path, get
-from dsl.problem_details import (
+from coterie.dsl.analysis.findings import analysed, warnings
+from coterie.dsl.compile.shapes import parse_as
+from coterie.dsl.errors import InvalidDocument, Problem
+from coterie.dsl.model.document import SystemDocument
+from coterie.dsl.paths import Path, get
+from coterie.dsl.problem_details import (
     Details,
     DidYouMean,
     Found,
@@ -28,12 +28,12 @@ from dsl.problem_details import (
     WrongValue,
     key_meant,
 )
-from dsl.problem_texts import ProblemText
-from dsl.source import collected_problems
-from dsl.source.collected_problems import Problems
-from dsl.source.nodes import Mark
-from dsl.source.yaml_reader import read
-from dsl.values import Frozen, Json
+from coterie.dsl.problem_texts import ProblemText
+from coterie.dsl.source import collected_problems
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.nodes import Mark
+from coterie.dsl.source.yaml_reader import read
+from coterie.dsl.values import Frozen, Json
 from tests.support.compiling import compiled
 from tests.support.documents.documents import RICH
 from tests.unit.dsl.documents.test_mistakes import FILES as MISTAKES
@@ -211,7 +211,7 @@ def test_a_word_of_a_closed_set_is_one_whatever_it_contains() -> None:
     [
         ("{worker: {notify: {a: {timeout: soon, url: 'https://a'}}}}", "duration", "soon"),
         ("{worker: {agent_env: [a-b]}}", "environment_variable", "a-b"),
-        ("{worker: {agent_packages: [dsl.agents]}}", "package", "dsl.agents"),
+        ("{worker: {agent_packages: [coterie.agents]}}", "package", "coterie.agents"),
         ("{worker: {commands: {a: {run: [x], cwd: ../b}}}}", "folder", "../b"),
     ],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsl.errors import InvalidDocument
+from coterie.dsl.errors import InvalidDocument
 from tests.support.compiling import compiled
 
 TEAMS = """

@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator
 from coterie.cli import main
 from coterie.commands.documents.schema import OF
 from coterie.commands.documents.schema import schema_of as made_schema_of
-from dsl.model.steps import STEP_MODELS
-from dsl.values import Json
+from coterie.dsl.model.steps import STEP_MODELS
+from coterie.dsl.values import Json
 from tests.law.sources import ROOT
 
 schema_of = cache(made_schema_of)

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend  # pyright: ignore[reportUnknownVariableType]
 
-from dsl.editor_schema.editor_schema import document_schema, override_schema, persona_schema
-from dsl.errors import InvalidDocument, Problem
-from dsl.source.nodes import Node, overlaid
-from dsl.source.yaml_reader import read
-from dsl.values import Json
+from coterie.dsl.editor_schema.editor_schema import document_schema, override_schema, persona_schema
+from coterie.dsl.errors import InvalidDocument, Problem
+from coterie.dsl.source.nodes import Node, overlaid
+from coterie.dsl.source.yaml_reader import read
+from coterie.dsl.values import Json
 from tests.law.documents.test_documented_examples import BASE, CODES, completed
 from tests.law.sources import ROOT
 from tests.support.compiling import problems_of

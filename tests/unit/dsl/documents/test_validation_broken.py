@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dsl.errors import Problem
+from coterie.dsl.errors import Problem
 from tests.law.sources import ROOT
 from tests.support.compiling import problems_of, problems_of_included
 from tests.support.places import DATA

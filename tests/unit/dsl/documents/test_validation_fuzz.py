@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from dsl.model.plan import Plan
+from coterie.dsl.model.plan import Plan
 from tests.support.compiling import plan_of, problems_of
 from tests.support.documents.documents import RICH
 from tests.support.documents.strategies import json_objects, json_values

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsl.egress.counted_grants import WithheldGrant, allowed_grants, counted_grants
-from dsl.model.capabilities import KeptLabel
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.dsl.egress.counted_grants import WithheldGrant, allowed_grants, counted_grants
+from coterie.dsl.model.capabilities import KeptLabel
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
 from tests.support.tool_agents import persona, skill_tool, tool_plan
 
 GRANTS: st.SearchStrategy[tuple[KeptLabel, ...]] = st.sampled_from(

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsl.egress.egress_rules import GrantedCall, MayCall, MustAsk, egress_decision
-from dsl.egress.egress_wording import egress_question
-from dsl.egress.met_labels import MetLabel, MetLabels
-from dsl.errors import InvalidDocument
-from dsl.model.capabilities import KeptLabel, Label
+from coterie.dsl.egress.egress_rules import GrantedCall, MayCall, MustAsk, egress_decision
+from coterie.dsl.egress.egress_wording import egress_question
+from coterie.dsl.egress.met_labels import MetLabel, MetLabels
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.capabilities import KeptLabel, Label
 from tests.unit.dsl.tools.test_labels import HEAD, compiled, tasks
 
 LABELS: st.SearchStrategy[Label] = st.sampled_from(("private", "untrusted", "egress"))

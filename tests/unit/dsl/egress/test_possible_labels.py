@@ -2,10 +2,10 @@
 
 import pytest
 
-from dsl.analysis.findings import analysed
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.egress.workspace_reads import FILE_READERS
-from dsl.model.capabilities import Reach
+from coterie.dsl.analysis.findings import analysed
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.egress.workspace_reads import FILE_READERS
+from coterie.dsl.model.capabilities import Reach
 from tests.support.compiling import CAPABILITIES
 
 DOCUMENT = """

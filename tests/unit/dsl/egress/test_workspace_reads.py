@@ -3,9 +3,9 @@
 import pytest
 from pydantic import JsonValue
 
-from activities.skills.skill_registry import contracts
-from dsl.egress.channel_labels import COMMAND_SKILLS, call_labels
-from dsl.egress.workspace_reads import (
+from coterie.activities.skills.skill_registry import contracts
+from coterie.dsl.egress.channel_labels import COMMAND_SKILLS, call_labels
+from coterie.dsl.egress.workspace_reads import (
     FILE_READERS,
     FILE_WRITERS,
     KEEPERS,
@@ -13,7 +13,7 @@ from dsl.egress.workspace_reads import (
     WORKSPACE_READERS,
     is_trusted,
 )
-from dsl.model.capabilities import Reach
+from coterie.dsl.model.capabilities import Reach
 
 NO_FILES = {"Cache.get", "Memory.search"}
 """Skills with private results that show no file: these are always untrusted."""

@@ -11,26 +11,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from dsl.errors import EvaluationLimitExceeded, TemplateFailed
-from dsl.evaluate.condition_evaluation import holds
-from dsl.evaluate.operators.operator_table import OPERATORS
-from dsl.evaluate.routing import choose
-from dsl.model.conditions import AllOf, AnyOf, Condition, ContextField, Expression, Operator
-from dsl.model.evaluation_budget import (
+from coterie.dsl.errors import EvaluationLimitExceeded, TemplateFailed
+from coterie.dsl.evaluate.condition_evaluation import holds
+from coterie.dsl.evaluate.operators.operator_table import OPERATORS
+from coterie.dsl.evaluate.routing import choose
+from coterie.dsl.model.conditions import AllOf, AnyOf, Condition, ContextField, Expression, Operator
+from coterie.dsl.model.evaluation_budget import (
     MAX_BYTES,
     MAX_STEPS,
     EvaluationBudget,
     EvaluationMeter,
     Names,
 )
-from dsl.model.facts import Facts
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Plan, Routing, Rule, Team
-from dsl.templates.jsonable import beginning, brief
-from dsl.templates.template import parse
-from dsl.templates.template_filling import fill, fill_text
-from dsl.templates.template_rules import BadTemplate
-from dsl.values import Json
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Plan, Routing, Rule, Team
+from coterie.dsl.templates.jsonable import beginning, brief
+from coterie.dsl.templates.template import parse
+from coterie.dsl.templates.template_filling import fill, fill_text
+from coterie.dsl.templates.template_rules import BadTemplate
+from coterie.dsl.values import Json
 from tests.support.documents.hostile_expressions import expression as hostile_expression
 from tests.support.documents.hostile_expressions import hostile_context
 from tests.support.documents.hostile_expressions import prompt as hostile_prompt

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dsl.errors import EvaluationLimitExceeded
-from dsl.model.evaluation_budget import (
+from coterie.dsl.errors import EvaluationLimitExceeded
+from coterie.dsl.model.evaluation_budget import (
     MAX_INTEGER_BITS,
     EvaluationBudget,
     EvaluationMeter,
@@ -13,9 +13,9 @@ from dsl.model.evaluation_budget import (
     meter_of,
     text_bytes,
 )
-from dsl.model.outcomes import Outcome
-from dsl.templates.jsonable import to_json
-from dsl.values import JsonValue
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.templates.jsonable import to_json
+from coterie.dsl.values import JsonValue
 
 SMALL = EvaluationBudget(steps=1000, bytes=5000)
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsl.evaluate.because import condition_because
-from dsl.evaluate.condition_evaluation import holds
-from dsl.evaluate.context import PathChange, apply, differences, replacing
-from dsl.evaluate.evidence import Examined, TriedAlternatives, alternatives, examine, rules
-from dsl.evaluate.routing import choose
-from dsl.model.conditions import (
+from coterie.dsl.evaluate.because import condition_because
+from coterie.dsl.evaluate.condition_evaluation import holds
+from coterie.dsl.evaluate.context import PathChange, apply, differences, replacing
+from coterie.dsl.evaluate.evidence import Examined, TriedAlternatives, alternatives, examine, rules
+from coterie.dsl.evaluate.routing import choose
+from coterie.dsl.model.conditions import (
     AllOf,
     AnyOf,
     Condition,
@@ -22,10 +22,10 @@ from dsl.model.conditions import (
     TaskStatus,
     TeamOutcome,
 )
-from dsl.model.facts import Facts
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Routing, Rule, Team
-from dsl.model.steps import Branch, BranchStep, SetStep
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Routing, Rule, Team
+from coterie.dsl.model.steps import Branch, BranchStep, SetStep
 
 FACTS = Facts(
     context={"tries": 3, "deep": {"er": [1, 2]}},

@@ -5,17 +5,17 @@ from itertools import product
 import pytest
 from pydantic import JsonValue
 
-from dsl.evaluate.operators.operator_table import (
+from coterie.dsl.evaluate.operators.operator_table import (
     OPERATORS,
     SHORT_NAMES,
     WITHOUT_VALUE,
     charge,
     wrong_value,
 )
-from dsl.evaluate.operators.operator_tests import TYPE_NAMES
-from dsl.model.conditions import Operator
-from dsl.model.evaluation_budget import EvaluationMeter
-from dsl.paths import MISSING
+from coterie.dsl.evaluate.operators.operator_tests import TYPE_NAMES
+from coterie.dsl.model.conditions import Operator
+from coterie.dsl.model.evaluation_budget import EvaluationMeter
+from coterie.dsl.paths import MISSING
 from tests.law.documents.pages import chapters, quoted, rows
 
 CHAPTER = chapters("routing.md")["Operators"]

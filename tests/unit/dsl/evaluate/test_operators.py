@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsl.evaluate.operators.operator_table import OPERATORS, SHORT_NAMES, wrong_value
-from dsl.json_values import json_equal
-from dsl.model.conditions import Operator
-from dsl.paths import MISSING
+from coterie.dsl.evaluate.operators.operator_table import OPERATORS, SHORT_NAMES, wrong_value
+from coterie.dsl.json_values import json_equal
+from coterie.dsl.model.conditions import Operator
+from coterie.dsl.paths import MISSING
 from tests.support.documents.strategies import json_values
 
 Row = tuple[Operator, Any, Any, bool]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsl.evaluate.prompt_choice import (
+from coterie.dsl.evaluate.prompt_choice import (
     AmbiguousPrompt,
     ChosenPrompt,
     NoPrompt,

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from dsl.errors import ContextConflict, NoRoute, TeamFailed, TemplateFailed
-from dsl.evaluate.context import apply, replacing
-from dsl.evaluate.context_updates import shown_writes
-from dsl.evaluate.routing import Route, choose
-from dsl.model.facts import Facts
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Plan, Team
-from dsl.paths import MISSING, get, parse, put
+from coterie.dsl.errors import ContextConflict, NoRoute, TeamFailed, TemplateFailed
+from coterie.dsl.evaluate.context import apply, replacing
+from coterie.dsl.evaluate.context_updates import shown_writes
+from coterie.dsl.evaluate.routing import Route, choose
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Plan, Team
+from coterie.dsl.paths import MISSING, get, parse, put
 from tests.support.documents.strategies import json_values
 from tests.support.engine import plan_of
 

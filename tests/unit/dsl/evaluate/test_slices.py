@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from pydantic import JsonValue
 
-from dsl.errors import TemplateFailed
-from dsl.evaluate.prompt_choice import snapshot
-from dsl.evaluate.slices import slice_for
-from dsl.model.facts import Facts
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Persona
-from dsl.model.steps import AgentStep
-from dsl.templates.template_filling import fill_text
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.evaluate.prompt_choice import snapshot
+from coterie.dsl.evaluate.slices import slice_for
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.templates.template_filling import fill_text
 from tests.support.documents.strategies import json_objects
 
 FACTS = Facts(

@@ -2,13 +2,13 @@
 
 import pytest
 
-from dsl.errors import NoRoute
-from dsl.evaluate.routing import choose
-from dsl.model.conditions import TeamOutcome
-from dsl.model.facts import Facts
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Routing, Rule, Team
-from dsl.model.steps import FailStep, SetStep, TryStep
+from coterie.dsl.errors import NoRoute
+from coterie.dsl.evaluate.routing import choose
+from coterie.dsl.model.conditions import TeamOutcome
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Routing, Rule, Team
+from coterie.dsl.model.steps import FailStep, SetStep, TryStep
 
 RISKY = FailStep(kind="fail", name="risky", message="no")
 CAREFUL = TryStep(kind="try", name="careful", steps=(RISKY,))

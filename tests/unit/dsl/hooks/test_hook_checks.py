@@ -2,8 +2,8 @@
 
 import pytest
 
-from dsl.hooks.hook_costs import skill_calls
-from dsl.model.plan import Persona
+from coterie.dsl.hooks.hook_costs import skill_calls
+from coterie.dsl.model.plan import Persona
 from tests.support.compiling import plan_of, problems_of
 from tests.unit.dsl.tools.documents import TOOLS, document
 

@@ -2,12 +2,18 @@
 
 import pytest
 
-from dsl.hooks.hook_costs import maximum_retries, skill_calls
-from dsl.hooks.hook_reads import hooks_at, matches_tool, reads_check, reads_result
-from dsl.hooks.hook_rulings import HookRuling, applies, modified, retried_too_often, ruling_of
-from dsl.model.facts import Facts
-from dsl.model.hooks import DECISIONS_AT, FACTS_AT, HOOK_DECISIONS, Hook
-from dsl.values import Json, JsonValue
+from coterie.dsl.hooks.hook_costs import maximum_retries, skill_calls
+from coterie.dsl.hooks.hook_reads import hooks_at, matches_tool, reads_check, reads_result
+from coterie.dsl.hooks.hook_rulings import (
+    HookRuling,
+    applies,
+    modified,
+    retried_too_often,
+    ruling_of,
+)
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.hooks import DECISIONS_AT, FACTS_AT, HOOK_DECISIONS, Hook
+from coterie.dsl.values import Json, JsonValue
 
 
 def hook(**keys: JsonValue) -> Hook:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dsl.checks.agents.hook_template_checks import names_at
-from dsl.model.hooks import FACTS_AT, HookSection
+from coterie.dsl.checks.agents.hook_template_checks import names_at
+from coterie.dsl.model.hooks import FACTS_AT, HookSection
 from tests.support.compiling import problems_of
 from tests.unit.dsl.tools.documents import document
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from dsl.values import Json
+from coterie.dsl.values import Json
 
 ALL = ("draft2020-12", "draft2019-09", "draft7")
 SINCE_2019 = ("draft2020-12", "draft2019-09")

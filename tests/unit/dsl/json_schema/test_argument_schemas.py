@@ -3,13 +3,13 @@
 import pytest
 from pydantic import JsonValue
 
-from dsl.json_schema.argument_schemas import (
+from coterie.dsl.json_schema.argument_schemas import (
     arguments_schema,
     declared_arguments,
     is_whole_schema,
     schema_of_properties,
 )
-from dsl.values import Json
+from coterie.dsl.values import Json
 
 TEXT: Json = {"type": "string"}
 

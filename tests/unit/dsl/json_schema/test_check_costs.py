@@ -3,10 +3,10 @@
 import pytest
 from pydantic import JsonValue
 
-from dsl.json_schema.keyword_check import UnusableSchema, weight
-from dsl.json_schema.patterns import schema_pattern
-from dsl.json_schema.schema_checker import mismatches
-from dsl.values import Json
+from coterie.dsl.json_schema.keyword_check import UnusableSchema, weight
+from coterie.dsl.json_schema.patterns import schema_pattern
+from coterie.dsl.json_schema.schema_checker import mismatches
+from coterie.dsl.values import Json
 
 MAX_WORK = 50_000
 OWN = 3

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from activities.answer_schema import InvalidAnswerSchema, schema_errors
-from dsl.json_schema.keyword_check import MAX_ERRORS, excerpt, weight
-from dsl.json_schema.schema_checker import UnusableSchema, beyond, mismatches
-from dsl.values import Json
+from coterie.activities.answer_schema import InvalidAnswerSchema, schema_errors
+from coterie.dsl.json_schema.keyword_check import MAX_ERRORS, excerpt, weight
+from coterie.dsl.json_schema.schema_checker import UnusableSchema, beyond, mismatches
+from coterie.dsl.values import Json
 from tests.support.documents.hostile_schemas import HOSTILE_SCHEMAS
 from tests.support.documents.strategies import json_values
 from tests.support.measured import cpu_seconds

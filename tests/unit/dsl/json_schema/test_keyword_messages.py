@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 from pydantic import JsonValue
 
-from dsl.json_schema.keyword_check import MAX_ERRORS, excerpt, some_of
-from dsl.json_schema.references import is_own, target_of
-from dsl.json_schema.schema_checker import UnusableSchema, mismatches
-from dsl.values import Json
+from coterie.dsl.json_schema.keyword_check import MAX_ERRORS, excerpt, some_of
+from coterie.dsl.json_schema.references import is_own, target_of
+from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
+from coterie.dsl.values import Json
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsl.json_schema.minimal_values import NoMinimalValue, minimal_value
-from dsl.json_schema.schema_checker import mismatches
-from dsl.values import Json, JsonValue
+from coterie.dsl.json_schema.minimal_values import NoMinimalValue, minimal_value
+from coterie.dsl.json_schema.schema_checker import mismatches
+from coterie.dsl.values import Json, JsonValue
 
 NODE: Json = {
     "$defs": {

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from dsl.json_schema.offered_schema import offered_names, offered_schema, own_arguments
-from dsl.json_schema.schema_checker import mismatches
-from dsl.model.vendors.tool_rules import TOOL_SCHEMA_RULES, ToolSchemaRule
-from dsl.values import Json
+from coterie.dsl.json_schema.offered_schema import offered_names, offered_schema, own_arguments
+from coterie.dsl.json_schema.schema_checker import mismatches
+from coterie.dsl.model.vendors.tool_rules import TOOL_SCHEMA_RULES, ToolSchemaRule
+from coterie.dsl.values import Json
 
 STRING: Json = {"type": "string"}
 

@@ -9,9 +9,9 @@ from jsonschema.exceptions import SchemaError
 from jsonschema_specifications import REGISTRY  # pyright: ignore[reportMissingTypeStubs]
 from pydantic import JsonValue
 
-from dsl.json_schema.schema_grammar import grammar_problem
-from dsl.json_schema.schema_problems import schema_problem
-from dsl.values import Json
+from coterie.dsl.json_schema.schema_grammar import grammar_problem
+from coterie.dsl.json_schema.schema_problems import schema_problem
+from coterie.dsl.values import Json
 
 
 def keywords() -> set[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsl.json_schema.patterns import schema_pattern
+from coterie.dsl.json_schema.patterns import schema_pattern
 
 
 @pytest.mark.parametrize("space", [*"\t\n\v\f\r \u00a0\u1680\u2000\u200a\u2028\u2029\u202f\u205f"])

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from activities.answer_schema import schema_errors, schema_problem
-from dsl.json_schema.keywords import WORDS
-from dsl.json_schema.schema_checker import beyond, mismatches
-from dsl.json_schema.schema_problems import subschemas
-from dsl.values import Json
+from coterie.activities.answer_schema import schema_errors, schema_problem
+from coterie.dsl.json_schema.keywords import WORDS
+from coterie.dsl.json_schema.schema_checker import beyond, mismatches
+from coterie.dsl.json_schema.schema_problems import subschemas
+from coterie.dsl.values import Json
 from tests.schema_suite.__main__ import requirement
 from tests.schema_suite.verdicts import (
     CHECKERS,

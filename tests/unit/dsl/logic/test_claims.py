@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from dsl.evaluate.operators.operator_table import OPERATORS
-from dsl.evaluate.operators.operator_tests import Found
-from dsl.logic.claims import Claim, possible
-from dsl.model.conditions import Operator
-from dsl.paths import MISSING
+from coterie.dsl.evaluate.operators.operator_table import OPERATORS
+from coterie.dsl.evaluate.operators.operator_tests import Found
+from coterie.dsl.logic.claims import Claim, possible
+from coterie.dsl.model.conditions import Operator
+from coterie.dsl.paths import MISSING
 
 VALUES: list[JsonValue] = [
     None,

@@ -3,13 +3,13 @@
 import pytest
 from pydantic import JsonValue
 
-from dsl.errors import TemplateFailed
-from dsl.evaluate.condition_evaluation import holds
-from dsl.logic.solver import BITS, Effort, can_hold
-from dsl.logic.translation import formula
-from dsl.model.conditions import Condition
-from dsl.model.facts import Facts
-from dsl.model.outcomes import Outcome
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.evaluate.condition_evaluation import holds
+from coterie.dsl.logic.solver import BITS, Effort, can_hold
+from coterie.dsl.logic.translation import formula
+from coterie.dsl.model.conditions import Condition
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.outcomes import Outcome
 from tests.unit.dsl.analysis.test_conditions import ANY, VALUES, context, expression, status
 
 COMPARED = (

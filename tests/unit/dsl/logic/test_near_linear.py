@@ -11,12 +11,12 @@ from types import CodeType
 
 import pytest
 
-from dsl.analysis.findings import analysed
-from dsl.analysis.reads import reads_of
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.errors import InvalidDocument
-from dsl.logic.expressions import both_formulas
-from dsl.templates import template
+from coterie.dsl.analysis.findings import analysed
+from coterie.dsl.analysis.reads import reads_of
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.logic.expressions import both_formulas
+from coterie.dsl.templates import template
 from tests.support.compiling import CAPABILITIES
 from tests.support.documents.document_shapes import SHAPES, document_of, doubled
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dsl.logic.possible_statuses import after_all, after_failures, after_success, during
-from dsl.logic.solver import ABSENT, ANY_STATUS, FAILURE, SKIPPED, SUCCESS, Effort, Statuses
-from dsl.model.plan import Team
+from coterie.dsl.logic.possible_statuses import after_all, after_failures, after_success, during
+from coterie.dsl.logic.solver import ABSENT, ANY_STATUS, FAILURE, SKIPPED, SUCCESS, Effort, Statuses
+from coterie.dsl.model.plan import Team
 from tests.unit.dsl.analysis.documents import compiled
 
 NOTE = "{ name: note, type: set, values: { a: 1 } }"

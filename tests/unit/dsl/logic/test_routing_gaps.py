@@ -3,10 +3,10 @@
 import pytest
 from pydantic import TypeAdapter
 
-from dsl.logic.routing_gaps import RoutingGaps, holes
-from dsl.logic.solver import Effort
-from dsl.model.conditions import Condition
-from dsl.values import JsonValue
+from coterie.dsl.logic.routing_gaps import RoutingGaps, holes
+from coterie.dsl.logic.solver import Effort
+from coterie.dsl.model.conditions import Condition
+from coterie.dsl.values import JsonValue
 from tests.support.one_team import agent, work
 
 CONDITION: TypeAdapter[Condition] = TypeAdapter(Condition)

@@ -2,16 +2,16 @@
 
 import pytest
 
-from dsl.model.plan import Persona
-from dsl.model.step_kinds.agent_types import (
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.step_kinds.agent_types import (
     ORCHESTRATING,
     SINGLE_SHOT,
     TOOL_CALLING,
     default_agent_type,
     offered_tools,
 )
-from dsl.model.steps import SetStep
-from dsl.model.traversal.callable_tools import agent_type_of
+from coterie.dsl.model.steps import SetStep
+from coterie.dsl.model.traversal.callable_tools import agent_type_of
 
 PLAN = (SetStep(kind="set", name="a", values={}),)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from dsl.model.traversal.approvers import approvers_within, people
+from coterie.dsl.model.traversal.approvers import approvers_within, people
 from tests.support.engine import plan_of
 
 PLAN = plan_of("""

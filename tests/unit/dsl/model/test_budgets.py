@@ -3,16 +3,16 @@
 import pytest
 
 from coterie.documents.price_lists import known_price
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.errors import InvalidPlan
-from dsl.model.budgets import Budget, amount, column_money, money
-from dsl.model.plan import Plan
-from dsl.model.price import Price
-from dsl.model.sections.provider_document import ProviderSection
-from dsl.model.steps import LoopStep
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.errors import InvalidPlan
+from coterie.dsl.model.budgets import Budget, amount, column_money, money
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.price import Price
+from coterie.dsl.model.sections.provider_document import ProviderSection
+from coterie.dsl.model.steps import LoopStep
+from coterie.workflows.core.state import RunState
+from coterie.workflows.handlers.start_checks import begin
 from tests.support.engine import CAPABILITIES, plan_of
-from workflows.core.state import RunState
-from workflows.handlers.start_checks import begin
 
 EVERYWHERE = """
 llm_config:

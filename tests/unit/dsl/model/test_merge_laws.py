@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from dsl.model.merge import deep_merge, merged_by
-from dsl.source.nodes import overlaid
-from dsl.source.yaml_reader import read
-from dsl.values import Json
+from coterie.dsl.model.merge import deep_merge, merged_by
+from coterie.dsl.source.nodes import overlaid
+from coterie.dsl.source.yaml_reader import read
+from coterie.dsl.values import Json
 from tests.support.documents.strategies import json_objects, json_values
 
 leaves = st.integers() | st.lists(st.integers(), max_size=2) | st.text("xyz", max_size=2)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dsl.model.model_defaults import ModelChoice, ModelDefaults, read_defaults
-from dsl.model.sections.provider_document import LlmConfig
-from dsl.values import Json
+from coterie.dsl.model.model_defaults import ModelChoice, ModelDefaults, read_defaults
+from coterie.dsl.model.sections.provider_document import LlmConfig
+from coterie.dsl.values import Json
 
 LLM: Json = {
     "default_provider": "anthropic",

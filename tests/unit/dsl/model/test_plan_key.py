@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.model.plan import Plan
-from dsl.model.plan_key import PlanKey, can_be_persona
-from dsl.model.steps import AgentStep
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.plan_key import PlanKey, can_be_persona
+from coterie.dsl.model.steps import AgentStep
 from tests.support.compiling import CAPABILITIES, plan_of, problems_of
 
 _TWO = """

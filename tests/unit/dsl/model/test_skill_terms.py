@@ -1,7 +1,7 @@
 """One function derives the terms of a call from the contract of its skill."""
 
-from dsl.model.capabilities import SkillContract
-from dsl.model.step_kinds.step_base import SkillTerms, terms_of
+from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.step_kinds.step_base import SkillTerms, terms_of
 
 CONTRACT = SkillContract(
     name="s.m",

@@ -3,12 +3,12 @@
 import pytest
 from pydantic import TypeAdapter
 
-from dsl.model.conditions import Expression
-from dsl.model.plan import Persona
-from dsl.model.step_kinds.step_base import STEP_KINDS
-from dsl.model.steps import STEP_MODELS, Step
-from dsl.model.traversal.agent_personas import execution_plan_steps
-from dsl.model.traversal.step_lists import (
+from coterie.dsl.model.conditions import Expression
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.step_kinds.step_base import STEP_KINDS
+from coterie.dsl.model.steps import STEP_MODELS, Step
+from coterie.dsl.model.traversal.agent_personas import execution_plan_steps
+from coterie.dsl.model.traversal.step_lists import (
     AtTheEnd,
     Choosing,
     Concurrent,
@@ -24,7 +24,7 @@ from dsl.model.traversal.step_lists import (
     rebuilt,
     step_lists,
 )
-from dsl.values import Json, JsonValue, NodePath
+from coterie.dsl.values import Json, JsonValue, NodePath
 
 RAISE: Json = {"kind": "fail", "name": "end", "error": "E", "message": "m"}
 HOLDING: dict[str, Json] = {

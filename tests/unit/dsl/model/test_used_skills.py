@@ -2,8 +2,8 @@
 
 import pytest
 
-from dsl.model.plan import Plan
-from dsl.model.traversal.used_skills import used_skills
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.traversal.used_skills import used_skills
 from tests.support.compiling import plan_of
 
 HEAD = (

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from dsl.errors import TemplateFailed
-from dsl.evaluate.because import condition_because
-from dsl.evaluate.condition_evaluation import holds, inspect
-from dsl.model.conditions import Condition
-from dsl.model.facts import Facts
-from dsl.model.outcomes import Outcome
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.evaluate.because import condition_because
+from coterie.dsl.evaluate.condition_evaluation import holds, inspect
+from coterie.dsl.model.conditions import Condition
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.outcomes import Outcome
 from tests.support.compiling import plan_of
 from tests.support.documents.strategies import json_objects
 

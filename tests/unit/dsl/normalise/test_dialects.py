@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from coterie.documents.compilation import compile_target
+from coterie.dsl.compile.compiler import SourceText
+from coterie.dsl.model.conditions import CONDITION_KEYS, AllOf, ContextField, Expression, TaskField
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.normalise.written_steps import AGENT_TYPES, STEP_TYPES
 from coterie.settings import load
-from dsl.compile.compiler import SourceText
-from dsl.model.conditions import CONDITION_KEYS, AllOf, ContextField, Expression, TaskField
-from dsl.model.plan import Plan
-from dsl.model.steps import AgentStep
-from dsl.normalise.written_steps import AGENT_TYPES, STEP_TYPES
 from tests.support.documents.old_forms import FOLDER, NAMES, compiled_form, compiled_text
 
 PERSONA = "provider: scripted\nmodel: demo\nprompts: { user: Go on. }\n"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dsl.errors import InvalidDocument, Problem
-from dsl.wording.replacements import REPLACED_OPERATORS, REPLACEMENTS
+from coterie.dsl.errors import InvalidDocument, Problem
+from coterie.dsl.wording.replacements import REPLACED_OPERATORS, REPLACEMENTS
 from tests.support.documents.old_forms import compiled_text
 
 TASK = "orchestration:\n  teams:\n    start:\n      tasks:\n        - { name: s, %s }\n"

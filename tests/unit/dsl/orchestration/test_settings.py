@@ -2,13 +2,13 @@
 
 import pytest
 
-from dsl.evaluate.condition_evaluation import holds
-from dsl.evaluate.slices import slice_for
-from dsl.model.conditions import Expression
-from dsl.model.facts import Facts
-from dsl.model.plan import Plan
-from dsl.model.steps import AgentStep
-from dsl.templates.template_filling import fill
+from coterie.dsl.evaluate.condition_evaluation import holds
+from coterie.dsl.evaluate.slices import slice_for
+from coterie.dsl.model.conditions import Expression
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.templates.template_filling import fill
 from tests.support.compiling import plan_of, problems_of
 
 _DOCUMENT = """

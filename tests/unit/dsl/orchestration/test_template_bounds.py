@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from dsl.analysis.findings import analysed
-from dsl.analysis.model_loads import Terms
-from dsl.analysis.worst_case import worst_case
-from dsl.errors import InvalidBound, InvalidDocument
-from dsl.evaluate.bounds import rendered_bound, rendered_bounds, with_numbers
-from dsl.model.plan import Plan
-from dsl.model.step_kinds.step_base import STEP_KINDS
-from dsl.model.steps import STEP_MODELS, LoopStep, Step
-from dsl.model.template_bound import TemplateBound, TemplateDuration, maximum_of
-from dsl.model.traversal.step_bounds import (
+from coterie.dsl.analysis.findings import analysed
+from coterie.dsl.analysis.model_loads import Terms
+from coterie.dsl.analysis.worst_case import worst_case
+from coterie.dsl.errors import InvalidBound, InvalidDocument
+from coterie.dsl.evaluate.bounds import rendered_bound, rendered_bounds, with_numbers
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.step_kinds.step_base import STEP_KINDS
+from coterie.dsl.model.steps import STEP_MODELS, LoopStep, Step
+from coterie.dsl.model.template_bound import TemplateBound, TemplateDuration, maximum_of
+from coterie.dsl.model.traversal.step_bounds import (
     BOUNDS_OF_STEPS,
     RETRIES,
     VISITS,
@@ -24,7 +24,7 @@ from dsl.model.traversal.step_bounds import (
     bound_templates,
     bounds_of,
 )
-from dsl.values import Json, JsonValue
+from coterie.dsl.values import Json, JsonValue
 from tests.unit.dsl.analysis.documents import HEAD, compiled
 
 DECLARED = (

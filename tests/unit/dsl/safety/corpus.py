@@ -1,7 +1,7 @@
 """Blocked code, commands, paths and addresses, and harmless texts like them."""
 
-from dsl.safety.blocked_rules import FieldKind
-from dsl.wording.blocked_wording import BlockedRule
+from coterie.dsl.safety.blocked_rules import FieldKind
+from coterie.dsl.wording.blocked_wording import BlockedRule
 
 BLOCKED: dict[FieldKind, dict[str, BlockedRule]] = {
     "code": {

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping, Set
 from pathlib import Path
 
-from dsl.safety.blocked_calls import BUILTINS, CALLS, INTERNALS
+from coterie.dsl.safety.blocked_calls import BUILTINS, CALLS, INTERNALS
 
 MAX_FILE = 40_000
 """Bytes of a file that is read: larger ones are mostly tables."""

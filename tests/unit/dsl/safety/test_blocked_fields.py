@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from dsl.safety.blocked_code import MAX_CODE
-from dsl.safety.blocked_rules import FieldKind
-from dsl.safety.field_safety import (
+from coterie.dsl.safety.blocked_code import MAX_CODE
+from coterie.dsl.safety.blocked_rules import FieldKind
+from coterie.dsl.safety.field_safety import (
     FIELD_KINDS,
     BlockedField,
     blocked_fields,
     describe_blocked,
     judge,
 )
-from dsl.values import Json
-from dsl.wording.blocked_wording import BlockedRule
+from coterie.dsl.values import Json
+from coterie.dsl.wording.blocked_wording import BlockedRule
 from tests.unit.dsl.safety.corpus import BLOCKED, HARMLESS, PROSE
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from dsl.analysis.findings import analysed, with_needs
-from dsl.analysis.model_loads import Terms
-from dsl.analysis.worst_case import worst_case
-from dsl.compile.compiler import Compiled
-from dsl.model.price import Price
-from dsl.model.steps import AgentStep
+from coterie.dsl.analysis.findings import analysed, with_needs
+from coterie.dsl.analysis.model_loads import Terms
+from coterie.dsl.analysis.worst_case import worst_case
+from coterie.dsl.compile.compiler import Compiled
+from coterie.dsl.model.price import Price
+from coterie.dsl.model.steps import AgentStep
 from tests.support.compiling import compiled, problems_of
 
 DOCUMENT = """

@@ -3,12 +3,12 @@
 import pytest
 from pydantic import JsonValue
 
-from dsl.model.outcomes import Failure
-from dsl.task_graph.graph_data import GraphTotals, graph_outcome
-from dsl.task_graph.graph_tasks import MAX_TASKS, TaskNotes
-from dsl.task_graph.task_causes import GraphTaskEnded, GraphTaskStarted
-from dsl.task_graph.task_reading import read_tasks
-from dsl.task_graph.task_schedule import TaskSchedule
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.task_graph.graph_data import GraphTotals, graph_outcome
+from coterie.dsl.task_graph.graph_tasks import MAX_TASKS, TaskNotes
+from coterie.dsl.task_graph.task_causes import GraphTaskEnded, GraphTaskStarted
+from coterie.dsl.task_graph.task_reading import read_tasks
+from coterie.dsl.task_graph.task_schedule import TaskSchedule
 
 
 def ended(tasks: int, failing: int, blocked: int = 0) -> TaskSchedule:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dsl.evaluate.graph_reads import graph_fields
-from dsl.model.facts import GRAPH
-from dsl.model.steps import TaskGraphStep
+from coterie.dsl.evaluate.graph_reads import graph_fields
+from coterie.dsl.model.facts import GRAPH
+from coterie.dsl.model.steps import TaskGraphStep
 from tests.support.compiling import plan_of
 
 DOCUMENT = """

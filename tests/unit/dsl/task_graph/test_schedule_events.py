@@ -2,17 +2,17 @@
 
 from pydantic import JsonValue
 
-from dsl.model.outcomes import Failure
-from dsl.model.steps import TaskOrder
-from dsl.task_graph.graph_tasks import MAX_TASKS, TaskNotes
-from dsl.task_graph.task_causes import (
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.model.steps import TaskOrder
+from coterie.dsl.task_graph.graph_tasks import MAX_TASKS, TaskNotes
+from coterie.dsl.task_graph.task_causes import (
     GraphTaskBlocked,
     GraphTaskEnded,
     GraphTaskStarted,
     GraphTaskWaits,
 )
-from dsl.task_graph.task_reading import read_tasks
-from dsl.task_graph.task_schedule import TaskSchedule
+from coterie.dsl.task_graph.task_reading import read_tasks
+from coterie.dsl.task_graph.task_schedule import TaskSchedule
 
 STARTED = GraphTaskStarted("task_next", "x")
 COMPLETED = GraphTaskEnded("task_completed", "x")

@@ -1,9 +1,9 @@
 from pydantic import JsonValue
 
-from dsl.json_values import json_equal
-from dsl.task_graph.graph_tasks import MAX_NOTES, GraphTask, TaskNote, TaskNotes
-from dsl.task_graph.task_because import note_words
-from dsl.task_graph.task_reading import MAX_ID_LENGTH, read_tasks
+from coterie.dsl.json_values import json_equal
+from coterie.dsl.task_graph.graph_tasks import MAX_NOTES, GraphTask, TaskNote, TaskNotes
+from coterie.dsl.task_graph.task_because import note_words
+from coterie.dsl.task_graph.task_reading import MAX_ID_LENGTH, read_tasks
 from tests.support.measured import cpu_seconds
 
 

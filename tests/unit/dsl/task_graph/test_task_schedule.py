@@ -10,14 +10,14 @@ from typing import NamedTuple
 import pytest
 from pydantic import JsonValue
 
-from dsl.model.outcomes import Failure
-from dsl.model.steps import TaskOrder
-from dsl.task_graph.cycles import closing_edges
-from dsl.task_graph.graph_tasks import MAX_TASKS, GraphTask, TaskNotes
-from dsl.task_graph.task_because import task_because
-from dsl.task_graph.task_causes import GraphTaskBlocked, GraphTaskEnded, GraphTaskStarted
-from dsl.task_graph.task_reading import read_tasks
-from dsl.task_graph.task_schedule import TaskSchedule
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.model.steps import TaskOrder
+from coterie.dsl.task_graph.cycles import closing_edges
+from coterie.dsl.task_graph.graph_tasks import MAX_TASKS, GraphTask, TaskNotes
+from coterie.dsl.task_graph.task_because import task_because
+from coterie.dsl.task_graph.task_causes import GraphTaskBlocked, GraphTaskEnded, GraphTaskStarted
+from coterie.dsl.task_graph.task_reading import read_tasks
+from coterie.dsl.task_graph.task_schedule import TaskSchedule
 
 _GRAPHS = 1000
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from pydantic import JsonValue
 
-from dsl.errors import EvaluationLimitExceeded, TemplateFailed
-from dsl.model.evaluation_budget import EvaluationBudget, EvaluationMeter, Names
-from dsl.templates.template_filling import fill
+from coterie.dsl.errors import EvaluationLimitExceeded, TemplateFailed
+from coterie.dsl.model.evaluation_budget import EvaluationBudget, EvaluationMeter, Names
+from coterie.dsl.templates.template_filling import fill
 from tests.support.documents.strategies import json_objects, json_values
 
 NAMES: dict[str, object] = {

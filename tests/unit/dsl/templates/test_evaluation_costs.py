@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dsl.errors import EvaluationLimitExceeded, TemplateFailed
-from dsl.model.evaluation_budget import MAX_BYTES, MAX_STEPS, EvaluationMeter, Names
-from dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
-from dsl.templates.template_filling import fill, fill_text
-from dsl.values import Json
+from coterie.dsl.errors import EvaluationLimitExceeded, TemplateFailed
+from coterie.dsl.model.evaluation_budget import MAX_BYTES, MAX_STEPS, EvaluationMeter, Names
+from coterie.dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
+from coterie.dsl.templates.template_filling import fill, fill_text
+from coterie.dsl.values import Json
 
 TABLE: dict[str, tuple[int, int]] = yaml.safe_load(
     (Path(__file__).parents[3] / "data/evaluation_costs.yml").read_text()

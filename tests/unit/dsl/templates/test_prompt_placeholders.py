@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsl.checks.agents.placeholder_checks import placeholders
+from coterie.dsl.checks.agents.placeholder_checks import placeholders
 from tests.support.compiling import problems_of
 
 DOCUMENT = """

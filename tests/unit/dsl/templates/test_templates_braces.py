@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsl.templates.brace_prompts import braces_to_template
-from dsl.templates.template_filling import fill_text
+from coterie.dsl.templates.brace_prompts import braces_to_template
+from coterie.dsl.templates.template_filling import fill_text
 from tests.support.documents.strategies import json_objects
 
 NAMES = {"input": {"code": "print()"}, "context": {"code": "no", "goal": {"id": 7}, "n": 1}}

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from pydantic import JsonValue
 
-from dsl.errors import TemplateFailed
-from dsl.model.outcomes import Outcome
-from dsl.templates.jinja_engine import ENVIRONMENT
-from dsl.templates.template import parse
-from dsl.templates.template_filling import fill, fill_text
-from dsl.templates.template_rules import BadTemplate
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.templates.jinja_engine import ENVIRONMENT
+from coterie.dsl.templates.template import parse
+from coterie.dsl.templates.template_filling import fill, fill_text
+from coterie.dsl.templates.template_rules import BadTemplate
 from tests.support.documents.strategies import json_values
 
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from dsl.errors import EvaluationLimitExceeded, TemplateFailed
-from dsl.model.outcomes import Outcome
-from dsl.templates.template import parse
-from dsl.templates.template_filling import fill, fill_text
-from dsl.templates.template_rules import BadTemplate
+from coterie.dsl.errors import EvaluationLimitExceeded, TemplateFailed
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.templates.template import parse
+from coterie.dsl.templates.template_filling import fill, fill_text
+from coterie.dsl.templates.template_rules import BadTemplate
 from tests.support.documents.strategies import json_objects, json_values
 
 NAMES = {

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from pydantic import JsonValue
 
-from dsl.errors import TemplateFailed
-from dsl.model.facts import Facts
-from dsl.model.outcomes import Outcome
-from dsl.templates.template import parse
-from dsl.templates.template_filling import fill, fill_text
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.templates.template import parse
+from coterie.dsl.templates.template_filling import fill, fill_text
 from tests.support.documents.strategies import json_objects, json_values
 
 FACTS = Facts(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsl.templates.jinja_engine import ENVIRONMENT
+from coterie.dsl.templates.jinja_engine import ENVIRONMENT
 from tests.support.compiling import problems_of
 from tests.support.one_team import document
 

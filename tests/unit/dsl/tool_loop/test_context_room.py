@@ -2,8 +2,8 @@
 
 import pytest
 
-from dsl.model.personas.compaction_policy import Compaction
-from dsl.tool_loop.context_room import (
+from coterie.dsl.model.personas.compaction_policy import Compaction
+from coterie.dsl.tool_loop.context_room import (
     CompactionDue,
     WindowExceeded,
     compaction_due,

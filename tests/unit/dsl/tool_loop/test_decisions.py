@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsl.model.tools.tool_use import ToolPolicy
-from dsl.tool_loop.call_refusals import CallRefusal
-from dsl.tool_loop.context_room import turns_to_keep
-from dsl.tool_loop.decision import (
+from coterie.dsl.model.tools.tool_use import ToolPolicy
+from coterie.dsl.tool_loop.call_refusals import CallRefusal
+from coterie.dsl.tool_loop.context_room import turns_to_keep
+from coterie.dsl.tool_loop.decision import (
     AskModel,
     EndLoop,
     RunCalls,
@@ -18,9 +18,9 @@ from dsl.tool_loop.decision import (
     take_result,
     take_turn,
 )
-from dsl.tool_loop.exchange import ToolCallRequest, ToolResult
-from dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn
-from dsl.tool_loop.tool_loop_progress import (
+from coterie.dsl.tool_loop.exchange import ToolCallRequest, ToolResult
+from coterie.dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn
+from coterie.dsl.tool_loop.tool_loop_progress import (
     AnswerFailed,
     CallsHandedBack,
     ExitedOnSuccess,
@@ -29,7 +29,7 @@ from dsl.tool_loop.tool_loop_progress import (
     PolicyUnmet,
     ToolLoopProgress,
 )
-from dsl.tool_loop.tool_loop_terms import LoopTerms
+from coterie.dsl.tool_loop.tool_loop_terms import LoopTerms
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 TOOLS = {"weather": CITY, "clock": {"type": "object"}, "save": {"type": "object"}}

@@ -1,8 +1,13 @@
 """The questions of a tool become one question with one form, and one answer answers them all."""
 
-from dsl.model.tools.asked_input import AskedForm, AskedInput
-from dsl.tool_loop.input_questions import answers_of, input_form, input_prompt, suggested_input
-from dsl.values import Json
+from coterie.dsl.model.tools.asked_input import AskedForm, AskedInput
+from coterie.dsl.tool_loop.input_questions import (
+    answers_of,
+    input_form,
+    input_prompt,
+    suggested_input,
+)
+from coterie.dsl.values import Json
 
 SURE: Json = {"type": "object", "properties": {"sure": {"type": "boolean"}}}
 NAME: Json = {

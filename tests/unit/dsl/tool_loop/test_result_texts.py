@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsl.tool_loop.call_refusals import (
+from coterie.dsl.tool_loop.call_refusals import (
     ArgumentsUnusable,
     CallRefusal,
     CallsUsedUp,
@@ -13,10 +13,10 @@ from dsl.tool_loop.call_refusals import (
     TooManyOfTurn,
     UnknownToolCalled,
 )
-from dsl.tool_loop.exchange import ToolResult
-from dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn, Reminder
-from dsl.tool_loop.result_texts import refused_result, reminder_text
-from dsl.tool_loop.tool_loop_progress import UnmetPolicy
+from coterie.dsl.tool_loop.exchange import ToolResult
+from coterie.dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn, Reminder
+from coterie.dsl.tool_loop.result_texts import refused_result, reminder_text
+from coterie.dsl.tool_loop.tool_loop_progress import UnmetPolicy
 
 
 @pytest.mark.parametrize(

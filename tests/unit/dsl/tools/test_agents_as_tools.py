@@ -2,9 +2,9 @@
 
 import pytest
 
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.errors import InvalidDocument
-from dsl.model.tools.tool_contract import MemoryRead
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.tools.tool_contract import MemoryRead
 from tests.support.compiling import CAPABILITIES, plan_of, problems_of
 from tests.unit.dsl.tools.documents import document
 

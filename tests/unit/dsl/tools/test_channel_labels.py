@@ -5,23 +5,23 @@ from contextlib import nullcontext
 
 import pytest
 
-from activities.agents.inner_calls import InnerCalls
-from activities.agents.refusals import AgentRefused
-from activities.contracts import SkillRequest
-from activities.skills.skill_registry import contracts
+from coterie.activities.agents.inner_calls import InnerCalls
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.activities.contracts import SkillRequest
+from coterie.activities.skills.skill_registry import contracts
 from coterie.documents.worker_trust import TrustedConfig
-from dsl.compile.compiler import Compiled, SourceText, compile_sources
-from dsl.egress.channel_labels import COMMAND_SKILLS, call_labels
-from dsl.errors import InvalidDocument, Problem
-from dsl.model.capabilities import Label, Reach, ServerListing, ServerTool, SkillContract
-from dsl.model.sections.mcp_digests import digest_of_address
-from dsl.model.sections.mcp_document import McpServerSection
-from dsl.model.sections.worker_document import WorkerSection
-from dsl.model.step_kinds.step_base import SkillTerms
-from dsl.model.steps import SkillStep
-from dsl.model.traversal.step_lists import lists_of_plan
-from dsl.model.traversal.step_walk import walk
-from dsl.values import Json
+from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
+from coterie.dsl.egress.channel_labels import COMMAND_SKILLS, call_labels
+from coterie.dsl.errors import InvalidDocument, Problem
+from coterie.dsl.model.capabilities import Label, Reach, ServerListing, ServerTool, SkillContract
+from coterie.dsl.model.sections.mcp_digests import digest_of_address
+from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.model.sections.worker_document import WorkerSection
+from coterie.dsl.model.step_kinds.step_base import SkillTerms
+from coterie.dsl.model.steps import SkillStep
+from coterie.dsl.model.traversal.step_lists import lists_of_plan
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.values import Json
 from tests.support.compiling import CAPABILITIES
 
 WEB = {"Arxiv.search", "Web.fetch", "Web.search"}

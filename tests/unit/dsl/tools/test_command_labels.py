@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from activities.agents.inner_calls import InnerCalls
-from activities.agents.refusals import AgentRefused
-from activities.contracts import SkillRequest
-from activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
+from coterie.activities.agents.inner_calls import InnerCalls
+from coterie.activities.agents.refusals import AgentRefused
+from coterie.activities.contracts import SkillRequest
+from coterie.activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
 from coterie.documents.command_reach import finds_sandbox
+from coterie.dsl.analysis.findings import analysed
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.egress.channel_labels import RUN, RUN_ONCE, open_commands
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.capabilities import Reach
+from coterie.dsl.model.steps import SkillStep
 from coterie.settings import load
-from dsl.analysis.findings import analysed
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.egress.channel_labels import RUN, RUN_ONCE, open_commands
-from dsl.errors import InvalidDocument
-from dsl.model.capabilities import Reach
-from dsl.model.steps import SkillStep
 from tests.support.compiling import CAPABILITIES, compiled
 
 DOCUMENT = """

@@ -4,11 +4,11 @@ from textwrap import indent
 
 import pytest
 
-from dsl.analysis.findings import analysed
-from dsl.analysis.model_loads import Terms
-from dsl.analysis.worst_case import worst_case
-from dsl.compile.compiler import Compiled, SourceText, compile_sources
-from dsl.errors import InvalidDocument, Problem
+from coterie.dsl.analysis.findings import analysed
+from coterie.dsl.analysis.model_loads import Terms
+from coterie.dsl.analysis.worst_case import worst_case
+from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
+from coterie.dsl.errors import InvalidDocument, Problem
 from tests.unit.dsl.analysis.documents import CAPABILITIES
 
 HEAD = """\

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import pytest
 
-from dsl.analysis.findings import analysed
-from dsl.analysis.model_loads import Terms
-from dsl.analysis.worst_case import worst_case
-from dsl.compile.compiler import Compiled, SourceText, compile_sources
-from dsl.errors import Problem
+from coterie.dsl.analysis.findings import analysed
+from coterie.dsl.analysis.model_loads import Terms
+from coterie.dsl.analysis.worst_case import worst_case
+from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
+from coterie.dsl.errors import Problem
 from tests.unit.dsl.analysis.documents import CAPABILITIES
 
 PLANS = int(os.environ.get("EXAMPLES", "250"))

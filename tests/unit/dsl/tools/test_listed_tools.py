@@ -1,11 +1,11 @@
 """Templates read the tools of the document as `tools`, and a plan lists them only for these."""
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.model.plan import Team
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.model.plan import Team
+from coterie.dsl.values import Json
+from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of, problems_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.interpreter import run
 
 PLAN = """
 llm_config:

@@ -3,12 +3,12 @@
 import pytest
 from pydantic import ValidationError
 
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.errors import InvalidDocument
-from dsl.model.capabilities import SkillContract
-from dsl.model.sections.mcp_document import McpServerSection
-from dsl.model.tools.long_calls import continues_long
-from dsl.values import MAX_CALL_SECONDS
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.model.tools.long_calls import continues_long
+from coterie.dsl.values import MAX_CALL_SECONDS
 from tests.support.compiling import CAPABILITIES
 
 FUNCTION = SkillContract(

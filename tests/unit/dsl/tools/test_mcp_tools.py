@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from dsl.compile.compiler import Compiled, SourceText, compile_sources
-from dsl.errors import InvalidDocument
-from dsl.model.capabilities import ServerListing, ServerTool
-from dsl.model.sections.mcp_digests import digest_of_address, digest_of_tool
-from dsl.model.sections.mcp_document import McpServerSection
-from dsl.values import Json
+from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.capabilities import ServerListing, ServerTool
+from coterie.dsl.model.sections.mcp_digests import digest_of_address, digest_of_tool
+from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.values import Json
 from tests.support.compiling import CAPABILITIES
 
 WORKER = """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsl.analysis.findings import analysed, warnings
+from coterie.dsl.analysis.findings import analysed, warnings
 from tests.support.compiling import compiled
 
 HEAD = """

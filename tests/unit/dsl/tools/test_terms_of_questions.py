@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsl.model.terms import NEVER, CallApproval
+from coterie.dsl.model.terms import NEVER, CallApproval
 from tests.support.compiling import plan_of
 
 PLAN = """

@@ -2,10 +2,10 @@
 
 import pytest
 
-from dsl.json_schema.argument_schemas import arguments_schema
-from dsl.json_schema.schema_checker import mismatches
-from dsl.model.tools.tool_contract import Tool
-from dsl.values import Json
+from coterie.dsl.json_schema.argument_schemas import arguments_schema
+from coterie.dsl.json_schema.schema_checker import mismatches
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.values import Json
 from tests.support.compiling import CAPABILITIES, plan_of, problems_of
 from tests.unit.dsl.tools.documents import document
 

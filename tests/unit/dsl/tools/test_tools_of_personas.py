@@ -2,9 +2,9 @@
 
 import pytest
 
-from dsl.model.plan import Persona
-from dsl.model.steps import AgentStep
-from dsl.model.tools.tool_use import NamedTool
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.tools.tool_use import NamedTool
 from tests.support.compiling import plan_of, problems_of
 from tests.unit.dsl.tools.documents import document
 

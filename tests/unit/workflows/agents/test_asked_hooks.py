@@ -2,18 +2,18 @@
 
 import pytest
 
-from activities.contracts import SkillRequest
-from dsl.hooks.hook_rulings import HookRuling
-from dsl.model.hooks import Hook, HookPoint
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import SkillRequest
+from coterie.dsl.hooks.hook_rulings import HookRuling
+from coterie.dsl.model.hooks import Hook, HookPoint
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.agents.hook_points import HookVerdict, ask_hooks
+from coterie.workflows.core.causes.hook_causes import HookDecided
+from coterie.workflows.core.location import Location, Skipped
+from coterie.workflows.core.messages import SkipInput
+from coterie.workflows.core.state_keys import MAIN
 from tests.support.simulation.egress_runs import PeopleScope
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import READ, ExtendingScope, ModelWorld, answer, persona, tool_plan
-from workflows.agents.hook_points import HookVerdict, ask_hooks
-from workflows.core.causes.hook_causes import HookDecided
-from workflows.core.location import Location, Skipped
-from workflows.core.messages import SkipInput
-from workflows.core.state_keys import MAIN
 
 PLAN = tool_plan({}, {"actor": persona()}, egress_approval={})
 HERE = Location.of_visit(MAIN, "work", 1).at("act")

@@ -1,14 +1,14 @@
 """How a run waits for a batch: the looks, the growing waits between them, and the trail."""
 
-from activities.contracts import AgentRequest, AgentResponse, StartedBatch
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, AgentResponse, StartedBatch
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
+from coterie.workflows.core.causes.agent_causes import BatchSubmitted
+from coterie.workflows.core.scope import Call
+from coterie.workflows.core.state import RunState
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 from tests.support.tool_agents import answer, persona, tool_plan
-from workflows.core.causes.agent_causes import BatchSubmitted
-from workflows.core.scope import Call
-from workflows.core.state import RunState
-from workflows.interpreter import run
 
 LOOKS = 7
 SUBMITTED = StartedBatch(id="b-1", custom_id="one")

@@ -2,18 +2,22 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
+from coterie.workflows.agents.tool_kinds import ToolCall, call_tool
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.progress.agent_progress import (
+    AgentLoopProgress,
+    HookedCall,
+    SendingCall,
+)
+from coterie.workflows.core.progress.step_progress import StepProgress
+from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.interpreter import TeamInterpreter
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import MODEL, ModelScope, ModelWorld, answer, tool_plan
-from workflows.agents.tool_kinds import ToolCall, call_tool
-from workflows.core.location import Location
-from workflows.core.progress.agent_progress import AgentLoopProgress, HookedCall, SendingCall
-from workflows.core.progress.step_progress import StepProgress
-from workflows.core.state_keys import MAIN, StateKey
-from workflows.interpreter import TeamInterpreter
 
 HERE = Location.of_visit(MAIN, "work", 1).at("call")
 INNER: Json = {"id": "inner", "steps": [{"kind": "set", "name": "first", "values": {"n": 1}}]}

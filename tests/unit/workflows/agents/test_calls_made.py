@@ -2,14 +2,16 @@
 
 import pytest
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     KeptResult,
     SkillRequest,
     SkillResult,
 )
-from dsl.values import Json, JsonValue
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.scope import Call
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import (
     QUERY,
@@ -21,8 +23,6 @@ from tests.support.tool_agents import (
     skill_tool,
     tool_plan,
 )
-from workflows.core.scope import Call
-from workflows.interpreter import run
 
 
 class WatchedScope(ModelScope):

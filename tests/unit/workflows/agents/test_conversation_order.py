@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
 from coterie.runs.in_process.local_scope import LocalScope
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import MODEL, QUERY, persona, tool_plan
-from workflows.interpreter import run
 
 
 class World:

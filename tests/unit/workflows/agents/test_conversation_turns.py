@@ -5,23 +5,27 @@ from collections.abc import Callable
 
 import pytest
 
-from activities.contracts import AgentResponse, ContextUse, Conversation, TokenUsage
+from coterie.activities.contracts import AgentResponse, ContextUse, Conversation, TokenUsage
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.tool_loop.exchange import ToolResult
 from coterie.runs.in_process.local_scope import LocalScope
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import AgentStep
-from dsl.tool_loop.exchange import ToolResult
+from coterie.workflows.agents.conversation_order import (
+    converse,
+    hold_conversation,
+    keep_conversation,
+)
+from coterie.workflows.core.conversation_tickets import ConversationTicket
+from coterie.workflows.core.location import Location, Skipped
+from coterie.workflows.core.messages import SkipInput
+from coterie.workflows.core.progress.agent_progress import AgentLoopProgress
+from coterie.workflows.core.scope import Interrupted
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.core.views import Paused
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import persona, tool_plan
 from tests.unit.workflows.agents.test_conversation_order import World
-from workflows.agents.conversation_order import converse, hold_conversation, keep_conversation
-from workflows.core.conversation_tickets import ConversationTicket
-from workflows.core.location import Location, Skipped
-from workflows.core.messages import SkipInput
-from workflows.core.progress.agent_progress import AgentLoopProgress
-from workflows.core.scope import Interrupted
-from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN
-from workflows.core.views import Paused
 
 PLAN = tool_plan({}, {"actor": persona()})
 TALK = "talk"

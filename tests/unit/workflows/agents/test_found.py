@@ -3,11 +3,11 @@
 import pytest
 from pydantic import JsonValue
 
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Persona, Plan
-from dsl.model.steps import SetStep, SkillStep
-from workflows.agents.collected_files import found_by
-from workflows.core.views import CollectedFiles
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Persona, Plan
+from coterie.dsl.model.steps import SetStep, SkillStep
+from coterie.workflows.agents.collected_files import found_by
+from coterie.workflows.core.views import CollectedFiles
 
 READER = Persona(provider="anthropic", model="small")
 PLAN = Plan(

@@ -4,8 +4,12 @@ from contextlib import suppress
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.causes.hook_causes import HookDecided
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import (
     QUERY,
@@ -18,10 +22,6 @@ from tests.support.tool_agents import (
     skill_tool,
     tool_plan,
 )
-from workflows.core.causes.hook_causes import HookDecided
-from workflows.core.results import RunFailed
-from workflows.core.views import TeamResult
-from workflows.interpreter import run
 
 TOOLS: dict[str, Json] = {
     "search": skill_tool(input_schema=QUERY),

@@ -2,10 +2,10 @@
 
 import pytest
 
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.agents.loop.loop_terms import loop_terms, offered_tools
 from tests.support.tool_agents import persona, skill_tool, tool_plan
-from workflows.agents.loop.loop_terms import loop_terms, offered_tools
 
 ANSWER: Json = {"name": "check", "kind": "return", "value": 1}
 

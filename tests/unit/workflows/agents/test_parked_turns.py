@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     ContextUse,
@@ -18,16 +18,16 @@ from activities.contracts import (
     StartedBatch,
     TokenUsage,
 )
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.control.retry_and_skip import skip
+from coterie.workflows.core.messages import SkipInput
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.scope import Call, CallFailed, Interrupted
+from coterie.workflows.core.state import RunState
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import StoppingScope, World, carried, fresh
 from tests.support.tool_agents import QUERY, answer, calls, persona, skill_tool, tool_plan, unusable
-from workflows.control.retry_and_skip import skip
-from workflows.core.messages import SkipInput
-from workflows.core.results import RunFailed
-from workflows.core.scope import Call, CallFailed, Interrupted
-from workflows.core.state import RunState
-from workflows.interpreter import run
 
 Model = Callable[[AgentRequest, int], AgentResponse | CallFailed]
 LOOKS = 3

@@ -2,14 +2,14 @@
 
 import pytest
 
-from dsl.model.outcomes import Outcome
-from dsl.values import JsonValue
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.values import JsonValue
+from coterie.workflows.agents.repeated_calls import notes, record_call, refused
+from coterie.workflows.core.causes.agent_causes import CallRepeated
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.state_keys import MAIN, StateKey
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.agents.repeated_calls import notes, record_call, refused
-from workflows.core.causes.agent_causes import CallRepeated
-from workflows.core.location import Location
-from workflows.core.state_keys import MAIN, StateKey
 
 PLAN = plan_of("orchestration: {entry_team: work, teams: {work: {tasks: [{name: s}]}}}")
 LOOP = StateKey.at(MAIN, "work", 1, "rounds")

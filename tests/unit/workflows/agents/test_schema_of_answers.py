@@ -2,16 +2,16 @@
 
 import pytest
 
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import AgentStep
-from dsl.model.terms import CallApproval
-from dsl.values import Json
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.terms import CallApproval
+from coterie.dsl.values import Json
+from coterie.workflows.agents.chosen_persona import with_persona
+from coterie.workflows.core.causes.agent_causes import PersonaChosen
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.state_keys import MAIN
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.agents.chosen_persona import with_persona
-from workflows.core.causes.agent_causes import PersonaChosen
-from workflows.core.location import Location
-from workflows.core.state_keys import MAIN
 
 NUMBER: Json = {"type": "object", "properties": {"n": {"type": "integer"}}}
 OWN: Json = {"type": "object"}

@@ -4,9 +4,12 @@ import json
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, TokenUsage
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse, TokenUsage
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import (
     MODEL,
@@ -17,9 +20,6 @@ from tests.support.tool_agents import (
     tool_plan,
     unusable,
 )
-from workflows.core.results import RunFailed
-from workflows.core.views import TeamResult
-from workflows.interpreter import run
 
 
 def single(hooks: list[JsonValue] | None = None, **keys: JsonValue) -> Plan:

@@ -4,18 +4,18 @@ from typing import cast
 
 import pytest
 
-from activities.contracts import CallOptions, SkillRequest, SkillResult
-from dsl.model.outcomes import Outcome
-from dsl.model.step_kinds.step_base import SkillTerms
-from dsl.model.tools.asked_input import AskedInput
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import CallOptions, SkillRequest, SkillResult
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.step_kinds.step_base import SkillTerms
+from coterie.dsl.model.tools.asked_input import AskedInput
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.agents.skill_calls import SkillCall, call_skill
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.memory import CachedResult
+from coterie.workflows.core.scope import Call, CallFailed
+from coterie.workflows.core.state_keys import MAIN, StateKey
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.agents.skill_calls import SkillCall, call_skill
-from workflows.core.location import Location
-from workflows.core.memory import CachedResult
-from workflows.core.scope import Call, CallFailed
-from workflows.core.state_keys import MAIN, StateKey
 
 PLAN = plan_of("orchestration: {entry_team: work, teams: {work: {tasks: [{name: s}]}}}")
 HERE = Location.of_visit(MAIN, "work", 1).at("in").at("s")

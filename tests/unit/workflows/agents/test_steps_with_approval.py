@@ -2,13 +2,13 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.interpreter import run
 from tests.support.simulation.egress_runs import Ran, ran
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import MODEL, ModelScope, ModelWorld, answer, tool_plan
-from workflows.interpreter import run
 
 SINGLE = "generic_single_shot"
 ORCHESTRATING = "generic_orchestrating"

@@ -2,12 +2,12 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.dsl.values import Json
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import MODEL, ModelScope, ModelWorld, answer, tool_plan
 from tests.unit.workflows.tool_loops.test_tool_loop import found
-from workflows.interpreter import run
 
 
 def stopping(on: str, decide: str) -> Json:

@@ -2,9 +2,13 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse
-from dsl.model.budgets import Budget
-from dsl.values import JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.dsl.model.budgets import Budget
+from coterie.dsl.values import JsonValue
+from coterie.workflows.core.causes.agent_causes import ConversationCompacted
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.scope import CallFailed
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import ExtendingScope, ModelWorld, answer, calls
 from tests.unit.workflows.tool_loops.test_compaction import (
@@ -16,10 +20,6 @@ from tests.unit.workflows.tool_loops.test_compaction import (
     ran,
     summary,
 )
-from workflows.core.causes.agent_causes import ConversationCompacted
-from workflows.core.results import RunFailed
-from workflows.core.scope import CallFailed
-from workflows.interpreter import run
 
 
 @pytest.mark.parametrize(("limit", "boundaries"), [(3, [False]), (2, [True]), (9, [])])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.dsl.values import Json, JsonValue
 from tests.support.simulation.egress_runs import ran
 from tests.support.tool_agents import MODEL, QUERY, answer, skill_tool, tool_plan
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.causes.hook_causes import HookDecided
+from coterie.workflows.core.messages import SkipInput
+from coterie.workflows.interpreter import run
 from tests.support.simulation.egress_runs import LABELLED, ran
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import MODEL, ModelScope, ModelWorld, answer, tool_plan
-from workflows.core.causes.hook_causes import HookDecided
-from workflows.core.messages import SkipInput
-from workflows.interpreter import run
 
 ANY: Json = {"type": "object"}
 WRITER: Json = {**MODEL, "prompts": {"user": "?"}}

@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.causes.step_causes import Failed
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.scope import CallFailed
+from coterie.workflows.interpreter import run
 from tests.support.simulation.egress_runs import Ran, ran
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import MODEL, ModelScope, ModelWorld, answer, tool_plan, unusable
-from workflows.core.causes.step_causes import Failed
-from workflows.core.results import RunFailed
-from workflows.core.scope import CallFailed
-from workflows.interpreter import run
 
 ANY: Json = {"type": "object"}
 CALLS: list[JsonValue] = [{"kind": "tool_calls", "limit": 100}]

@@ -5,24 +5,28 @@ from collections.abc import Callable
 
 import pytest
 
-from activities.contracts import Notification
-from dsl.errors import ValueTooLarge
-from dsl.json_values import json_digest
-from dsl.model.causes import NotDecided
-from dsl.model.terms import ApprovalTerms, DecisionTerms
-from dsl.sizes import MAX_SHOWN
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import Notification
+from coterie.dsl.errors import ValueTooLarge
+from coterie.dsl.json_values import json_digest
+from coterie.dsl.model.causes import NotDecided
+from coterie.dsl.model.terms import ApprovalTerms, DecisionTerms
+from coterie.dsl.sizes import MAX_SHOWN
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.approvals import decisions
+from coterie.workflows.approvals.approval_wait import PersonRequest, ask
+from coterie.workflows.approvals.decisions import origin_digest, request_digest
+from coterie.workflows.core.causes.people_causes import (
+    RequestDecided,
+    RequestEscalated,
+    RequestReminded,
+)
+from coterie.workflows.core.location import Location, Redirected, Skipped
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Decision, Pending
+from coterie.workflows.core.scope import Interrupted
+from coterie.workflows.core.state_keys import MAIN
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.approvals import decisions
-from workflows.approvals.approval_wait import PersonRequest, ask
-from workflows.approvals.decisions import origin_digest, request_digest
-from workflows.core.causes.people_causes import RequestDecided, RequestEscalated, RequestReminded
-from workflows.core.location import Location, Redirected, Skipped
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Decision, Pending
-from workflows.core.scope import Interrupted
-from workflows.core.state_keys import MAIN
 
 PLAN = plan_of("""
 orchestration:

@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
-from activities.contracts import SkillRequest
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import SkillRequest
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.interpreter import run
 from tests.support.simulation.egress_runs import ANY, PeopleScope, ran
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import ModelWorld, persona, skill_tool, tool_plan
 from tests.unit.workflows.approvals.test_tool_questions import model
-from workflows.interpreter import run
 
 BUILD: tuple[str, Json] = ("build", {"path": "a"})
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dsl.sizes import MAX_SHOWN
-from dsl.values import Json, JsonValue
-from workflows.approvals.decision_refusals import (
+from coterie.dsl.sizes import MAX_SHOWN
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.approvals.decision_refusals import (
     AlreadyApproved,
     DeciderNotAllowed,
     DecisionRefusal,
@@ -15,10 +15,10 @@ from workflows.approvals.decision_refusals import (
     RequestClosed,
     RequestUnknown,
 )
-from workflows.approvals.decisions import approvable, origin_digest, refusal, request_digest
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Decision, Pending
-from workflows.core.state import RunState
+from coterie.workflows.approvals.decisions import approvable, origin_digest, refusal, request_digest
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Decision, Pending
+from coterie.workflows.core.state import RunState
 
 ID = "a/s#1"
 SHOWN: Json = {"pages": 3, "title": "Rain"}

@@ -2,15 +2,15 @@
 
 import pytest
 
-from dsl.model.tools.tool_contract import Tool
-from dsl.tool_loop.call_checks import edit_problem
-from dsl.values import Json, JsonValue
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.tool_loop.call_checks import edit_problem
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import MODEL, QUERY, ModelScope, ModelWorld, answer, tool_plan
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Pending
-from workflows.core.results import RunFailed
-from workflows.interpreter import run
 
 HELPER: Json = {"agent": "writer", "input_schema": QUERY, "fixed": {"lang": "en"}}
 

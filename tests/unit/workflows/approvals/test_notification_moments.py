@@ -2,17 +2,17 @@
 
 import pytest
 
-from activities.contracts import Notification
-from dsl.model.capabilities import Effect
-from dsl.model.terms import DecisionTerms
-from dsl.values import Json
+from coterie.activities.contracts import Notification
+from coterie.dsl.model.capabilities import Effect
+from coterie.dsl.model.terms import DecisionTerms
+from coterie.dsl.values import Json
+from coterie.workflows.approvals.notification_moments import notify
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.memory import PendingNotification
+from coterie.workflows.core.requests import Pending, PlannedCall
+from coterie.workflows.core.state_keys import MAIN
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.approvals.notification_moments import notify
-from workflows.core.location import Location
-from workflows.core.memory import PendingNotification
-from workflows.core.requests import Pending, PlannedCall
-from workflows.core.state_keys import MAIN
 
 TEAM = Location.of_visit(MAIN, "work", 2)
 PAGER: Json = {"notify": "pager"}

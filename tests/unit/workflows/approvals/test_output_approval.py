@@ -5,19 +5,19 @@ from typing import Literal
 import pytest
 from pydantic import JsonValue
 
-from dsl.model.conditions import ContextField, Expression
-from dsl.model.outcomes import Outcome
-from dsl.model.terms import NEVER, CallApproval
+from coterie.dsl.model.conditions import ContextField, Expression
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.terms import NEVER, CallApproval
+from coterie.workflows.approvals.output_approval import ApprovalSubject, with_approval
+from coterie.workflows.core.causes.trail_because import asked_because, trail_because
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.progress.step_progress import StepProgress
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.approvals.output_approval import ApprovalSubject, with_approval
-from workflows.core.causes.trail_because import asked_because, trail_because
-from workflows.core.location import Location
-from workflows.core.messages import DecideInput
-from workflows.core.progress.step_progress import StepProgress
-from workflows.core.requests import Pending
-from workflows.core.state_keys import MAIN
-from workflows.interpreter import run
 
 PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")
 HERE = Location.of_visit(MAIN, "a", 1).at("s")

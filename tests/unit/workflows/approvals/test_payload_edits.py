@@ -2,10 +2,10 @@
 
 import pytest
 
-from dsl.values import Json, JsonValue
-from workflows.approvals.decisions import form_problem
-from workflows.approvals.value_changes import changes
-from workflows.core.requests import Pending
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.approvals.decisions import form_problem
+from coterie.workflows.approvals.value_changes import changes
+from coterie.workflows.core.requests import Pending
 
 
 def problem(show: JsonValue, given: JsonValue, schema: Json | None = None) -> str | None:

@@ -2,15 +2,15 @@
 
 import pytest
 
-from dsl.model.step_kinds.step_base import SkillTerms
-from dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.step_kinds.step_base import SkillTerms
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.workflows.agents.planned_calls import planned_tool_call
+from coterie.workflows.approvals.decisions import request_digest
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Pending, PlannedCall
+from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.agents.planned_calls import planned_tool_call
-from workflows.approvals.decisions import request_digest
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Pending, PlannedCall
-from workflows.interpreter import run
 
 
 class Seeing(StoppingScope):

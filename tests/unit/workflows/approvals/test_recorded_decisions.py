@@ -5,11 +5,11 @@ from typing import get_args
 
 import pytest
 
-from dsl.values import Json, JsonValue
-from workflows.approvals.decisions import record, request_digest
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Decision, How, Pending, Verdict
-from workflows.core.state import MAX_DECISIONS, RunState
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.approvals.decisions import record, request_digest
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Decision, How, Pending, Verdict
+from coterie.workflows.core.state import MAX_DECISIONS, RunState
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 AT = "2026-01-01T00:00:00.000+00:00"

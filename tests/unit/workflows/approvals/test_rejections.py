@@ -4,9 +4,9 @@ from typing import get_args
 
 import pytest
 
-from dsl.model.retryability import DECIDED
-from workflows.approvals.decisions import is_approved, rejected
-from workflows.core.requests import Decision, Verdict
+from coterie.dsl.model.retryability import DECIDED
+from coterie.workflows.approvals.decisions import is_approved, rejected
+from coterie.workflows.core.requests import Decision, Verdict
 
 
 def decided(verdict: Verdict, comment: str = "") -> Decision:

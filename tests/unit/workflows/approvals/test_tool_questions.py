@@ -4,11 +4,16 @@ from collections.abc import Callable
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest
-from dsl.model.plan import Plan
-from dsl.model.tools.asked_input import AskedForm, AskedInput
-from dsl.tool_loop.input_questions import answers_of, input_form, input_prompt, suggested_input
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.tools.asked_input import AskedForm, AskedInput
+from coterie.dsl.tool_loop.input_questions import (
+    answers_of,
+    input_form,
+    input_prompt,
+    suggested_input,
+)
+from coterie.dsl.values import Json, JsonValue
 from tests.support.simulation.egress_runs import ANY, Ran, ran
 from tests.support.tool_agents import answer, calls, persona, skill_tool, tool_plan
 

@@ -2,17 +2,17 @@
 
 import pytest
 
-from dsl.model.outcomes import Outcome
-from dsl.model.steps import ParallelStep
-from dsl.values import Json, JsonValue
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.steps import ParallelStep
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.progress.progress_kinds import ParallelProgress
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.interpreter import run
+from coterie.workflows.steps.parallel import at_timeout
 from tests.support.one_team import work
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.core.location import Location
-from workflows.core.progress.progress_kinds import ParallelProgress
-from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN, StateKey
-from workflows.interpreter import run
-from workflows.steps.parallel import at_timeout
 
 NO = "{name: NAME_no, type: fail, error: Broken, message: no}"
 

@@ -2,23 +2,23 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.evaluate.context_writes import ContextWrite
-from dsl.model.causes import RunCancelled
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.model.causes import RunCancelled
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
+from coterie.workflows.core.location import RunLeft
+from coterie.workflows.core.memory import FanOut, Routed, Track
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.scope import Interrupted
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.fan_out import leave
+from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of
 from tests.support.one_team import agent
 from tests.support.simulation.stopping import StoppingScope, World, carried, fresh
-from workflows.core.location import RunLeft
-from workflows.core.memory import FanOut, Routed, Track
-from workflows.core.results import RunFailed
-from workflows.core.scope import Interrupted
-from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN, StateKey
-from workflows.fan_out import leave
-from workflows.interpreter import run
 
 HEAD = """
 llm_config:

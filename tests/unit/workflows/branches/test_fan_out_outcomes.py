@@ -1,7 +1,7 @@
 """What the branches of a fan-out leave to the teams after it."""
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.values import Json
 from tests.support.compiling import plan_of
 from tests.support.one_team import agent
 from tests.support.runs import task_data

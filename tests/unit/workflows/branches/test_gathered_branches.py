@@ -6,8 +6,8 @@ Each run is repeated with a stop at every second step, and comes to the same.
 import pytest
 from pydantic import JsonValue
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.values import Json
 from tests.support.compiling import plan_of
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import stopped_everywhere, undisturbed

@@ -5,12 +5,12 @@ import json
 import pytest
 from pydantic import JsonValue
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.values import Json
+from coterie.workflows.core.results import RunFailed
 from tests.support.one_team import agent, work
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import stopped_everywhere, undisturbed
-from workflows.core.results import RunFailed
 
 CHANGES: list[tuple[JsonValue, JsonValue]] = [
     (1, True),

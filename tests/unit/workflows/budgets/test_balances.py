@@ -2,17 +2,23 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult, Spent
-from activities.contracts import TokenUsage as Usage
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    SkillRequest,
+    SkillResult,
+    Spent,
+)
+from coterie.activities.contracts import TokenUsage as Usage
+from coterie.dsl.model.budgets import Budget, BudgetKind
+from coterie.dsl.model.causes import BudgetReached
 from coterie.runs.in_process.local_scope import LocalScope
-from dsl.model.budgets import Budget, BudgetKind
-from dsl.model.causes import BudgetReached
+from coterie.workflows.budgets.balances import add, exceeded, is_used_up, limit_of, notices, paid
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.memory import BudgetBalance
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import MAIN
 from tests.support.compiling import plan_of
-from workflows.budgets.balances import add, exceeded, is_used_up, limit_of, notices, paid
-from workflows.core.location import Location
-from workflows.core.memory import BudgetBalance
-from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN
 
 PLAN = plan_of("orchestration: {entry_team: work, teams: {work: {tasks: [{name: note}]}}}")
 HERE = Location.of_visit(MAIN, "work", 1).at("note")

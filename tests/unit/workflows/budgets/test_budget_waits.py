@@ -6,20 +6,20 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.dsl.model.budgets import Budget
+from coterie.dsl.tool_loop.exchange import ToolResult, ToolTurn
 from coterie.runs.in_process.local_scope import LocalScope
-from dsl.model.budgets import Budget
-from dsl.tool_loop.exchange import ToolResult, ToolTurn
+from coterie.workflows.budgets.call_admission import admit_call
+from coterie.workflows.budgets.call_estimates import CallEstimate
+from coterie.workflows.budgets.input_admission import admit_input
+from coterie.workflows.budgets.reservations import reserving
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.memory import BudgetBalance
+from coterie.workflows.core.scope import Leaving
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import MAIN
 from tests.support.compiling import plan_of
-from workflows.budgets.call_admission import admit_call
-from workflows.budgets.call_estimates import CallEstimate
-from workflows.budgets.input_admission import admit_input
-from workflows.budgets.reservations import reserving
-from workflows.core.location import Location
-from workflows.core.memory import BudgetBalance
-from workflows.core.scope import Leaving
-from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN
 
 PLAN = plan_of("orchestration: {entry_team: work, teams: {work: {tasks: [{name: note}]}}}")
 HERE = Location.of_visit(MAIN, "work", 1).at("note")

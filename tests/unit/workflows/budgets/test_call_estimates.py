@@ -2,14 +2,14 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, Conversation, Reask
-from dsl.model.plan import Persona
-from dsl.model.price import Price
-from dsl.tool_loop.exchange import OfferedTool, ToolResult, ToolTurn
+from coterie.activities.contracts import AgentRequest, Conversation, Reask
+from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.price import Price
+from coterie.dsl.tool_loop.exchange import OfferedTool, ToolResult, ToolTurn
+from coterie.workflows.budgets.call_estimates import CallEstimate, estimate_call, estimated_news
+from coterie.workflows.core.memory import Tally
+from coterie.workflows.core.state import RunState
 from tests.support.compiling import plan_of
-from workflows.budgets.call_estimates import CallEstimate, estimate_call, estimated_news
-from workflows.core.memory import Tally
-from workflows.core.state import RunState
 
 PERSONA = Persona(provider="p", model="m", prompts={"user": "x" * 400}, max_tokens=50)
 FIRST = AgentRequest(team="a", task="b", persona=PERSONA, inputs={})

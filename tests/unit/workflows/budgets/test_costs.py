@@ -4,13 +4,13 @@ from typing import Literal
 
 import pytest
 
+from coterie.dsl.model.budgets import Budget
 from coterie.rendering.cost_tables import cost_text
-from dsl.model.budgets import Budget
+from coterie.workflows.budgets.costs import report, uses
+from coterie.workflows.core.memory import BudgetBalance, Tally
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import BudgetUse, CostReport, CostRow
 from tests.support.compiling import plan_of
-from workflows.budgets.costs import report, uses
-from workflows.core.memory import BudgetBalance, Tally
-from workflows.core.state import RunState
-from workflows.core.views import BudgetUse, CostReport, CostRow
 
 PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")
 

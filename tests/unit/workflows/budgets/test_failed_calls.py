@@ -2,14 +2,14 @@
 
 import pytest
 
-from activities.contracts import AgentError, AgentRequest, AgentResponse, Spent, TokenUsage
-from dsl.model.outcomes import Outcome
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentError, AgentRequest, AgentResponse, Spent, TokenUsage
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.agents.model_turns import is_worth_a_reask, turn_outcome
+from coterie.workflows.core.scope import CallFailed
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import ModelScope, ModelWorld, persona, tool_plan
-from workflows.agents.model_turns import is_worth_a_reask, turn_outcome
-from workflows.core.scope import CallFailed
-from workflows.interpreter import run
 
 SPENT = Spent(usage=TokenUsage(input_tokens=100, output_tokens=10), cost=0.5)
 TOKENS: list[JsonValue] = [{"kind": "tokens", "limit": 1_000}]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     CompactionTurn,
@@ -12,12 +12,22 @@ from activities.contracts import (
     Conversation,
     TokenUsage,
 )
-from dsl.errors import BudgetExceeded
-from dsl.model.budgets import Budget
-from dsl.model.plan import Plan
-from dsl.model.price import Price
-from dsl.tool_loop.exchange import ToolResult, ToolTurn
-from dsl.values import Json, JsonValue
+from coterie.dsl.errors import BudgetExceeded
+from coterie.dsl.model.budgets import Budget
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.price import Price
+from coterie.dsl.tool_loop.exchange import ToolResult, ToolTurn
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.budgets.input_admission import admit_input, remember_tokens
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.memory import BudgetBalance
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import (
     QUERY,
@@ -29,16 +39,6 @@ from tests.support.tool_agents import (
     skill_tool,
     tool_plan,
 )
-from workflows.budgets.input_admission import admit_input, remember_tokens
-from workflows.core.location import Location
-from workflows.core.memory import BudgetBalance
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Pending
-from workflows.core.results import RunFailed
-from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN
-from workflows.core.views import TeamResult
-from workflows.interpreter import run
 
 Model = Callable[[AgentRequest, int], AgentResponse]
 TOOLS: dict[str, Json] = {"search": skill_tool(input_schema=QUERY)}

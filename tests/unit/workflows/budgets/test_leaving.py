@@ -4,18 +4,18 @@ import asyncio
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.dsl.errors import BudgetExceeded
+from coterie.dsl.model.plan import Plan
 from coterie.runs.in_process.local_scope import LocalScope
-from dsl.errors import BudgetExceeded
-from dsl.model.plan import Plan
+from coterie.workflows.approvals.decisions import record
+from coterie.workflows.budgets.call_admission import admit_call
+from coterie.workflows.core.location import Location, RunLeft
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.scope import Leaving
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import MAIN
 from tests.support.compiling import plan_of
-from workflows.approvals.decisions import record
-from workflows.budgets.call_admission import admit_call
-from workflows.core.location import Location, RunLeft
-from workflows.core.messages import DecideInput
-from workflows.core.scope import Leaving
-from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN
 
 PLAN = """
 orchestration:

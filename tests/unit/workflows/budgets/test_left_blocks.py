@@ -1,12 +1,12 @@
 """What a run takes along when a used-up budget sends it to another team from the middle."""
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.values import Json
+from coterie.workflows.core.views import TeamResult, TrailEntry
+from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of
 from tests.support.one_team import agent
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.core.views import TeamResult, TrailEntry
-from workflows.interpreter import run
 
 HEAD = """
 llm_config:

@@ -5,18 +5,24 @@ from collections.abc import Callable
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult, TokenUsage
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    SkillRequest,
+    SkillResult,
+    TokenUsage,
+)
 from coterie.documents.price_lists import known_price
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.model.plan import Plan
 from coterie.runs.in_process.local_scope import LocalScope
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.model.plan import Plan
+from coterie.workflows.core.messages import SkipInput
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import Paused
+from coterie.workflows.interpreter import run
 from tests.support.compiling import CAPABILITIES
 from tests.support.simulation.stopping import fresh
-from workflows.core.messages import SkipInput
-from workflows.core.results import RunFailed
-from workflows.core.state import RunState
-from workflows.core.views import Paused
-from workflows.interpreter import run
 
 PLAN = """
 llm_config:

@@ -2,8 +2,10 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, TokenUsage
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse, TokenUsage
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import (
     MODEL,
@@ -15,8 +17,6 @@ from tests.support.tool_agents import (
     persona,
     tool_plan,
 )
-from workflows.core.results import RunFailed
-from workflows.interpreter import run
 
 USED = TokenUsage(input_tokens=50, output_tokens=10)
 TOOLS: dict[str, dict[str, Json]] = {

@@ -5,21 +5,21 @@ from dataclasses import replace
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.dsl.errors import BudgetExceeded
+from coterie.dsl.model.budgets import Budget
+from coterie.dsl.model.causes import BudgetReached
+from coterie.dsl.model.terms import AskTerms
+from coterie.dsl.values import JsonValue
 from coterie.runs.in_process.local_scope import LocalScope
-from dsl.errors import BudgetExceeded
-from dsl.model.budgets import Budget
-from dsl.model.causes import BudgetReached
-from dsl.model.terms import AskTerms
-from dsl.values import JsonValue
+from coterie.workflows.approvals.decisions import record
+from coterie.workflows.budgets.used_up_budgets import decide
+from coterie.workflows.core.location import Location, Redirected, RunLeft
+from coterie.workflows.core.memory import BudgetBalance
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import MAIN
 from tests.support.compiling import plan_of
-from workflows.approvals.decisions import record
-from workflows.budgets.used_up_budgets import decide
-from workflows.core.location import Location, Redirected, RunLeft
-from workflows.core.memory import BudgetBalance
-from workflows.core.messages import DecideInput
-from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN
 
 PLAN = plan_of("orchestration: {entry_team: work, teams: {work: {tasks: [{name: note}]}}}")
 HERE = Location.of_visit(MAIN, "work", 1).at("note")

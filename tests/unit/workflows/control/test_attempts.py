@@ -2,12 +2,12 @@
 
 import pytest
 
-from dsl.values import MAX_DURATION, Json
+from coterie.dsl.values import MAX_DURATION, Json
+from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.interpreter import run
 from tests.support.one_team import agent, work
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import StoppingScope, World, fresh, undisturbed
-from workflows.core.state_keys import MAIN, StateKey
-from workflows.interpreter import run
 
 
 def down(_: object) -> Json:

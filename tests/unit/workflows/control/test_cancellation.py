@@ -4,21 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from dsl.errors import TemplateFailed
-from dsl.evaluate.because import route_because
-from dsl.model.causes import RunCancelled, SentOn
-from dsl.model.outcomes import Failure, Outcome
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.evaluate.because import route_because
+from coterie.dsl.model.causes import RunCancelled, SentOn
+from coterie.dsl.model.outcomes import Failure, Outcome
+from coterie.workflows.control.cancellation import at_last, begin_to_stop, stop
+from coterie.workflows.core.causes.people_causes import TooLate
+from coterie.workflows.core.causes.step_causes import Failed
+from coterie.workflows.core.location import Redirected
+from coterie.workflows.core.memory import Frame, Track
+from coterie.workflows.core.messages import AmendInput
+from coterie.workflows.core.state_keys import StateKey
+from coterie.workflows.core.views import Paused
+from coterie.workflows.interpreter import TeamInterpreter
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.control.cancellation import at_last, begin_to_stop, stop
-from workflows.core.causes.people_causes import TooLate
-from workflows.core.causes.step_causes import Failed
-from workflows.core.location import Redirected
-from workflows.core.memory import Frame, Track
-from workflows.core.messages import AmendInput
-from workflows.core.state_keys import StateKey
-from workflows.core.views import Paused
-from workflows.interpreter import TeamInterpreter
 
 PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")
 

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse
+from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.workflows.core.scope import Call
+from coterie.workflows.interpreter import run
 from tests.support.one_team import agent, work
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.core.scope import Call
-from workflows.interpreter import run
 
 
 class CancelledScope(StoppingScope):

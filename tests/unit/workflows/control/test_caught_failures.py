@@ -2,17 +2,17 @@
 
 import pytest
 
-from dsl.errors import BudgetExceeded
-from dsl.model.budgets import Budget
-from dsl.model.outcomes import Failure
-from dsl.values import Json, JsonValue
+from coterie.dsl.errors import BudgetExceeded
+from coterie.dsl.model.budgets import Budget
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.causes.step_causes import Failed
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.scope import Interrupted
+from coterie.workflows.core.state import RunState
+from coterie.workflows.interpreter import run
 from tests.support.one_team import agent, work
 from tests.support.simulation.stopping import StoppingScope, World, carried, fresh
-from workflows.core.causes.step_causes import Failed
-from workflows.core.results import RunFailed
-from workflows.core.scope import Interrupted
-from workflows.core.state import RunState
-from workflows.interpreter import run
 
 TEXT = """
 - name: careful

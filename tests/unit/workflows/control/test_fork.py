@@ -4,15 +4,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dsl.errors import RunRefused
-from dsl.model.context.declarations import UNDECLARED
-from workflows.control.fork import fork_off
-from workflows.core.causes.message_causes import Forked
-from workflows.core.causes.people_causes import Amended
-from workflows.core.messages import AmendInput, ForkInput, RedirectInput, SkipInput
-from workflows.core.requests import Decision, Pending
-from workflows.core.state import RunState
-from workflows.core.views import Paused
+from coterie.dsl.errors import RunRefused
+from coterie.dsl.model.context.declarations import UNDECLARED
+from coterie.workflows.control.fork import fork_off
+from coterie.workflows.core.causes.message_causes import Forked
+from coterie.workflows.core.causes.people_causes import Amended
+from coterie.workflows.core.messages import AmendInput, ForkInput, RedirectInput, SkipInput
+from coterie.workflows.core.requests import Decision, Pending
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import Paused
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ASKED = ForkInput(run="old", by="ann", why="typo")

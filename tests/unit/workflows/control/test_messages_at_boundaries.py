@@ -2,15 +2,15 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.values import Json
+from coterie.workflows.core.causes.people_causes import TooLate
+from coterie.workflows.core.messages import AmendInput, RedirectInput
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of
 from tests.support.one_team import agent, document
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.core.causes.people_causes import TooLate
-from workflows.core.messages import AmendInput, RedirectInput
-from workflows.core.results import RunFailed
-from workflows.interpreter import run
 
 OTHER = "other: {tasks: [{name: note, type: set, values: {n: 1}}]}\n"
 

@@ -5,11 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pydantic import JsonValue
 
-from dsl.evaluate.context_writes import ContextWrite
-from dsl.model.causes import SentOn
-from dsl.model.plan import Plan
-from tests.support.compiling import plan_of
-from workflows.control.pause_and_amend import (
+from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.model.causes import SentOn
+from coterie.dsl.model.plan import Plan
+from coterie.workflows.control.pause_and_amend import (
     MAX_PARTS,
     MAX_PATH_LENGTH,
     MAX_PATHS,
@@ -23,7 +22,7 @@ from workflows.control.pause_and_amend import (
     resume,
     worker_blocked,
 )
-from workflows.control.steering_refusals import (
+from coterie.workflows.control.steering_refusals import (
     AmendConflicts,
     AmendInvalid,
     MessageUnusable,
@@ -34,13 +33,14 @@ from workflows.control.steering_refusals import (
     TeamUnknown,
     TooManyPaths,
 )
-from workflows.core.causes.message_causes import WorkerBlocked
-from workflows.core.causes.people_causes import Amended, PauseChanged, TooLate
-from workflows.core.memory import FanOut, Track
-from workflows.core.messages import AmendInput, Control, RedirectInput
-from workflows.core.progress.progress_kinds import ContextDraft
-from workflows.core.requests import Pending
-from workflows.core.state import RunState
+from coterie.workflows.core.causes.message_causes import WorkerBlocked
+from coterie.workflows.core.causes.people_causes import Amended, PauseChanged, TooLate
+from coterie.workflows.core.memory import FanOut, Track
+from coterie.workflows.core.messages import AmendInput, Control, RedirectInput
+from coterie.workflows.core.progress.progress_kinds import ContextDraft
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.state import RunState
+from tests.support.compiling import plan_of
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ANN = Control(by="ann", why="lunch")

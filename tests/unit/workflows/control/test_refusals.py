@@ -6,22 +6,20 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from dsl.evaluate.context_writes import ContextWrite
-from tests.law.sources import ROOT
-from tests.support.compiling import plan_of
-from workflows.approvals import decision_refusals as decided
-from workflows.approvals.decision_refusals import DecisionRefusal
-from workflows.approvals.decision_wording import decision_refusal_text
-from workflows.control import steering_refusals as refusals
-from workflows.control.pause_and_amend import (
+from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.workflows.approvals import decision_refusals as decided
+from coterie.workflows.approvals.decision_refusals import DecisionRefusal
+from coterie.workflows.approvals.decision_wording import decision_refusal_text
+from coterie.workflows.control import steering_refusals as refusals
+from coterie.workflows.control.pause_and_amend import (
     amend_refusal,
     end_refusal,
     redirect_refusal,
     worker_blocked,
 )
-from workflows.control.refusal_texts import refusal_text
-from workflows.control.retry_and_skip import retry_refusal, skip, skip_refusal
-from workflows.control.steering_refusals import (
+from coterie.workflows.control.refusal_texts import refusal_text
+from coterie.workflows.control.retry_and_skip import retry_refusal, skip, skip_refusal
+from coterie.workflows.control.steering_refusals import (
     ApprovalProtected,
     FailedTaskUnknown,
     MessageUnusable,
@@ -39,11 +37,19 @@ from workflows.control.steering_refusals import (
     TooManySignals,
     ValueForApproval,
 )
-from workflows.core.causes.message_causes import WorkerBlocked
-from workflows.core.messages import AmendInput, Control, RedirectInput, RetryInput, SkipInput
-from workflows.core.progress.progress_kinds import ConcurrentLoopProgress
-from workflows.core.requests import Decision, Pending, RunNotReady
-from workflows.core.state import RunState
+from coterie.workflows.core.causes.message_causes import WorkerBlocked
+from coterie.workflows.core.messages import (
+    AmendInput,
+    Control,
+    RedirectInput,
+    RetryInput,
+    SkipInput,
+)
+from coterie.workflows.core.progress.progress_kinds import ConcurrentLoopProgress
+from coterie.workflows.core.requests import Decision, Pending, RunNotReady
+from coterie.workflows.core.state import RunState
+from tests.law.sources import ROOT
+from tests.support.compiling import plan_of
 
 PLAN = plan_of(
     """

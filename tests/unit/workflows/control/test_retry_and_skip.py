@@ -4,17 +4,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dsl.model.outcomes import Outcome
-from dsl.model.plan import Plan
-from tests.support.compiling import plan_of
-from workflows.control.retry_and_skip import (
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Plan
+from coterie.workflows.control.retry_and_skip import (
     CHOICES,
     retry,
     retry_refusal,
     skip,
     skip_refusal,
 )
-from workflows.control.steering_refusals import (
+from coterie.workflows.control.steering_refusals import (
     ApprovalProtected,
     FailedTaskUnknown,
     MessageUnusable,
@@ -26,11 +25,12 @@ from workflows.control.steering_refusals import (
     TaskUnknown,
     ValueForApproval,
 )
-from workflows.core.memory import Frame
-from workflows.core.messages import RetryInput, SkipInput
-from workflows.core.requests import Decision, Pending
-from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN, StateKey, StepKey
+from coterie.workflows.core.memory import Frame
+from coterie.workflows.core.messages import RetryInput, SkipInput
+from coterie.workflows.core.requests import Decision, Pending
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import MAIN, StateKey, StepKey
+from tests.support.compiling import plan_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SET = "type: set, values: {n: 1}"

@@ -5,8 +5,8 @@ from typing import Any, cast, get_args
 
 import pytest
 
-from dsl.errors import LimitExceeded
-from dsl.model.causes import (
+from coterie.dsl.errors import LimitExceeded
+from coterie.dsl.model.causes import (
     ConditionFound,
     DefaultTaken,
     ExpressionFound,
@@ -18,17 +18,17 @@ from dsl.model.causes import (
     SentOn,
     ValueFound,
 )
-from dsl.model.outcomes import Failure
-from dsl.task_graph.task_causes import GraphTaskEnded
-from workflows.core.causes.agent_causes import ConversationCompacted
-from workflows.core.causes.message_causes import MessageRefused
-from workflows.core.causes.people_causes import Amended, AmendRefused, NotBegun
-from workflows.core.causes.shown_causes import shortened, without_wording
-from workflows.core.causes.step_causes import Failed, run_ended
-from workflows.core.causes.trail_because import trail_because
-from workflows.core.causes.trail_causes import TrailCause
-from workflows.core.state import RunState, cause_facts
-from workflows.core.trail_record import TrailRecord
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.task_graph.task_causes import GraphTaskEnded
+from coterie.workflows.core.causes.agent_causes import ConversationCompacted
+from coterie.workflows.core.causes.message_causes import MessageRefused
+from coterie.workflows.core.causes.people_causes import Amended, AmendRefused, NotBegun
+from coterie.workflows.core.causes.shown_causes import shortened, without_wording
+from coterie.workflows.core.causes.step_causes import Failed, run_ended
+from coterie.workflows.core.causes.trail_because import trail_because
+from coterie.workflows.core.causes.trail_causes import TrailCause
+from coterie.workflows.core.state import RunState, cause_facts
+from coterie.workflows.core.trail_record import TrailRecord
 
 FOUND = FieldFound("field", "review.status", "equals", "FAIL", "FAIL")
 

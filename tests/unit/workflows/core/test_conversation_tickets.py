@@ -3,13 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.core.conversation_tickets import (
+from coterie.workflows.core.conversation_tickets import (
     ConversationTicket,
     is_next,
     overtakes,
     take_ticket,
 )
-from workflows.core.state import RunState
+from coterie.workflows.core.state import RunState
 
 CALLS = [f"main:work#1/{name}" for name in "abcdef"]
 NAMES = ("talk", "other")

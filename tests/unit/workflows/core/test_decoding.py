@@ -8,11 +8,11 @@ from temporalio import workflow
 from temporalio.api.common.v1 import Payload
 from temporalio.common import RawValue
 
+from coterie.dsl.errors import RunRefused
+from coterie.dsl.values import JsonValue
 from coterie.storage.wire import data_converter
-from dsl.errors import RunRefused
-from dsl.values import JsonValue
-from workflows.core import messages
-from workflows.core.decoding import (
+from coterie.workflows.core import messages
+from coterie.workflows.core.decoding import (
     INVALID_REFERENCE,
     argument,
     decoded,

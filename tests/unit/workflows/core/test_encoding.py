@@ -5,11 +5,11 @@ from pydantic import BaseModel
 from temporalio import workflow
 from temporalio.common import RawValue
 
+from coterie.dsl.errors import TeamError
+from coterie.dsl.sizes import MAX_VALUE_SIZE
+from coterie.dsl.values import JsonValue
 from coterie.storage.wire import data_converter
-from dsl.errors import TeamError
-from dsl.sizes import MAX_VALUE_SIZE
-from dsl.values import JsonValue
-from workflows.core.encoding import encoded
+from coterie.workflows.core.encoding import encoded
 
 
 class Sent(BaseModel):

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from dsl.paths import get, parse
-from workflows.core.extract import Extract, extract, written
+from coterie.dsl.paths import get, parse
+from coterie.workflows.core.extract import Extract, extract, written
 
 KEYS = st.text(st.characters(codec="utf-8"), max_size=8)
 SCALARS = st.none() | st.booleans() | st.integers() | st.text(st.characters(codec="utf-8"))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dsl.evaluate.because import route_because
-from dsl.model.causes import BudgetReached
-from workflows.core.location import Redirected, Returned, RunLeft, Skipped
+from coterie.dsl.evaluate.because import route_because
+from coterie.dsl.model.causes import BudgetReached
+from coterie.workflows.core.location import Redirected, Returned, RunLeft, Skipped
 
 REACHED = BudgetReached("budget_used_up", "model_calls", "run", 1, 1)
 

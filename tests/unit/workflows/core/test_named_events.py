@@ -2,10 +2,10 @@
 
 from coterie.display.following.events_view import event_lines
 from coterie.text.moments import clock
+from coterie.workflows.handlers.query_answers import events
+from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of, problems_of
 from tests.support.simulation.stopping import StoppingScope, World, carried, fresh
-from workflows.handlers.query_answers import events
-from workflows.interpreter import run
 
 _DOCUMENT = """
 orchestration:

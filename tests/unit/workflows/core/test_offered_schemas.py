@@ -1,12 +1,12 @@
 """A model sees a schema that its vendor takes, and its call gets the tool's own names again."""
 
-from activities.contracts import AgentResponse
-from dsl.json_schema.offered_schema import offered_schema
-from dsl.model.tools.tool_contract import Tool
-from dsl.tool_loop.exchange import ToolCallRequest
-from dsl.values import Json
+from coterie.activities.contracts import AgentResponse
+from coterie.dsl.json_schema.offered_schema import offered_schema
+from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.tool_loop.exchange import ToolCallRequest
+from coterie.dsl.values import Json
+from coterie.workflows.agents.loop.loop_terms import loop_terms, offered_tools, with_own_arguments
 from tests.support.engine import plan_of
-from workflows.agents.loop.loop_terms import loop_terms, offered_tools, with_own_arguments
 
 OWN: Json = {"type": "object", "properties": {"$top": {"type": "integer"}}}
 PLAN = plan_of("""

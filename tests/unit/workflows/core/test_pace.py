@@ -5,10 +5,10 @@ from collections.abc import Coroutine
 
 import pytest
 
-from dsl.model.evaluation_budget import DEFAULT_BUDGET
-from dsl.sizes import MAX_VALUE_SIZE, exceeds, json_size
-from dsl.values import JsonValue
-from workflows.core.pace import (
+from coterie.dsl.model.evaluation_budget import DEFAULT_BUDGET
+from coterie.dsl.sizes import MAX_VALUE_SIZE, exceeds, json_size
+from coterie.dsl.values import JsonValue
+from coterie.workflows.core.pace import (
     MAX_CALL_BYTES,
     MAX_CALLS,
     MAX_PENDING_CALLS,
@@ -17,8 +17,8 @@ from workflows.core.pace import (
     Branches,
     Pace,
 )
-from workflows.core.scope import Job
-from workflows.temporal.branches import BranchGroup
+from coterie.workflows.core.scope import Job
+from coterie.workflows.temporal.branches import BranchGroup
 
 
 def jobs(names: str, log: list[str]) -> dict[str, Job]:

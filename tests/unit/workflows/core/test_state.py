@@ -1,12 +1,12 @@
 """What a run remembers of its own way: the latest entries, within bounds."""
 
-from dsl.model.causes import RouteCause, RuleMatched, Started
-from workflows.core.memory import CachedResult, Frame, ReadInProgress, Track
-from workflows.core.requests import Decision
-from workflows.core.state import MAX_DECISIONS, RunState
-from workflows.core.state_keys import MAIN, StateKey
-from workflows.core.trail_record import TrailRecord
-from workflows.core.views import TrailKind
+from coterie.dsl.model.causes import RouteCause, RuleMatched, Started
+from coterie.workflows.core.memory import CachedResult, Frame, ReadInProgress, Track
+from coterie.workflows.core.requests import Decision
+from coterie.workflows.core.state import MAX_DECISIONS, RunState
+from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.trail_record import TrailRecord
+from coterie.workflows.core.views import TrailKind
 
 
 def test_a_trail_of_more_than_two_thousand_entries_forgets_its_oldest_thousand() -> None:

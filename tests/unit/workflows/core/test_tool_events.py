@@ -5,8 +5,12 @@ from contextlib import suppress
 import pytest
 
 from coterie.display.following.events_view import event_lines
+from coterie.dsl.model.plan import Plan
 from coterie.text.moments import clock
-from dsl.model.plan import Plan
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.state import RunState
+from coterie.workflows.handlers.query_answers import events
+from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import (
     Answer,
@@ -15,10 +19,6 @@ from tests.support.simulation.stopping import (
     fresh,
     stopped_everywhere,
 )
-from workflows.core.results import RunFailed
-from workflows.core.state import RunState
-from workflows.handlers.query_answers import events
-from workflows.interpreter import run
 
 PLAN = """
 tools: {sum: {skill: Calculator.evaluate, requires_approval: true}}

@@ -4,18 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from activities.contracts import Notification
-from dsl.evaluate.context_writes import ContextWrite
-from dsl.model.causes import RuleMatched
-from tests.support.compiling import plan_of
-from tests.support.simulation.stopping import BEGAN, StoppingScope, World
-from workflows.core.causes.message_causes import MessageRefused, NotificationLost
-from workflows.core.causes.step_causes import StepStated
-from workflows.core.location import Location
-from workflows.core.memory import PendingNotification
-from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN
-from workflows.core.trail import (
+from coterie.activities.contracts import Notification
+from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.model.causes import RuleMatched
+from coterie.workflows.core.causes.message_causes import MessageRefused, NotificationLost
+from coterie.workflows.core.causes.step_causes import StepStated
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.memory import PendingNotification
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.core.trail import (
     note_budget,
     note_cleanup_failure,
     note_control,
@@ -28,8 +26,10 @@ from workflows.core.trail import (
     note_visit,
     skip_cause,
 )
-from workflows.core.trail_record import TrailRecord
-from workflows.core.views import CollectedFiles
+from coterie.workflows.core.trail_record import TrailRecord
+from coterie.workflows.core.views import CollectedFiles
+from tests.support.compiling import plan_of
+from tests.support.simulation.stopping import BEGAN, StoppingScope, World
 
 PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {event: begun, tasks: [{name: s}]}}}")
 VISIT = Location.of_visit(MAIN, "a", 2)

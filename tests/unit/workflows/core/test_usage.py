@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentError,
     AgentResponse,
     InnerCall,
@@ -12,12 +12,12 @@ from activities.contracts import (
     Spent,
     TokenUsage,
 )
-from workflows.core.location import Location
-from workflows.core.memory import Tally
-from workflows.core.progress.progress_kinds import SequenceProgress, StartedStep
-from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN, StateKey
-from workflows.core.usage import began, count_beside, tally_of, together, total_cost, used
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.memory import Tally
+from coterie.workflows.core.progress.progress_kinds import SequenceProgress, StartedStep
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.usage import began, count_beside, tally_of, together, total_cost, used
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 """An approval step in concurrent work covers what that work does until it ends, and no longer."""
 
-from activities.contracts import AgentRequest, AgentResponse
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.interpreter import run
 from tests.support.simulation.egress_runs import LABELLED, PeopleScope, found
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import MODEL, ModelWorld, answer, tool_plan
-from workflows.interpreter import run
 
 
 def call(name: str, tool: str) -> Json:

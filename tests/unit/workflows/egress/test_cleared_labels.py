@@ -2,14 +2,14 @@
 
 import pytest
 
-from dsl.egress.met_labels import KEPT
+from coterie.dsl.egress.met_labels import KEPT
+from coterie.workflows.approvals.egress_approval import clear_labels, forget_clearances
+from coterie.workflows.core.causes.egress_causes import LabelsCleared
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.progress.progress_kinds import ConcurrentLoopProgress, ParallelProgress
+from coterie.workflows.core.state_keys import MAIN, StateKey
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.approvals.egress_approval import clear_labels, forget_clearances
-from workflows.core.causes.egress_causes import LabelsCleared
-from workflows.core.location import Location
-from workflows.core.progress.progress_kinds import ConcurrentLoopProgress, ParallelProgress
-from workflows.core.state_keys import MAIN, StateKey
 
 PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")
 OUTER, INNER = "main:a#1/both", "main:a#1/both/one/each"

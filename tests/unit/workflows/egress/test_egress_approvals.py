@@ -2,9 +2,9 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
 from tests.support.simulation.egress_runs import LABELLED, Model, ran
 from tests.support.tool_agents import answer, calls, persona, tool_plan
 

@@ -9,9 +9,9 @@ from typing import cast
 import pytest
 import yaml
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
 from tests.support.places import ROOT
 from tests.support.simulation.egress_runs import LABELLED, Model, Ran, found, ran
 from tests.support.tool_agents import QUERY, answer, calls, persona, tool_plan

@@ -2,13 +2,13 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, InnerCall, Spent
-from dsl.egress.egress_rules import can_send_private_data
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, AgentResponse, InnerCall, Spent
+from coterie.dsl.egress.egress_rules import can_send_private_data
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
+from coterie.workflows.core.scope import CallFailed
 from tests.support.simulation.egress_runs import LABELLED, ran
 from tests.support.tool_agents import MODEL, answer, tool_plan
-from workflows.core.scope import CallFailed
 
 PRIVATE = InnerCall(skill="Files.read", effect="read", labels=("private",))
 UNTRUSTED = InnerCall(skill="Web.page", effect="read", labels=("untrusted",))

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.values import Json
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.values import Json
 from tests.support.compiling import CAPABILITIES
 from tests.support.simulation.egress_runs import LABELLED, ran
 from tests.support.tool_agents import answer, calls, persona, tool_plan

@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     InnerCall,
@@ -10,11 +10,11 @@ from activities.contracts import (
     SkillResult,
     Spent,
 )
-from dsl.model.capabilities import KeptLabel
-from dsl.values import Json
+from coterie.dsl.model.capabilities import KeptLabel
+from coterie.dsl.values import Json
+from coterie.workflows.core.scope import CallFailed
 from tests.support.simulation.egress_runs import ANY, LABELLED, ran
 from tests.support.tool_agents import MODEL, answer, calls, persona, skill_tool, tool_plan
-from workflows.core.scope import CallFailed
 
 WRITE: tuple[str, Json] = ("write", {"path": "a.md"})
 UNTRUSTED: tuple[KeptLabel, ...] = ("untrusted",)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest
-from activities.skills.skill_registry import contracts
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from coterie.activities.skills.skill_registry import contracts
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
 from tests.support.simulation.egress_runs import LABELLED, Model, Ran, ran
 from tests.support.tool_agents import MODEL, QUERY, answer, calls, persona, tool_plan
 

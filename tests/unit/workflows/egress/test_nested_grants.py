@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
 from tests.support.simulation.egress_runs import LABELLED, Model, Ran, ran
 from tests.support.tool_agents import QUERY, answer, calls, persona, tool_plan
 

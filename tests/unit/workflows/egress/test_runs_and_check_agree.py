@@ -4,12 +4,13 @@ from collections import Counter
 from functools import cache
 from random import Random
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest
-from dsl.analysis.findings import analysed
-from dsl.compile.compiler import Compiled
-from dsl.model.steps import ToolStep
-from dsl.model.traversal.step_walk import walk
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from coterie.dsl.analysis.findings import analysed
+from coterie.dsl.compile.compiler import Compiled
+from coterie.dsl.model.steps import ToolStep
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.state_keys import SkillCallKey, StepKey
 from tests.support.simulation.egress_runs import Model, Ran, ran
 from tests.support.tool_agents import answer, calls
 from tests.unit.dsl.tools.test_labels import (
@@ -19,7 +20,6 @@ from tests.unit.dsl.tools.test_labels import (
     grant_counts,
     reported,
 )
-from workflows.core.state_keys import SkillCallKey, StepKey
 
 _BROUGHT = {"read": "private", "web": "untrusted", "search": "untrusted"}
 

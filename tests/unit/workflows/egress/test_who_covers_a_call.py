@@ -5,9 +5,13 @@ from typing import Literal
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.scope import Interrupted
+from coterie.workflows.interpreter import run
 from tests.support.simulation.egress_runs import LABELLED, Model, ran
 from tests.support.simulation.stopping import carried, fresh
 from tests.support.tool_agents import (
@@ -20,10 +24,6 @@ from tests.support.tool_agents import (
     persona,
     tool_plan,
 )
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Pending
-from workflows.core.scope import Interrupted
-from workflows.interpreter import run
 
 Verdict = Literal["approve", "reject"]
 SEND: tuple[str, Json] = ("send", {"text": "salaries"})

@@ -3,23 +3,23 @@
 import pytest
 from pydantic import JsonValue
 
-from activities.contracts import TokenUsage
+from coterie.activities.contracts import TokenUsage
+from coterie.dsl.model.budgets import Budget
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.task_graph.graph_tasks import TaskNotes
+from coterie.dsl.task_graph.task_causes import GraphTaskEnded, GraphTaskStarted
+from coterie.dsl.task_graph.task_reading import read_tasks
+from coterie.dsl.task_graph.task_schedule import TaskSchedule
+from coterie.dsl.tool_loop.tool_loop_progress import OpenCall, ToolLoopProgress, ToolResult
 from coterie.rendering.run_text import status_text
-from dsl.model.budgets import Budget
-from dsl.model.plan import Plan
-from dsl.task_graph.graph_tasks import TaskNotes
-from dsl.task_graph.task_causes import GraphTaskEnded, GraphTaskStarted
-from dsl.task_graph.task_reading import read_tasks
-from dsl.task_graph.task_schedule import TaskSchedule
-from dsl.tool_loop.tool_loop_progress import OpenCall, ToolLoopProgress, ToolResult
+from coterie.workflows.core.memory import BudgetBalance, FanOut, Session, SessionMessage, Track
+from coterie.workflows.core.progress.agent_progress import AgentLoopProgress
+from coterie.workflows.core.progress.progress_kinds import TaskAttempts, TaskGraphProgress
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import Paused, RunStatus, StepInProgress
+from coterie.workflows.handlers.board import board, state_of, status
 from tests.support.engine import plan_of
-from workflows.core.memory import BudgetBalance, FanOut, Session, SessionMessage, Track
-from workflows.core.progress.agent_progress import AgentLoopProgress
-from workflows.core.progress.progress_kinds import TaskAttempts, TaskGraphProgress
-from workflows.core.requests import Pending
-from workflows.core.state import RunState
-from workflows.core.views import Paused, RunStatus, StepInProgress
-from workflows.handlers.board import board, state_of, status
 
 PLAN: Plan = plan_of("""
 orchestration:

@@ -2,8 +2,12 @@
 
 import pytest
 
-from workflows.core.causes.message_causes import SignalsDropped
-from workflows.handlers.early_messages import MAX_EARLY_BYTES, MAX_EARLY_SIGNALS, EarlySignals
+from coterie.workflows.core.causes.message_causes import SignalsDropped
+from coterie.workflows.handlers.early_messages import (
+    MAX_EARLY_BYTES,
+    MAX_EARLY_SIGNALS,
+    EarlySignals,
+)
 
 
 def dropped(queue: EarlySignals) -> dict[str, int]:

@@ -6,17 +6,17 @@ import pytest
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
-from dsl.values import Json
+from coterie.dsl.values import Json
+from coterie.workflows.approvals.decision_refusals import RequestUnknown
+from coterie.workflows.control.steering_refusals import MessageUnusable, RunUnable, TeamUnknown
+from coterie.workflows.core.messages import AmendInput
+from coterie.workflows.core.requests import Pending, RunNotReady
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.handlers.early_messages import MAX_EARLY_SIGNALS
+from coterie.workflows.handlers.message_handlers import refusal_error
+from coterie.workflows.handlers.message_kinds import AnyRefusal
 from tests.support.compiling import plan_of
 from tests.support.simulation.judging_run import JudgingRun, Waits, outside_of_temporal
-from workflows.approvals.decision_refusals import RequestUnknown
-from workflows.control.steering_refusals import MessageUnusable, RunUnable, TeamUnknown
-from workflows.core.messages import AmendInput
-from workflows.core.requests import Pending, RunNotReady
-from workflows.core.views import TeamResult
-from workflows.handlers.early_messages import MAX_EARLY_SIGNALS
-from workflows.handlers.message_handlers import refusal_error
-from workflows.handlers.message_kinds import AnyRefusal
 
 PLAN = plan_of("""
 orchestration:

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from dsl.errors import InvalidPlan, RunRefused
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.dsl.errors import InvalidPlan, RunRefused
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
+from coterie.workflows.core.state import RunState
+from coterie.workflows.handlers.start_checks import begin
 from tests.support.compiling import plan_of
 from tests.support.documents.documents import RICH
-from workflows.core.state import RunState
-from workflows.handlers.start_checks import begin
 
 SET: Json = {"kind": "set", "name": "s", "values": {}}
 

@@ -2,18 +2,18 @@
 
 import pytest
 
-from dsl.errors import RunRefused
-from dsl.model.outcomes import Failure, Outcome
-from dsl.values import Json, JsonValue
-from workflows.core.causes.step_causes import Failed
-from workflows.core.extract import MAX_ANSWER_SIZE
-from workflows.core.memory import Frame, Routed, Track
-from workflows.core.messages import StateAsked
-from workflows.core.requests import Decision, Pending, PlannedCall, RequestView
-from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN, StateKey
-from workflows.core.trail_record import TrailRecord
-from workflows.handlers.query_answers import events, look, pending, request
+from coterie.dsl.errors import RunRefused
+from coterie.dsl.model.outcomes import Failure, Outcome
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.causes.step_causes import Failed
+from coterie.workflows.core.extract import MAX_ANSWER_SIZE
+from coterie.workflows.core.memory import Frame, Routed, Track
+from coterie.workflows.core.messages import StateAsked
+from coterie.workflows.core.requests import Decision, Pending, PlannedCall, RequestView
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.trail_record import TrailRecord
+from coterie.workflows.handlers.query_answers import events, look, pending, request
 
 
 def trail(*numbers: int, message: str = "") -> RunState:

@@ -8,9 +8,9 @@ from temporalio.workflow import (
     _Definition as Definition,  # pyright: ignore[reportPrivateUsage]
 )
 
-from workflows.core.requests import MALFORMED
-from workflows.team import TeamWorkflow
-from workflows.unknown_messages import UnknownMessages
+from coterie.workflows.core.requests import MALFORMED
+from coterie.workflows.team import TeamWorkflow
+from coterie.workflows.unknown_messages import UnknownMessages
 
 DEFINITION = Definition.must_from_class(TeamWorkflow)
 LONG = "x" * 200

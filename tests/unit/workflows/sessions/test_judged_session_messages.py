@@ -3,14 +3,14 @@
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from dsl.model.outcomes import Failure
-from dsl.values import Json
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.values import Json
+from coterie.workflows.core.memory import SessionMessage, SessionReply
+from coterie.workflows.core.messages import SEND_MESSAGE, TeamInput
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.sessions.message_queue import MAX_OPEN_MESSAGES
 from tests.support.compiling import plan_of
 from tests.support.simulation.judging_run import JudgingRun, Waits, outside_of_temporal
-from workflows.core.memory import SessionMessage, SessionReply
-from workflows.core.messages import SEND_MESSAGE, TeamInput
-from workflows.core.views import TeamResult
-from workflows.sessions.message_queue import MAX_OPEN_MESSAGES
 
 PLAN = plan_of("""
 orchestration:

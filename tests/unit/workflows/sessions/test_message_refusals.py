@@ -2,20 +2,19 @@
 
 import pytest
 
-from dsl.model.outcomes import Failure
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
-from tests.support.compiling import plan_of
-from workflows.control.steering_refusals import (
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.control.steering_refusals import (
     MessageRefusal,
     MessageUnusable,
     RunUnable,
     TooManyMessages,
 )
-from workflows.core.memory import Routed, Session, SessionMessage, SessionReply
-from workflows.core.messages import SessionInput
-from workflows.core.state import RunState
-from workflows.sessions.message_queue import (
+from coterie.workflows.core.memory import Routed, Session, SessionMessage, SessionReply
+from coterie.workflows.core.messages import SessionInput
+from coterie.workflows.core.state import RunState
+from coterie.workflows.sessions.message_queue import (
     MAX_MESSAGE_SIZE,
     MAX_OPEN_MESSAGES,
     answer,
@@ -25,6 +24,7 @@ from workflows.sessions.message_queue import (
     stage_of,
     unfit_message,
 )
+from tests.support.compiling import plan_of
 
 TEXT: Json = {"type": "string"}
 LISTENS = "{name: listen, type: wait, message: true, schema: {type: string}}"

@@ -4,20 +4,20 @@ from collections.abc import Callable
 
 import pytest
 
-from dsl.errors import RunRefused
-from dsl.model.outcomes import Failure, Outcome
-from dsl.model.steps import WaitStep
-from dsl.values import Json, JsonValue
+from coterie.dsl.errors import RunRefused
+from coterie.dsl.model.outcomes import Failure, Outcome
+from coterie.dsl.model.steps import WaitStep
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.causes.message_causes import MessageTaken
+from coterie.workflows.core.location import Location, Skipped
+from coterie.workflows.core.memory import Session, SessionMessage, SessionReply
+from coterie.workflows.core.messages import SessionInput, SkipInput
+from coterie.workflows.core.scope import Interrupted
+from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.sessions.message_queue import receive
+from coterie.workflows.sessions.message_wait import wait_for_message
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.core.causes.message_causes import MessageTaken
-from workflows.core.location import Location, Skipped
-from workflows.core.memory import Session, SessionMessage, SessionReply
-from workflows.core.messages import SessionInput, SkipInput
-from workflows.core.scope import Interrupted
-from workflows.core.state_keys import MAIN
-from workflows.sessions.message_queue import receive
-from workflows.sessions.message_wait import wait_for_message
 
 PLAN = plan_of("""
 orchestration:

@@ -3,8 +3,8 @@
 import pytest
 from pydantic import JsonValue
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.values import Json
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import stopped_everywhere, undisturbed
 

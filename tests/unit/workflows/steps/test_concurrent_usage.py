@@ -2,7 +2,13 @@
 
 import asyncio
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult, TokenUsage
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    SkillRequest,
+    SkillResult,
+    TokenUsage,
+)
 from tests.support.one_team import agent, work
 from tests.support.simulation.skipping import skipped_run
 

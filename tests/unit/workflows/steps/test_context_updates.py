@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.values import Json
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.views import TeamResult
 from tests.support.compiling import plan_of
 from tests.support.one_team import agent, document, work
 from tests.support.simulation.stopping import stopped_everywhere, undisturbed
-from workflows.core.results import RunFailed
-from workflows.core.views import TeamResult
 
 
 def one(request: AgentRequest | SkillRequest) -> Json:

@@ -2,15 +2,15 @@
 
 import pytest
 
-from dsl.errors import ContextConflict, ValueTooLarge
-from dsl.evaluate.context_writes import ContextWrite
-from dsl.sizes import MAX_VALUE_SIZE
-from dsl.values import JsonValue
+from coterie.dsl.errors import ContextConflict, ValueTooLarge
+from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.sizes import MAX_VALUE_SIZE
+from coterie.dsl.values import JsonValue
+from coterie.workflows.context_drafts import take_draft, write
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.state_keys import MAIN
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.context_drafts import take_draft, write
-from workflows.core.location import Location
-from workflows.core.state_keys import MAIN
 
 PLAN = plan_of("orchestration: {entry_team: work, teams: {work: {tasks: [{name: s}]}}}")
 STEP = Location.of_visit(MAIN, "work", 1).at("s")

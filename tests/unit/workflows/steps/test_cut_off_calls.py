@@ -6,23 +6,29 @@ from contextlib import suppress
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult, TokenUsage
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    SkillRequest,
+    SkillResult,
+    TokenUsage,
+)
 from coterie.documents.price_lists import known_price
-from dsl.compile.compiler import SourceText, compile_sources
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
+from coterie.workflows.budgets.costs import report
+from coterie.workflows.budgets.cut_off_calls import counting_if_cut_off
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.memory import Tally
+from coterie.workflows.core.scope import Call, Job
+from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.interpreter import run
+from coterie.workflows.temporal.activity_calls import CancelledEarly
 from tests.support.compiling import CAPABILITIES
 from tests.support.one_team import agent, document, work
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.budgets.costs import report
-from workflows.budgets.cut_off_calls import counting_if_cut_off
-from workflows.core.location import Location
-from workflows.core.memory import Tally
-from workflows.core.scope import Call, Job
-from workflows.core.state_keys import MAIN
-from workflows.interpreter import run
-from workflows.temporal.activity_calls import CancelledEarly
 
 
 class RacingScope(StoppingScope):

@@ -3,10 +3,10 @@
 import pytest
 from pydantic import JsonValue
 
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.views import TeamResult
 from tests.support.compiling import plan_of, problems_of
 from tests.support.simulation.stopping import stopped_everywhere, undisturbed
-from workflows.core.results import RunFailed
-from workflows.core.views import TeamResult
 
 _DOCUMENT = """
 orchestration:

@@ -5,9 +5,9 @@ from textwrap import indent
 import pytest
 from pydantic import JsonValue
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.model.plan import Plan, Routing
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.model.plan import Plan, Routing
+from coterie.dsl.values import Json
 from tests.support.one_team import agent, work
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import stopped_everywhere, undisturbed

@@ -2,13 +2,13 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.values import Json
+from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of
 from tests.support.one_team import agent, work
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.interpreter import run
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,9 @@
 import pytest
 from pydantic import JsonValue
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.values import Json
+from coterie.workflows.interpreter import run
 from tests.support.compiling import problems_of
 from tests.support.one_team import agent, document, work
 from tests.support.runs import task_data
@@ -15,7 +16,6 @@ from tests.support.simulation.stopping import (
     stopped_everywhere,
     undisturbed,
 )
-from workflows.interpreter import run
 
 
 def answer(request: AgentRequest | SkillRequest) -> Json:

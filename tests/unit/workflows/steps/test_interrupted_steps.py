@@ -10,17 +10,24 @@ import pytest
 from pydantic import JsonValue
 from temporalio import workflow
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     CallOptions,
     SkillRequest,
     SkillResult,
 )
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
 from coterie.runs.in_process.local_scope import LocalScope
 from coterie.storage.wire import data_converter
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.workflows.agents.team_runs import MAX_NESTED
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.scope import Call, Interrupted
+from coterie.workflows.core.state import RunState
+from coterie.workflows.interpreter import run
+from coterie.workflows.temporal.activity_calls import Calls
+from coterie.workflows.temporal.pacer import Pacer
 from tests.support.compiling import plan_of
 from tests.support.one_team import agent, work
 from tests.support.runs import task_data
@@ -32,13 +39,6 @@ from tests.support.simulation.stopping import (
     stopped_everywhere,
     undisturbed,
 )
-from workflows.agents.team_runs import MAX_NESTED
-from workflows.core.results import RunFailed
-from workflows.core.scope import Call, Interrupted
-from workflows.core.state import RunState
-from workflows.interpreter import run
-from workflows.temporal.activity_calls import Calls
-from workflows.temporal.pacer import Pacer
 
 
 class PartingScope(StoppingScope):

@@ -5,15 +5,15 @@ from typing import cast
 
 import pytest
 
-from dsl.sizes import MAX_VALUE_SIZE
-from dsl.values import Json, JsonValue
+from coterie.dsl.sizes import MAX_VALUE_SIZE
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.scope import Interrupted, Job
+from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of
 from tests.support.one_team import agent, document, work
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import StoppingScope, World, carried, fresh, undisturbed
-from workflows.core.results import RunFailed
-from workflows.core.scope import Interrupted, Job
-from workflows.interpreter import run
 
 NOTE = "{name: note, type: set, values: {v: 1}}"
 COUNT = "{name: note, type: set, values: {v: 1}, context_updates: {n: {increment: 1}}}"

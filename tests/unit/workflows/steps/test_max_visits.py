@@ -2,15 +2,19 @@
 
 import pytest
 
+from coterie.dsl.analysis.findings import analysed
+from coterie.dsl.analysis.model_loads import Terms
+from coterie.dsl.analysis.worst_case import worst_case
+from coterie.dsl.errors import InvalidPlan
+from coterie.dsl.model.plan import MaxVisits
+from coterie.dsl.values import Json
 from coterie.graph.picture import picture
 from coterie.graph.taken_path import walk_of
 from coterie.rendering.plan_text import plan_text
-from dsl.analysis.findings import analysed
-from dsl.analysis.model_loads import Terms
-from dsl.analysis.worst_case import worst_case
-from dsl.errors import InvalidPlan
-from dsl.model.plan import MaxVisits
-from dsl.values import Json
+from coterie.workflows.core.causes.trail_because import trail_because
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.state import RunState
+from coterie.workflows.interpreter import run
 from tests.support.compiling import compiled, plan_of, problems_of
 from tests.support.simulation.stopping import (
     StoppingScope,
@@ -19,10 +23,6 @@ from tests.support.simulation.stopping import (
     stopped_everywhere,
     undisturbed,
 )
-from workflows.core.causes.trail_because import trail_because
-from workflows.core.results import RunFailed
-from workflows.core.state import RunState
-from workflows.interpreter import run
 
 _DOCUMENT = """
 orchestration:

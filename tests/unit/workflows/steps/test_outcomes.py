@@ -6,8 +6,8 @@ Each row holds wherever the run is stopped and goes on.
 import pytest
 from pydantic import JsonValue
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.values import Json
 from tests.support.one_team import agent, work
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import stopped_everywhere, undisturbed

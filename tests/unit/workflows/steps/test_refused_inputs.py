@@ -2,14 +2,14 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.memory import SessionMessage
+from coterie.workflows.interpreter import run
+from coterie.workflows.sessions.message_queue import MAX_REPLY_SIZE
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh, undisturbed
 from tests.support.tool_agents import MODEL, QUERY, READ, tool_plan
-from workflows.core.memory import SessionMessage
-from workflows.interpreter import run
-from workflows.sessions.message_queue import MAX_REPLY_SIZE
 
 AGENT: Json = {**MODEL, "prompts": {"user": "Help with {{ input.query }}."}}
 SKILL: Json = {"skill": "Clock.now", "terms": READ, "input_schema": QUERY}

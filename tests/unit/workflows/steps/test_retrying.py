@@ -4,19 +4,19 @@ from typing import get_args
 
 import pytest
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.errors import InvalidDocument
-from dsl.model.plan import Plan
-from dsl.model.retryability import NON_RETRYABLE
-from dsl.model.steps import Step
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.retryability import NON_RETRYABLE
+from coterie.dsl.model.steps import Step
+from coterie.dsl.values import Json
+from coterie.workflows.core.causes.step_causes import StepStated
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of, problems_of
 from tests.support.one_team import agent, document, work
 from tests.support.simulation.stopping import StoppingScope, World, fresh, stopped_everywhere
-from workflows.core.causes.step_causes import StepStated
-from workflows.core.state import RunState
-from workflows.core.views import TeamResult
-from workflows.interpreter import run
 
 RETRY = "retry: {retries: 2}, on_failure: continue"
 

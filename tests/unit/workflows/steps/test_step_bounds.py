@@ -2,14 +2,14 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.errors import InvalidPlan
-from dsl.model.plan import MaxVisits, Plan
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.errors import InvalidPlan
+from coterie.dsl.model.plan import MaxVisits, Plan
+from coterie.dsl.values import Json
+from coterie.workflows.core.results import RunFailed
 from tests.support.compiling import plan_of
 from tests.support.one_team import work
 from tests.support.simulation.stopping import stopped_everywhere, undisturbed
-from workflows.core.results import RunFailed
 
 LOOP = """
 - {name: start, type: set, values: {most: 3}}

@@ -6,20 +6,20 @@ from dataclasses import replace
 import pytest
 from pydantic import JsonValue
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, TokenUsage
-from dsl.model.causes import RunCancelled
-from dsl.model.outcomes import Failure
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, TokenUsage
+from coterie.dsl.model.causes import RunCancelled
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.values import Json
+from coterie.workflows.core.causes.step_causes import Failed, StepStated, WhenAsked
+from coterie.workflows.core.messages import SkipInput
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.scope import Call, Interrupted
+from coterie.workflows.core.state import RunState
+from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of
 from tests.support.one_team import agent, document, work
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.core.causes.step_causes import Failed, StepStated, WhenAsked
-from workflows.core.messages import SkipInput
-from workflows.core.results import RunFailed
-from workflows.core.scope import Call, Interrupted
-from workflows.core.state import RunState
-from workflows.interpreter import run
 
 BROKEN = Failed("failed", Failure("Broken", "on purpose"))
 

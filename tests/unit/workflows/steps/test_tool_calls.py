@@ -2,8 +2,8 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.values import Json, JsonValue
 from tests.support.compiling import plan_of, problems_of
 from tests.support.simulation.stopping import stopped_everywhere, undisturbed
 

@@ -5,16 +5,16 @@ from datetime import timedelta
 
 import pytest
 
-from dsl.model.outcomes import Failure
-from dsl.model.steps import WaitStep
-from dsl.values import MAX_DURATION
+from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.model.steps import WaitStep
+from coterie.dsl.values import MAX_DURATION
+from coterie.workflows.core.location import Location, Skipped
+from coterie.workflows.core.messages import SkipInput
+from coterie.workflows.core.scope import Interrupted
+from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.steps.wait import execute
 from tests.support.one_team import work
 from tests.support.simulation.stopping import BEGAN, StoppingScope, World, carried, fresh
-from workflows.core.location import Location, Skipped
-from workflows.core.messages import SkipInput
-from workflows.core.scope import Interrupted
-from workflows.core.state_keys import MAIN
-from workflows.steps.wait import execute
 
 _HOUR = 3600.0
 PLACE = Location.of_visit(MAIN, "work", 1).at("nap")

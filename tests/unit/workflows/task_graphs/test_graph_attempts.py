@@ -5,12 +5,12 @@ from typing import Any, cast
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.dsl.values import Json
+from coterie.workflows.core.views import TeamResult
 from tests.support.one_team import agent, work
 from tests.support.simulation.local_run import run_local
 from tests.support.simulation.stopping import Answer, World, stopped_everywhere, undisturbed
-from workflows.core.views import TeamResult
 
 ACT = agent("act", "{{ task.id }}")
 

@@ -7,12 +7,12 @@ from typing import Any, cast
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
-from dsl.task_graph.task_causes import GraphTaskStarted
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.dsl.task_graph.task_causes import GraphTaskStarted
+from coterie.dsl.values import Json
+from coterie.workflows.core.scope import Call
 from tests.support.one_team import agent, work
 from tests.support.simulation.skipping import Skipped, SkippingScope, skipped_run
-from workflows.core.scope import Call
 
 Answer = Callable[[str, str], tuple[float, Json | str]]
 """How long an agent takes and what it answers, or the type of its failure; of a task and input."""

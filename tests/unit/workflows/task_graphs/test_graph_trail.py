@@ -4,14 +4,14 @@ from typing import Any, cast
 
 import pytest
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.sizes import json_size
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.sizes import json_size
+from coterie.dsl.values import Json
+from coterie.workflows.core.state import RunState
+from coterie.workflows.interpreter import run
 from tests.support.one_team import agent, work
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.core.state import RunState
-from workflows.interpreter import run
 
 KILOBYTE = 1_000
 ACT = agent("act", "{{ task.id }}")

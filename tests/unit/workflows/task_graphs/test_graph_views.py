@@ -4,16 +4,16 @@ import json
 from collections.abc import Callable
 from typing import cast
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.model.plan import Plan
-from dsl.sizes import MAX_VALUE_SIZE
-from dsl.task_graph.graph_data import GraphView
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.sizes import MAX_VALUE_SIZE
+from coterie.dsl.task_graph.graph_data import GraphView
+from coterie.dsl.values import Json
+from coterie.workflows.core.scope import Interrupted
+from coterie.workflows.core.state import RunState
+from coterie.workflows.interpreter import run
 from tests.support.one_team import work
 from tests.support.simulation.stopping import StoppingScope, World, fresh
-from workflows.core.scope import Interrupted
-from workflows.core.state import RunState
-from workflows.interpreter import run
 
 TASKS, CONCURRENCY = 2000, 20
 LOOK = "{{ [graph.tasks | length, graph.dependencies | length, graph.iteration, graph | length] }}"

@@ -14,12 +14,12 @@ from typing import Any
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from activities.contracts import AgentRequest, SkillRequest
-from dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES
+from coterie.dsl.values import Json
+from coterie.workflows.core.views import TeamResult
 from tests.support.one_team import work
 from tests.support.simulation.stopping import World, stopped_everywhere, undisturbed
-from workflows.core.views import TeamResult
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "25"))
 ODD: list[Any] = ["", "a b", "\u00e9" * 5, None, 1.5, ["a"]]

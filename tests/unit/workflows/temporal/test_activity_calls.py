@@ -11,10 +11,13 @@ from temporalio.exceptions import (
     CancelledError,
 )
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentResponse,
     SkillResult,
 )
+from coterie.workflows.core.location import Skipped
+from coterie.workflows.core.messages import SkipInput
+from coterie.workflows.temporal.queues import MAX_WAIT
 from tests.support.simulation.engine_calls import (
     CALL,
     QUEUE,
@@ -24,9 +27,6 @@ from tests.support.simulation.engine_calls import (
     patching,
     turn,
 )
-from workflows.core.location import Skipped
-from workflows.core.messages import SkipInput
-from workflows.temporal.queues import MAX_WAIT
 
 
 @pytest.fixture

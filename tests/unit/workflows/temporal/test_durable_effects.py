@@ -9,16 +9,16 @@ import pytest
 from temporalio import workflow
 from temporalio.common import SearchAttributeIndexedValueType as IndexedType
 
-from activities.contracts import AgentRequest, CallOptions, SkillRequest, VisibilitySettings
-from dsl.model.plan import Persona
+from coterie.activities.contracts import AgentRequest, CallOptions, SkillRequest, VisibilitySettings
+from coterie.dsl.model.plan import Persona
+from coterie.workflows.core.pace import MAX_STEPS
+from coterie.workflows.core.scope import Call, Job
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import Paused
+from coterie.workflows.temporal.abandoned_branches import abandon
+from coterie.workflows.temporal.durable_scope import DurableScope
+from coterie.workflows.temporal.live_board import METADATA, show_when_asked
 from tests.support.compiling import plan_of
-from workflows.core.pace import MAX_STEPS
-from workflows.core.scope import Call, Job
-from workflows.core.state import RunState
-from workflows.core.views import Paused
-from workflows.temporal.abandoned_branches import abandon
-from workflows.temporal.durable_scope import DurableScope
-from workflows.temporal.live_board import METADATA, show_when_asked
 
 PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")
 CALL = Call(id="7", summary="a/b", options=CallOptions(timeout=5, retries=0), step="a/b")

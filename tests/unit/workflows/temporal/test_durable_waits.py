@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from temporalio import workflow
 
-from activities.contracts import VisibilitySettings
+from coterie.activities.contracts import VisibilitySettings
+from coterie.workflows.core.activation import MESSAGES_FOLLOW
+from coterie.workflows.core.messages import AmendInput
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.scope import Interrupted
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import Paused
+from coterie.workflows.temporal.durable_scope import DurableScope
 from tests.support.compiling import plan_of
-from workflows.core.activation import MESSAGES_FOLLOW
-from workflows.core.messages import AmendInput
-from workflows.core.requests import Pending
-from workflows.core.scope import Interrupted
-from workflows.core.state import RunState
-from workflows.core.views import Paused
-from workflows.temporal.durable_scope import DurableScope
 
 PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")
 BOTH = pytest.mark.parametrize("boundary", [True, False])

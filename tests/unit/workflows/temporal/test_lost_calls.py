@@ -13,7 +13,7 @@ from temporalio.exceptions import (
     TimeoutType,
 )
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     WORKER_STOPPED,
     AgentResponse,
     CallOptions,
@@ -23,14 +23,14 @@ from activities.contracts import (
     Spent,
     TokenUsage,
 )
+from coterie.dsl.model.capabilities import Effect
 from coterie.storage.wire import data_converter
-from dsl.model.capabilities import Effect
-from workflows.core.scope import Call, CallFailed
-from workflows.core.state import RunState
-from workflows.core.usage import together
-from workflows.temporal.activity_calls import Calls
-from workflows.temporal.call_failures import expected_failure
-from workflows.temporal.pacer import Pacer
+from coterie.workflows.core.scope import Call, CallFailed
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.usage import together
+from coterie.workflows.temporal.activity_calls import Calls
+from coterie.workflows.temporal.call_failures import expected_failure
+from coterie.workflows.temporal.pacer import Pacer
 
 
 def ended(cause: BaseException) -> ActivityError:

@@ -9,13 +9,13 @@ import pytest
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, RetryState
 
-from activities.contracts import NOTIFY, Notification
-from workflows.core.causes.message_causes import NotificationLost
-from workflows.core.memory import PendingNotification
-from workflows.core.state import RunState
-from workflows.core.views import Paused
-from workflows.temporal.notifier import Notifier
-from workflows.temporal.pacer import Pacer
+from coterie.activities.contracts import NOTIFY, Notification
+from coterie.workflows.core.causes.message_causes import NotificationLost
+from coterie.workflows.core.memory import PendingNotification
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import Paused
+from coterie.workflows.temporal.notifier import Notifier
+from coterie.workflows.temporal.pacer import Pacer
 
 PAUSED = Paused(by="ann", why="", since="")
 

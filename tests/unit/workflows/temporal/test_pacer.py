@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from temporalio import workflow
 
-from workflows.core.pace import (
+from coterie.workflows.core.pace import (
     MAX_CALL_BYTES,
     MAX_CALLS,
     MAX_PENDING_CALLS,
@@ -18,9 +18,9 @@ from workflows.core.pace import (
     MAX_WORK,
     Branches,
 )
-from workflows.core.scope import Job
-from workflows.temporal.branch_runner import BranchRunner
-from workflows.temporal.pacer import Pacer
+from coterie.workflows.core.scope import Job
+from coterie.workflows.temporal.branch_runner import BranchRunner
+from coterie.workflows.temporal.pacer import Pacer
 
 
 class Engine:

@@ -4,9 +4,9 @@ from hashlib import sha256
 
 import pytest
 
-from activities.contracts import OwnQueue
-from dsl.values import Json
-from workflows.temporal.queues import fairness_key
+from coterie.activities.contracts import OwnQueue
+from coterie.dsl.values import Json
+from coterie.workflows.temporal.queues import fairness_key
 
 CONTEXT: Json = {"customer": {"id": 7, "vip": True, "name": "Ann"}, "tags": ["a"], "none": None}
 

@@ -11,7 +11,7 @@ from temporalio.exceptions import (
     TimeoutType,
 )
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     WORKER_STOPPED,
     AgentResponse,
     CallOptions,
@@ -19,8 +19,12 @@ from activities.contracts import (
     SkillRequest,
     SkillResult,
 )
+from coterie.dsl.model.tools.asked_input import AskedInput, ServerTask
 from coterie.storage.wire import data_converter
-from dsl.model.tools.asked_input import AskedInput, ServerTask
+from coterie.workflows.core.location import Skipped
+from coterie.workflows.core.messages import SkipInput
+from coterie.workflows.core.scope import CallFailed
+from coterie.workflows.temporal.activity_calls import MAX_LOCAL_CALLS
 from tests.support.simulation.engine_calls import (
     CALL,
     QUEUE,
@@ -31,10 +35,6 @@ from tests.support.simulation.engine_calls import (
     patching,
     turn,
 )
-from workflows.core.location import Skipped
-from workflows.core.messages import SkipInput
-from workflows.core.scope import CallFailed
-from workflows.temporal.activity_calls import MAX_LOCAL_CALLS
 
 
 @pytest.fixture

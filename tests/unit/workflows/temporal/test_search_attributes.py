@@ -2,13 +2,13 @@
 
 import pytest
 
+from coterie.workflows.core.memory import Track
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import Paused
+from coterie.workflows.temporal.attribute_kinds import KINDS, PLAN, STATE, TEAM, WAITING
+from coterie.workflows.temporal.search_attributes import attributes
 from tests.support.compiling import plan_of
-from workflows.core.memory import Track
-from workflows.core.requests import Pending
-from workflows.core.state import RunState
-from workflows.core.views import Paused
-from workflows.temporal.attribute_kinds import KINDS, PLAN, STATE, TEAM, WAITING
-from workflows.temporal.search_attributes import attributes
 
 OF = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from temporalio import workflow
 
-from dsl.errors import TeamFailed
-from workflows.core.pace import Branches
-from workflows.core.scope import Interrupted, Job
-from workflows.temporal.abandoned_branches import stop_if_abandoned
-from workflows.temporal.branch_runner import BranchRunner
-from workflows.temporal.branches import failures, is_dropped, left_of
-from workflows.temporal.pacer import Pacer
+from coterie.dsl.errors import TeamFailed
+from coterie.workflows.core.pace import Branches
+from coterie.workflows.core.scope import Interrupted, Job
+from coterie.workflows.temporal.abandoned_branches import stop_if_abandoned
+from coterie.workflows.temporal.branch_runner import BranchRunner
+from coterie.workflows.temporal.branches import failures, is_dropped, left_of
+from coterie.workflows.temporal.pacer import Pacer
 
 
 class Engine:

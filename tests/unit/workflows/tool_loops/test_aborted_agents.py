@@ -6,10 +6,14 @@ from contextlib import suppress
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
-from dsl.model.plan import Plan
-from dsl.tool_loop.result_texts import LOST
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.tool_loop.result_texts import LOST
+from coterie.dsl.values import Json
+from coterie.workflows.control import cancellation
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.scope import Call
+from coterie.workflows.interpreter import TeamInterpreter, run
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import (
     QUERY,
@@ -22,10 +26,6 @@ from tests.support.tool_agents import (
     tool_plan,
 )
 from tests.unit.workflows.tool_loops.test_tool_loop import found, results
-from workflows.control import cancellation
-from workflows.core.results import RunFailed
-from workflows.core.scope import Call
-from workflows.interpreter import TeamInterpreter, run
 
 FIRST: Json = {"n": 1}
 ASKED: list[tuple[str, Json]] = [("clock", FIRST), ("search", {"query": "rain"})]

@@ -2,7 +2,9 @@
 
 import pytest
 
-from dsl.values import Json
+from coterie.dsl.values import Json
+from coterie.workflows.core.scope import Interrupted
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import carried, fresh
 from tests.support.tool_agents import (
     MODEL,
@@ -15,8 +17,6 @@ from tests.support.tool_agents import (
     skill_tool,
     tool_plan,
 )
-from workflows.core.scope import Interrupted
-from workflows.interpreter import run
 
 HELP: tuple[str, Json] = ("helper", {"query": "rain"})
 TOOLS: dict[str, Json] = {

@@ -2,10 +2,10 @@
 
 import pytest
 
-from activities.contracts import KeptResult
-from dsl.model.outcomes import Outcome
-from dsl.tool_loop.exchange import ToolResult
-from workflows.agents.loop.call_results import MadeCall, result_for_model
+from coterie.activities.contracts import KeptResult
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.tool_loop.exchange import ToolResult
+from coterie.workflows.agents.loop.call_results import MadeCall, result_for_model
 
 LARGE = KeptResult(name="blob", size=9_000, preview="...")
 

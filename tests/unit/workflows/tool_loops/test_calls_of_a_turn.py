@@ -6,10 +6,17 @@ from typing import cast
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
 from coterie.runs.in_process.local_scope import LocalScope
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.workflows.core.causes.agent_causes import CallRepeated
+from coterie.workflows.core.messages import DecideInput, SkipInput
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.scope import Call, Interrupted
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import StepKey
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import BEGAN, carried, fresh
 from tests.support.tool_agents import (
     MODEL,
@@ -23,13 +30,6 @@ from tests.support.tool_agents import (
     tool_plan,
     unusable,
 )
-from workflows.core.causes.agent_causes import CallRepeated
-from workflows.core.messages import DecideInput, SkipInput
-from workflows.core.requests import Pending
-from workflows.core.scope import Call, Interrupted
-from workflows.core.state import RunState
-from workflows.core.state_keys import StepKey
-from workflows.interpreter import run
 
 OBJECT: Json = {"type": "object"}
 TOOLS: dict[str, Json] = {

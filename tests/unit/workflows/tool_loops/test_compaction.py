@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from activities.contracts import (
+from coterie.activities.contracts import (
     AgentError,
     AgentRequest,
     AgentResponse,
@@ -12,8 +12,15 @@ from activities.contracts import (
     SkillRequest,
     TokenUsage,
 )
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.causes.agent_causes import ConversationCompacted
+from coterie.workflows.core.causes.trail_because import trail_because
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.scope import CallFailed, Interrupted
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import carried, fresh
 from tests.support.tool_agents import (
     QUERY,
@@ -25,13 +32,6 @@ from tests.support.tool_agents import (
     skill_tool,
     tool_plan,
 )
-from workflows.core.causes.agent_causes import ConversationCompacted
-from workflows.core.causes.trail_because import trail_because
-from workflows.core.results import RunFailed
-from workflows.core.scope import CallFailed, Interrupted
-from workflows.core.state import RunState
-from workflows.core.views import TeamResult
-from workflows.interpreter import run
 
 TOOLS: dict[str, Json] = {"search": skill_tool(input_schema=QUERY)}
 POLICY: Json = {"at": 1_000, "keep_turns": 1}

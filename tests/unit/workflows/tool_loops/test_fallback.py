@@ -4,10 +4,18 @@ from collections.abc import Callable
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, TokenUsage
-from dsl.model.budgets import Budget
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse, TokenUsage
+from coterie.dsl.model.budgets import Budget
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.causes.agent_causes import ModelReplaced
+from coterie.workflows.core.causes.hook_causes import HookDecided
+from coterie.workflows.core.causes.trail_because import trail_because
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.scope import CallFailed
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import (
     MODEL,
@@ -21,14 +29,6 @@ from tests.support.tool_agents import (
     skill_tool,
     tool_plan,
 )
-from workflows.core.causes.agent_causes import ModelReplaced
-from workflows.core.causes.hook_causes import HookDecided
-from workflows.core.causes.trail_because import trail_because
-from workflows.core.results import RunFailed
-from workflows.core.scope import CallFailed
-from workflows.core.state import RunState
-from workflows.core.views import TeamResult
-from workflows.interpreter import run
 
 FALLBACK: list[JsonValue] = ["second/big/one", "third/small"]
 TOOLS: dict[str, Json] = {"search": skill_tool(input_schema=QUERY)}

@@ -2,9 +2,14 @@
 
 from collections.abc import Callable
 
-from activities.contracts import AgentRequest, AgentResponse
-from dsl.model.plan import Plan
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json
+from coterie.workflows.core.location import Skipped
+from coterie.workflows.core.scope import Call, Interrupted
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import carried, fresh
 from tests.support.tool_agents import (
     ModelScope,
@@ -15,11 +20,6 @@ from tests.support.tool_agents import (
     skill_tool,
     tool_plan,
 )
-from workflows.core.location import Skipped
-from workflows.core.scope import Call, Interrupted
-from workflows.core.state import RunState
-from workflows.core.views import TeamResult
-from workflows.interpreter import run
 
 Model = Callable[[AgentRequest, int], AgentResponse]
 TOOLS: dict[str, Json] = {"clock": skill_tool("Clock.now", input_schema={"type": "object"})}

@@ -5,9 +5,17 @@ from contextlib import suppress
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.causes.hook_causes import HookDecided
+from coterie.workflows.core.causes.people_causes import RequestDecided
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.scope import Interrupted, Job
+from coterie.workflows.core.state import RunState
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import carried, fresh
 from tests.support.tool_agents import (
     QUERY,
@@ -19,14 +27,6 @@ from tests.support.tool_agents import (
     skill_tool,
     tool_plan,
 )
-from workflows.core.causes.hook_causes import HookDecided
-from workflows.core.causes.people_causes import RequestDecided
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Pending
-from workflows.core.results import RunFailed
-from workflows.core.scope import Interrupted, Job
-from workflows.core.state import RunState
-from workflows.interpreter import run
 
 CLOCK = skill_tool("Clock.now", input_schema={"type": "object"})
 

@@ -4,9 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.causes.hook_causes import HookDecided
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.scope import Interrupted
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import carried, fresh
 from tests.support.tool_agents import (
     MODEL,
@@ -21,12 +27,6 @@ from tests.support.tool_agents import (
     tool_plan,
     unusable,
 )
-from workflows.core.causes.hook_causes import HookDecided
-from workflows.core.results import RunFailed
-from workflows.core.scope import Interrupted
-from workflows.core.state import RunState
-from workflows.core.views import TeamResult
-from workflows.interpreter import run
 
 TOOLS: dict[str, Json] = {
     "search": skill_tool(input_schema=QUERY),

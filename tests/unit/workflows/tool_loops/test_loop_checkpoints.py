@@ -2,8 +2,9 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse
-from dsl.values import Json
+from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.dsl.values import Json
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import (
     ModelScope,
@@ -15,7 +16,6 @@ from tests.support.tool_agents import (
     tool_plan,
     unusable,
 )
-from workflows.interpreter import run
 
 TOOLS: dict[str, Json] = {"clock": skill_tool("Clock.now", input_schema={"type": "object"})}
 

@@ -5,10 +5,13 @@ from collections.abc import Callable
 
 import pytest
 
-from activities.contracts import AgentError, AgentRequest, AgentResponse
-from dsl.model.plan import Plan
-from dsl.tool_loop.exchange import ToolResult
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentError, AgentRequest, AgentResponse
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.tool_loop.exchange import ToolResult
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import (
     MODEL,
@@ -23,9 +26,6 @@ from tests.support.tool_agents import (
     unusable,
 )
 from tests.unit.workflows.tool_loops.test_tool_loop import found, stopped_everywhere
-from workflows.core.state import RunState
-from workflows.core.views import TeamResult
-from workflows.interpreter import run
 
 Model = Callable[[AgentRequest, int], AgentResponse]
 WRITER: Json = {**MODEL, "prompts": {"system": "You write.", "user": "{{ input.query }}"}}

@@ -4,10 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse
-from dsl.model.plan import Plan
-from dsl.tool_loop.exchange import ToolResult
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.tool_loop.exchange import ToolResult
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.state import RunState
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import (
     QUERY,
@@ -20,8 +22,6 @@ from tests.support.tool_agents import (
     tool_plan,
 )
 from tests.unit.workflows.tool_loops.test_tool_loop import found
-from workflows.core.state import RunState
-from workflows.interpreter import run
 
 ASK: tuple[str, Json] = ("helper", {"query": "rain"})
 LOOK: tuple[str, Json] = ("look", {"query": "rain"})

@@ -2,10 +2,10 @@
 
 import pytest
 
+from coterie.workflows.agents.team_runs import MAX_NESTED
+from coterie.workflows.core.results import RunFailed
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import undisturbed
-from workflows.agents.team_runs import MAX_NESTED
-from workflows.core.results import RunFailed
 
 SELF = """
 llm_config:

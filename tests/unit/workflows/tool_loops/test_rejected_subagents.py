@@ -2,14 +2,14 @@
 
 import pytest
 
-from dsl.values import Json
+from coterie.dsl.values import Json
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import ModelScope, ModelWorld, answer
 from tests.unit.workflows.tool_loops.test_nested_agents import ASK, of_tasks, once, plan, results
 from tests.unit.workflows.tool_loops.test_tool_loop import found
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Pending
-from workflows.interpreter import run
 
 
 class RejectingScope(ModelScope):

@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable
 
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
 from coterie.runs.in_process.local_scope import LocalScope
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.workflows.core.state import RunState
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import fresh
 from tests.support.tool_agents import answer, calls, persona, skill_tool, tool_plan
-from workflows.core.state import RunState
-from workflows.interpreter import run
 
 WRITE: Json = {"effect": "idempotent", "timeout": 60, "retries": 0}
 TOOLS: dict[str, Json] = {

@@ -5,9 +5,17 @@ from typing import cast
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
-from dsl.model.plan import Plan
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.control import retry_and_skip as steering
+from coterie.workflows.control.fork import fork_off
+from coterie.workflows.core.location import Skipped
+from coterie.workflows.core.messages import ForkInput, SkipInput
+from coterie.workflows.core.scope import Call, Interrupted
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import BEGAN, carried, fresh
 from tests.support.tool_agents import (
     MODEL,
@@ -20,14 +28,6 @@ from tests.support.tool_agents import (
     skill_tool,
     tool_plan,
 )
-from workflows.control import retry_and_skip as steering
-from workflows.control.fork import fork_off
-from workflows.core.location import Skipped
-from workflows.core.messages import ForkInput, SkipInput
-from workflows.core.scope import Call, Interrupted
-from workflows.core.state import RunState
-from workflows.core.views import TeamResult
-from workflows.interpreter import run
 
 Model = Callable[[AgentRequest, int], AgentResponse]
 TOOLS: dict[str, Json] = {

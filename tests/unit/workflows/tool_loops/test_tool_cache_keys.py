@@ -2,10 +2,17 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse
-from dsl.model.capabilities import KeptLabel
-from dsl.tool_loop.call_checks import fingerprint
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.dsl.model.capabilities import KeptLabel
+from coterie.dsl.tool_loop.call_checks import fingerprint
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.agents.tool_cache import forget_result
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.memory import CachedResult
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 from tests.support.tool_agents import (
     QUERY,
@@ -17,13 +24,6 @@ from tests.support.tool_agents import (
     skill_tool,
     tool_plan,
 )
-from workflows.agents.tool_cache import forget_result
-from workflows.core.location import Location
-from workflows.core.memory import CachedResult
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Pending
-from workflows.core.state_keys import MAIN
-from workflows.interpreter import run
 
 GIVEN: Json = {"query": "x"}
 

@@ -5,11 +5,16 @@ from typing import Any
 
 import pytest
 
-from activities.contracts import AgentError, AgentRequest, AgentResponse, SkillRequest
-from dsl.model.plan import Plan
-from dsl.tool_loop.exchange import ToolResult
-from dsl.tool_loop.result_texts import LOST
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentError, AgentRequest, AgentResponse, SkillRequest
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.tool_loop.exchange import ToolResult
+from coterie.dsl.tool_loop.result_texts import LOST
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.core.results import RunFailed
+from coterie.workflows.core.scope import CallFailed, Interrupted
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.views import TeamResult
+from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import carried, fresh
 from tests.support.tool_agents import (
@@ -24,11 +29,6 @@ from tests.support.tool_agents import (
     tool_plan,
     unusable,
 )
-from workflows.core.results import RunFailed
-from workflows.core.scope import CallFailed, Interrupted
-from workflows.core.state import RunState
-from workflows.core.views import TeamResult
-from workflows.interpreter import run
 
 TOOLS: dict[str, Json] = {
     "search": skill_tool(input_schema=QUERY),

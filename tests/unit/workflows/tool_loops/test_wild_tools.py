@@ -13,9 +13,10 @@ from typing import Any, get_args
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from dsl.model.plan import Plan
-from dsl.tool_loop.tool_loop_terms import MAX_CALLS_OF_TURN, REFUSED_AT
-from dsl.values import Json
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.tool_loop.tool_loop_terms import MAX_CALLS_OF_TURN, REFUSED_AT
+from coterie.dsl.values import Json
+from coterie.workflows.core.causes.step_causes import Failed
 from tests.support.simulation.skipping import Skipped, skipped_run
 from tests.support.simulation.wild_tools import (
     Behaviour,
@@ -29,7 +30,6 @@ from tests.support.simulation.wild_tools import (
     wild_skill,
 )
 from tests.support.tool_agents import persona, skill_tool, tool_plan
-from workflows.core.causes.step_causes import Failed
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "25"))
 SCHEMA: Json = {

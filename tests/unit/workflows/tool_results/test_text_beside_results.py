@@ -2,9 +2,17 @@
 
 import pytest
 
-from activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
-from dsl.model.outcomes import Outcome
-from dsl.values import Json, JsonValue
+from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.values import Json, JsonValue
+from coterie.workflows.agents.shared_work import note_tool_result
+from coterie.workflows.core.location import Location
+from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.scope import Call
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.interpreter import run
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import World, fresh
 from tests.support.tool_agents import (
@@ -17,14 +25,6 @@ from tests.support.tool_agents import (
     skill_tool,
     tool_plan,
 )
-from workflows.agents.shared_work import note_tool_result
-from workflows.core.location import Location
-from workflows.core.messages import DecideInput
-from workflows.core.requests import Pending
-from workflows.core.scope import Call
-from workflows.core.state import RunState
-from workflows.core.state_keys import MAIN
-from workflows.interpreter import run
 
 SAID = "The whole file."
 RESULT: Json = {"path": "a.txt"}

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from coterie.dsl.model.outcomes import Failure
 from coterie.runs.ends.end_facts import RunEnd, VisitEnd
 from coterie.runs.ends.end_words import incomplete_reason, run_end_line, visit_end_line
-from dsl.model.outcomes import Failure
+from coterie.workflows.core.views import TeamResult
 from tests.unit.coterie.runs.test_recorded_effects import RESULT
-from workflows.core.views import TeamResult
 
 DONE = TeamResult.model_validate(RESULT)
 BROKE = Failure("TeamFailed", "task 'a' failed")

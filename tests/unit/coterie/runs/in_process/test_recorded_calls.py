@@ -7,7 +7,7 @@ from temporalio.api.common.v1 import ActivityType, Payloads
 from temporalio.api.history.v1 import ActivityTaskScheduledEventAttributes, HistoryEvent
 from temporalio.client import WorkflowHistory
 
-from activities.contracts import RUN_AGENT, AgentRequest
+from coterie.activities.contracts import RUN_AGENT, AgentRequest
 from coterie.rendering.calls_text import call_data, calls_text
 from coterie.runs.in_process.recorded_calls import (
     RecordedCall,
@@ -17,8 +17,8 @@ from coterie.runs.in_process.recorded_calls import (
 )
 from coterie.storage.histories import read_history
 from coterie.storage.wire import data_converter
+from coterie.workflows.core.views import TrailEntry
 from tests.support.places import HISTORIES
-from workflows.core.views import TrailEntry
 
 HISTORY = HISTORIES / "every_kind.0.1.0.json"
 

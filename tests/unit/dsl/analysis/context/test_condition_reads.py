@@ -3,9 +3,9 @@
 import pytest
 from pydantic import JsonValue, TypeAdapter
 
-from dsl.analysis.reads import Read, condition_reads, update_reads, value_reads
-from dsl.model.conditions import Condition
-from dsl.values import Json
+from coterie.dsl.analysis.reads import Read, condition_reads, update_reads, value_reads
+from coterie.dsl.model.conditions import Condition
+from coterie.dsl.values import Json
 
 CONDITION: TypeAdapter[Condition] = TypeAdapter(Condition)
 FIELD: Json = {"context_field": "a.b", "operator": "equals", "value": 1}

@@ -2,10 +2,10 @@
 
 import pytest
 
-from dsl.checks.contracts.call_data import agent_of_tool, answer_schema, is_own_answer
-from dsl.model.steps import AgentStep, PersonaDocument
-from dsl.model.tools.tool_section import ToolSection
-from dsl.values import Json
+from coterie.dsl.checks.contracts.call_data import agent_of_tool, answer_schema, is_own_answer
+from coterie.dsl.model.steps import AgentStep, PersonaDocument
+from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.values import Json
 
 TEXT: Json = {"type": "string"}
 CLOSED: Json = {"type": "object", "properties": {"a": TEXT}}

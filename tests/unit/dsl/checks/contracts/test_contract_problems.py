@@ -5,14 +5,14 @@ from collections.abc import Callable
 import pytest
 from pydantic import JsonValue
 
-from dsl.checks.contracts.contract_problems import (
+from coterie.dsl.checks.contracts.contract_problems import (
     ContractMismatch,
     contract_mismatches,
     wanted_by,
 )
-from dsl.redaction import HIDDEN
-from dsl.templates.literal_parts import known_parts
-from dsl.values import Json
+from coterie.dsl.redaction import HIDDEN
+from coterie.dsl.templates.literal_parts import known_parts
+from coterie.dsl.values import Json
 
 
 def mismatches(given: JsonValue, schema: Json, *, whole: bool = True) -> list[ContractMismatch]:

@@ -3,13 +3,13 @@
 import pytest
 from pydantic import JsonValue
 
-from dsl.checks.contracts.known_answers import (
+from coterie.dsl.checks.contracts.known_answers import (
     inlined,
     missing_field,
     resolved,
     schema_at,
 )
-from dsl.values import Json
+from coterie.dsl.values import Json
 
 CLOSED: Json = {"properties": {"b": {}, "a": {"type": "string"}}, "additionalProperties": False}
 

@@ -3,8 +3,8 @@
 import pytest
 from pydantic import JsonValue
 
-from dsl.checks.contracts.possible_values import may_be, may_equal
-from dsl.templates.literal_parts import known_parts
+from coterie.dsl.checks.contracts.possible_values import may_be, may_equal
+from coterie.dsl.templates.literal_parts import known_parts
 
 KINDS = ("string", "integer", "number", "boolean", "array", "object", "null")
 

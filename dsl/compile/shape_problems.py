@@ -170,7 +170,8 @@ class ShapeProblem:
         instead = replacement(part, name, anywhere=self.of_system and not others)
         if instead is not None:
             return "E108", RefusedKey(name, tuple(sorted(known)), instead)
-        meant = meant_word(name, known - set(there), part) or closest(name, known)
+        unused = {key for key in known if key not in there}
+        meant = meant_word(name, unused, part) or closest(name, known)
         otherwise = of_other_kinds(name, others) if others else explained(part, name)
         if is_rest_of_text(name, tree.find(self.path)):
             otherwise = rest_of_text(name)

@@ -12,6 +12,7 @@ from anthropic.lib.foundry import AsyncAnthropicFoundry
 from anthropic.lib.vertex import AsyncAnthropicVertex
 
 from coterie.activities.contracts import FailureType
+from coterie.activities.extra_packages import install_command
 from coterie.activities.providers.bounded_answers import bounded
 from coterie.activities.providers.provider import ProviderSettings
 from coterie.activities.providers.provider_failures import Endpoint, ProviderFailure
@@ -124,6 +125,6 @@ def _needs(package: str, settings: ProviderSettings) -> None:
         raise ProviderFailure(
             FailureType.PROVIDER_REFUSED,
             f"provider {settings.name!r} has no `api_key_env`, and finding the machine's identity "
-            f"for {settings.cloud} needs a package: install coterie[{settings.cloud}]",
+            f"for {settings.cloud} needs a package: {install_command(settings.cloud)}",
             retryable=False,
         )

@@ -4,6 +4,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
+from coterie.activities.extra_packages import install_command
 from coterie.activities.workspace.skill_failures import SkillFailure
 
 SKILL_EXTRAS: Final[Mapping[str, str]] = {
@@ -44,5 +45,5 @@ def needing(extra: str, skill: str) -> Generator[None]:
     except ModuleNotFoundError as error:
         raise SkillFailure(
             f"{skill} needs the package {error.name!r}, which is not installed; install it with "
-            f"`pip install 'coterie[{extra}]'`"
+            f"`{install_command(extra)}`"
         ) from None

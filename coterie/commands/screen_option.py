@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
+from coterie.activities.extra_packages import install_command
 from coterie.display.screens import OpenScreen
 from coterie.failures import CommandError
 from coterie.settings import Settings
@@ -46,6 +47,6 @@ def chosen_screen(args: Namespace, settings: Settings) -> OpenScreen | None:
         from coterie.ui.run_screen import RunScreen
     except ModuleNotFoundError as error:
         raise CommandError(
-            f"--ui needs the package {error.name}: pip install 'coterie[ui]'"
+            f"--ui needs the package {error.name}: {install_command('ui')}"
         ) from None
     return RunScreen

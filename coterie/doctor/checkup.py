@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
+from coterie.activities.extra_packages import install_command
 from coterie.dsl.model.sections.worker_document import SandboxMode
 
 SUPPORTED = ((3, 11), (3, 14))
@@ -93,7 +94,7 @@ def extra_findings(
         if not lacking:
             continue
         text = f"{extra} is not installed ({', '.join(lacking)}): {purpose}"
-        fix = f"pip install 'coterie[{extra}]'"
+        fix = install_command(extra)
         if use is None:
             yield Finding("extras", Level.OPTIONAL, text, fix)
         else:

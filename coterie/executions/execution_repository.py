@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from temporalio.client import Client
 
+from coterie.activities.extra_packages import install_command
 from coterie.executions.agent_execution import AgentExecution, ExecutionStatus, read_execution
 from coterie.failures import CommandError, ExitCode
 from coterie.runs.run_client import Run
@@ -117,7 +118,7 @@ def open_table(url: str) -> "ExecutionTable":
         from coterie.executions.execution_table import ExecutionTable
     except ModuleNotFoundError as error:
         raise CommandError(
-            f"this needs the package {error.name!r}; install it with `pip install 'coterie[sql]'`",
+            f"this needs the package {error.name!r}; install it with `{install_command('sql')}`",
             ExitCode.CALL_WRONG,
         ) from None
     return ExecutionTable(url)

@@ -21,6 +21,7 @@ from temporalio.converter import (
     StorageDriverStoreContext,
 )
 
+from coterie.activities.extra_packages import install_command
 from coterie.activities.storage.absences import outlast_absence, seconds_to_store
 from coterie.activities.storage.blobs import BlobDamaged, BlobMissing, BlobsUnusable, name_of
 from coterie.dsl.visible import shortened_text
@@ -44,8 +45,8 @@ def bucket_storage(url: str) -> Storage:
     """
     if find_spec("aioboto3") is None or find_spec("types_aiobotocore_s3") is None:
         raise CommandError(
-            f"the storage {url} needs an S3 client, which is not installed: install "
-            "coterie[s3], or set COTERIE_STORAGE to a folder that all workers share"
+            f"the storage {url} needs an S3 client, which is not installed: "
+            f"{install_command('s3')}; or set COTERIE_STORAGE to a folder that all workers share"
         )
     bucket = url.removeprefix("s3://")
     client = BucketClient()

@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
+from coterie.activities.extra_packages import install_command
 from coterie.arguments import add_model, duration_given
 from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
@@ -62,7 +63,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         from coterie.mcp_server.client_protocols import serving
     except ModuleNotFoundError as error:
         raise CommandError(
-            f"serving teams over MCP needs the package {error.name}: pip install 'coterie[mcp]'"
+            f"serving teams over MCP needs the package {error.name}: {install_command('mcp')}"
         ) from None
     try:
         run_async(serving(settings, teams, args.wait, args.port, args.token_env))

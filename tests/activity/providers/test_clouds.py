@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from coterie.activities.contracts import FailureType
+from coterie.activities.extra_packages import install_command
 from coterie.activities.providers import anthropic_clients
 from coterie.activities.providers.anthropic_clients import open_client
 from coterie.activities.providers.provider import ProviderSettings
@@ -148,7 +149,7 @@ def test_a_missing_package_is_named_before_any_call(
         open_client(settings)
     assert caught.value.message == (
         "provider 'mine' has no `api_key_env`, and finding the machine's identity for "
-        f"{cloud} needs a package: install coterie[{cloud}]"
+        f"{cloud} needs a package: {install_command(cloud)}"
     )
 
 

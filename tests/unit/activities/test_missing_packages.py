@@ -6,6 +6,7 @@ from importlib import import_module
 
 import pytest
 
+from coterie.activities.extra_packages import install_command
 from coterie.activities.skills.missing_packages import SKILL_EXTRAS, needing, needing_packages
 from coterie.activities.skills.skill_registry import SKILLS
 from coterie.activities.workspace.skill_base import Skill
@@ -18,7 +19,7 @@ def test_a_missing_package_names_the_command_that_installs_it() -> None:
         raise ModuleNotFoundError("No module named 'lxml'", name="lxml")
     assert str(caught.value) == (
         "Web.fetch needs the package 'lxml', which is not installed; install it with "
-        "`pip install 'coterie[web]'`"
+        f"`{install_command('web')}`"
     )
     assert not caught.value.may_pass
 
@@ -40,7 +41,7 @@ def test_the_table_of_extras_has_each_skill_that_needs_packages() -> None:
 
 @pytest.mark.parametrize("skill", SKILL_EXTRAS)
 def test_a_skill_without_its_packages_names_the_command(skill: str) -> None:
-    command = re.escape(f"`pip install 'coterie[{SKILL_EXTRAS[skill]}]'`")
+    command = re.escape(f"`{install_command(SKILL_EXTRAS[skill])}`")
     with (
         pytest.raises(SkillFailure, match=f"{skill} needs the package 'nowhere'.*{command}"),
         needing_packages(skill),

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from coterie.activities.extra_packages import install_command
 from coterie.doctor.checkup import (
     EXTRAS,
     Finding,
@@ -68,8 +69,8 @@ def test_an_extra_is_a_problem_only_where_the_project_needs_it() -> None:
     first, *rest = extra_findings({"mcp": ("mcp",), "ui": ("textual",)}, {"mcp": "`mcp_servers`"})
     assert (first.level, "mcp" in first.text) == (Level.OK, False)
     assert [(one.level, one.fix) for one in rest] == [
-        (Level.OPTIONAL, "pip install 'coterie[ui]'"),
-        (Level.PROBLEM, "pip install 'coterie[mcp]'"),
+        (Level.OPTIONAL, install_command("ui")),
+        (Level.PROBLEM, install_command("mcp")),
     ]
     assert "`mcp_servers` needs it" in rest[1].text
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from coterie.activities.extra_packages import install_command
 from coterie.cli import main
 from coterie.doctor.checkup import Finding, Level, extra_findings
 from coterie.doctor.examination import examine, needed_extras
@@ -138,4 +139,4 @@ def test_what_needs_an_extra_is_named_with_its_team(tmp_path: Path) -> None:
         if one.level is Level.PROBLEM
     ]
     assert finding.text.endswith("; Web.fetch in the team news needs it")
-    assert finding.fix == "pip install 'coterie[web]'"
+    assert finding.fix == install_command("web")

@@ -1,0 +1,62 @@
+"""The command that adds an extra names where this installation came from."""
+
+import shlex
+import subprocess
+import sys
+from importlib.metadata import distribution
+
+import pytest
+from packaging.requirements import Requirement
+
+from coterie.activities.extra_packages import (
+    Installation,
+    Installer,
+    command_for,
+    install_command,
+)
+from tests.support.places import ROOT
+
+WHEEL = "file:///tmp/my%20wheels/coterie-0.1.0-py3-none-any.whl"
+CHECKOUT = "file:///home/ada/my%20code/coterie"
+FIRST_WORDS = {
+    Installer.PIP: "/env/bin/pip install",
+    Installer.PIPX: "pipx install --force",
+    Installer.UV: "uv pip install --python /env",
+    Installer.UV_TOOL: "uv tool install --force",
+}
+
+
+@pytest.mark.parametrize("installer", Installer)
+def test_a_wheel_is_named_by_its_url(installer: Installer) -> None:
+    command = command_for("mcp", Installation(installer, "/env", WHEEL))
+    assert command.startswith(f"{FIRST_WORDS[installer]} 'coterie[mcp] @ ")
+    required = Requirement(shlex.split(command)[-1])
+    assert (required.name, required.extras, required.url) == ("coterie", {"mcp"}, WHEEL)
+
+
+@pytest.mark.parametrize("installer", Installer)
+def test_a_checkout_stays_editable(installer: Installer) -> None:
+    command = command_for("ui", Installation(installer, "/env", CHECKOUT, editable=True))
+    assert command == f"{FIRST_WORDS[installer]} -e '/home/ada/my code/coterie[ui]'"
+
+
+def test_what_an_index_had_is_named_alone() -> None:
+    found = Installation(Installer.PIP, "/env")
+    assert command_for("web", found) == "/env/bin/pip install 'coterie[web]'"
+
+
+def test_the_command_for_this_environment_is_one_that_its_installer_accepts() -> None:
+    """The tests' own environment is a checkout that uv has installed."""
+    command = install_command("mcp")
+    assert command == f"uv pip install --python {sys.prefix} -e '{ROOT}[mcp]'"
+    uv = sorted(ROOT.glob(".uv/*/bin/uv"))
+    words = shlex.split(command)
+    if uv:
+        dry = [uv[-1], *words[1:], "--dry-run", "--offline", "--no-deps"]
+        done = subprocess.run(dry, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def test_each_extra_that_is_named_exists() -> None:
+    known = set(distribution("coterie").metadata.get_all("Provides-Extra") or [])
+    assert {"mcp", "ui", "sql", "s3", "web", "retrieval", "bedrock", "vertex"} <= known

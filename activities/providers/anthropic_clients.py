@@ -16,6 +16,7 @@ from coterie.activities.extra_packages import install_command
 from coterie.activities.providers.bounded_answers import bounded
 from coterie.activities.providers.provider import ProviderSettings
 from coterie.activities.providers.provider_failures import Endpoint, ProviderFailure
+from coterie.dsl.model.model_options import Cloud
 
 Client = AsyncAnthropic | AsyncAnthropicBedrockMantle | AsyncAnthropicVertex | AsyncAnthropicFoundry
 """Each has `messages.create` with the parameters of the Messages API."""
@@ -50,7 +51,7 @@ def open_client(settings: ProviderSettings) -> tuple[Endpoint, Client]:
             )
         case "bedrock":
             if key is None:
-                _needs("boto3", settings)
+                _needs("boto3", "bedrock", settings)
             client = AsyncAnthropicBedrockMantle(
                 api_key=key,
                 aws_region=region,
@@ -61,7 +62,7 @@ def open_client(settings: ProviderSettings) -> tuple[Endpoint, Client]:
             )
         case "vertex":
             if key is None:
-                _needs("google.auth", settings)
+                _needs("google.auth", "vertex", settings)
             client = AsyncAnthropicVertex(
                 access_token=key,
                 region=region,
@@ -115,7 +116,7 @@ def _default_url(settings: ProviderSettings) -> str:
                     return f"https://{region}-aiplatform.googleapis.com/v1"
 
 
-def _needs(package: str, settings: ProviderSettings) -> None:
+def _needs(package: str, cloud: Cloud, settings: ProviderSettings) -> None:
     """Refuse a provider whose identity nothing here can find."""
     try:
         is_there = find_spec(package) is not None
@@ -125,6 +126,6 @@ def _needs(package: str, settings: ProviderSettings) -> None:
         raise ProviderFailure(
             FailureType.PROVIDER_REFUSED,
             f"provider {settings.name!r} has no `api_key_env`, and finding the machine's identity "
-            f"for {settings.cloud} needs a package: {install_command(settings.cloud)}",
+            f"for {cloud} needs a package: {install_command(cloud)}",
             retryable=False,
         )

@@ -1,9 +1,11 @@
 """The command that adds an extra names where this installation came from."""
 
+import re
 import shlex
 import subprocess
 import sys
 from importlib.metadata import distribution
+from typing import get_args
 
 import pytest
 from packaging.requirements import Requirement
@@ -14,6 +16,10 @@ from coterie.activities.extra_packages import (
     command_for,
     install_command,
 )
+from coterie.activities.skills.missing_packages import SKILL_EXTRAS
+from coterie.doctor.checkup import EXTRAS
+from coterie.dsl.model.model_options import Cloud
+from tests.law.sources import ROOMS, modules
 from tests.support.places import ROOT
 
 WHEEL = "file:///tmp/my%20wheels/coterie-0.1.0-py3-none-any.whl"
@@ -58,5 +64,12 @@ def test_the_command_for_this_environment_is_one_that_its_installer_accepts() ->
 
 
 def test_each_extra_that_is_named_exists() -> None:
+    sources = [file.read_text() for room in ROOMS for _, file in modules(room)]
+    named = set(re.findall(r"""\binstall_command\(["'](\w+)""", "".join(sources)))
+    assert named >= {"mcp", "s3", "sql", "ui"}
+    # Foundry takes keys only, so it needs no package.
+    tables = {*EXTRAS, *SKILL_EXTRAS.values(), *get_args(Cloud)} - {
+        "foundry"
+    }  # which takes keys only
     known = set(distribution("coterie").metadata.get_all("Provides-Extra") or [])
-    assert {"mcp", "ui", "sql", "s3", "web", "retrieval", "bedrock", "vertex"} <= known
+    assert known == named | tables

@@ -1,5 +1,6 @@
 """No run of an example or of a shipped team asks because of labels where its files are trusted."""
 
+import shutil
 from pathlib import Path
 from typing import cast
 
@@ -13,10 +14,11 @@ from coterie.dsl.values import Json
 from coterie.settings import load
 from tests.law.sources import ROOT
 
-PROJECTS = [
-    *("examples/code_change/change.yml", "examples/research_desk/research.yml"),
-    "examples/ticket_desk/desk.yml",
-]
+PROJECTS = sorted(
+    file
+    for file in (ROOT / "examples").glob("*/*.yml")
+    if file.with_name(f"{file.stem}.test.yml").exists() and file.with_name("coterie.yml").exists()
+)
 WORKER = "worker: { %ssandbox: none, commands: { test: { run: [make] } } }\n"
 ASKING = ["development", "implementation_review", "test_automation"]
 """Teams whose personas read files and run commands, which may use the network here."""
@@ -29,10 +31,26 @@ def questions(target: str, folder: Path) -> list[str]:
     return [one.message for one in analysed(compiled).findings if one.code == "W521"]
 
 
-@pytest.mark.parametrize("project", PROJECTS)
-def test_no_example_asks_a_needless_question(project: str) -> None:
-    file = ROOT / project
-    assert questions(str(file), file.parent) == []
+def example_questions(project: Path, folder: Path, *, vouched: bool) -> list[str]:
+    """Return what a copy of an example asks where its commands run without a sandbox."""
+    copy = shutil.copytree(project.parent, folder / project.parent.name)
+    settings = cast("Json", yaml.safe_load((copy / "coterie.yml").read_text()))
+    worker = cast("Json", settings["worker"]) | {"sandbox": "none"}
+    if not vouched:
+        worker["trusted_paths"] = []
+    (copy / "coterie.yml").write_text(yaml.safe_dump(settings | {"worker": worker}))
+    return questions(str(copy / project.name), copy)
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.stem)
+def test_no_example_asks_a_needless_question(project: Path, tmp_path: Path) -> None:
+    assert example_questions(project, tmp_path, vouched=True) == []
+
+
+def test_an_example_asks_where_nobody_vouches_for_its_files(tmp_path: Path) -> None:
+    """The other examples send nothing out."""
+    asking = [one.stem for one in PROJECTS if example_questions(one, tmp_path, vouched=False)]
+    assert asking == ["change"]
 
 
 @pytest.mark.parametrize("team", SHIPPED)

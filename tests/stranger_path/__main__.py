@@ -88,8 +88,8 @@ def main() -> None:
     """Build the wheel, which the stranger has, then walk."""
     with tempfile.TemporaryDirectory(prefix="coterie-stranger-") as base:
         folder = Path(base)
-        build = Path(sys.executable).parent / "uv-build"
-        subprocess.run([build, "build-wheel", folder], cwd=ROOT, check=True, capture_output=True)
+        build = (Path(sys.executable).parent / "hatchling", "build", "-t", "wheel", "-d", folder)
+        subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
         walk = Walk(folder)
         for command in INSTALL:
             walk.run(command)

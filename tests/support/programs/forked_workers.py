@@ -52,7 +52,7 @@ class ImportedTests:
         self._folder.cleanup()
 
 
-@pytest.hookimpl
+@pytest.hookimpl(optionalhook=True)  # none without pytest-xdist
 def pytest_xdist_setupnodes(config: pytest.Config, specs: Sequence[execnet.XSpec]) -> None:
     """Have the processes forked."""
     if all(spec.popen and not spec.python for spec in specs):

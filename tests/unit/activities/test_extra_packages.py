@@ -67,9 +67,7 @@ def test_each_extra_that_is_named_exists() -> None:
     sources = [file.read_text() for room in ROOMS for _, file in modules(room)]
     named = set(re.findall(r"""\binstall_command\(["'](\w+)""", "".join(sources)))
     assert named >= {"mcp", "s3", "sql", "ui"}
-    # Foundry takes keys only, so it needs no package.
-    tables = {*EXTRAS, *SKILL_EXTRAS.values(), *get_args(Cloud)} - {
-        "foundry"
-    }  # which takes keys only
+    clouds = {*get_args(Cloud)} - {"foundry"}  # takes keys only, so it needs no package
+    tables = {*EXTRAS, *SKILL_EXTRAS.values(), *clouds}
     known = set(distribution("coterie").metadata.get_all("Provides-Extra") or [])
     assert known == named | tables

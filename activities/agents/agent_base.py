@@ -239,16 +239,21 @@ class BaseAgent(ABC):
         settings: Json = {key: value for key, value in given.items() if value is not None}
         settings.pop("execution_plan", None)
         settings |= self._model(settings)
+        problems = [
+            f"{key}: Field required" for key in ("provider", "model") if key not in settings
+        ]
         try:
-            return Persona.model_validate(settings)
+            persona = Persona.model_validate(settings)
         except ValidationError as error:
-            details = "; ".join(
+            problems += [
                 f"{'.'.join(map(str, problem['loc'])) or 'persona'}: {problem['msg']}"
                 for problem in error.errors()
-            )
-            raise AgentRefused(
-                f"the persona of agent {self.unique_name!r} is invalid: {details}"
-            ) from None
+            ]
+            persona = None
+        if persona is None or problems:
+            details = "; ".join(problems)
+            raise AgentRefused(f"the persona of agent {self.unique_name!r} is invalid: {details}")
+        return persona
 
     def _model(self, settings: Json) -> Json:
         """Return the provider and the model to call, as far as they are set."""

@@ -105,7 +105,7 @@ def _used_providers(
     catalog = Catalog(settings)
     shipped = trusted_document(settings, catalog.system_source(catalog.roots[-1]), None)
     used = [name for name, one in trusted.providers.items() if shipped.providers.get(name) != one]
-    used += [one.provider for plan in plans.values() for one in plan.personas.values()]
+    used += [name for plan in plans.values() for name in plan.providers]
     return tuple(dict.fromkeys(used))
 
 

@@ -129,8 +129,4 @@ def read_prices(settings: Settings, name: str) -> dict[str, Price]:
 def _models_called(plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield provider and model of every call that the agents of a plan can make."""
     for persona in plan.personas.values():
-        if persona.execution_plan is None:
-            yield persona.provider, persona.model
-            yield from map(split_model, persona.fallback)
-            if persona.compaction is not None and persona.compaction.model is not None:
-                yield split_model(persona.compaction.model)
+        yield from map(split_model, persona.models)

@@ -176,11 +176,10 @@ def _beside(tree: Node, key_path: Sequence[str | int], path: str, settings: Sett
 
 
 def key_names(plan: Plan, trusted: TrustedConfig) -> dict[str, str]:
-    """Return `{provider: environment variable with its key}` for each provider of the plan."""
-    used = dict.fromkeys(persona.provider for persona in plan.personas.values())
+    """Return `{provider: environment variable with its key}` for each that the plan asks."""
     return {
         name: key
-        for name in used
+        for name in plan.providers
         if (section := trusted.providers.get(name)) and (key := key_name(name, section))
     }
 

@@ -48,6 +48,8 @@ class AgentSources:
         merged = self.merged
         values = persona.model_dump(mode="json", by_alias=True, exclude={"execution_plan"})
         for key, value in values.items():
+            if key in ("provider", "model") and not value:  # whatever is written has no effect
+                continue
             chosen = self._origin_of_choice(key, persona) if asks_a_model else None
             node = merged.child(key)
             if chosen is not None:

@@ -107,7 +107,7 @@ class CompileActivities:
 
     def _queues_of(self, plan: Plan) -> dict[str, OwnQueue]:
         """Return the queues of rate-limited providers, so that no first call is redirected."""
-        used = {persona.provider for persona in plan.personas.values()}
+        used = plan.providers
         return {name: queue.own_queue for name, queue in self._queues.items() if name in used}
 
     async def _compile_request(self, request: CompileRequest) -> CompiledStart:

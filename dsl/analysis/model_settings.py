@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from coterie.dsl.analysis.bodies import Bodies
-from coterie.dsl.model.model_defaults import read_defaults
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
 from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.source.collected_problems import Problems
@@ -21,27 +20,23 @@ _OF_CALLS = (
     "prompt_cache",
     "timeout",
     "retries",
+    "provider",
+    "model",
 )
-_OF_MODELS = ("provider", "model")
 
 
 def check_settings(bodies: Bodies, tree: Node, problems: Problems) -> None:
-    """Report each setting that no model call uses.
-
-    Personas need their own provider and model unless the defaults name both, so these two count as
-    unused only when the defaults do.
-    """
-    names = (*_OF_CALLS, *(_OF_MODELS if _has_defaults(tree) else ()))
+    """Report each setting that no model call uses."""
     used: dict[str, bool] = {}
     for step, path in _agents_of_personas(bodies):
         follows = step.agent_type == ORCHESTRATING
         for key in step.persona_names:
             used[key] = used.get(key, False) or not follows
             if follows:
-                _note((*path, "config"), key, names, tree, problems)
+                _note((*path, "config"), key, tree, problems)
     for key, asked in used.items():
         if not asked:
-            _note((*_PERSONAS, key), key, names, tree, problems)
+            _note((*_PERSONAS, key), key, tree, problems)
 
 
 def _agents_of_personas(bodies: Bodies) -> Iterator[tuple[AgentStep, NodePath]]:
@@ -52,20 +47,11 @@ def _agents_of_personas(bodies: Bodies) -> Iterator[tuple[AgentStep, NodePath]]:
                 yield step, path
 
 
-def _note(
-    owner: NodePath, key: str, names: tuple[str, ...], tree: Node, problems: Problems
-) -> None:
+def _note(owner: NodePath, key: str, tree: Node, problems: Problems) -> None:
     if not tree.has(owner):
         return
     written = tree.find(owner).entries()
-    for name in names:
+    for name in _OF_CALLS:
         path = (*owner, name)
         if name in written and written[name].value is not None and not problems.has("W513", path):
             problems.note("W513", written[name].at, path, persona_key_without_effect(name, key))
-
-
-def _has_defaults(tree: Node) -> bool:
-    """Return whether a persona without a provider and a model gets both from the defaults."""
-    section = tree.child("llm_config")
-    defaults = read_defaults({} if section is None else {"llm_config": section.plain()})
-    return defaults.choose(None, None).is_complete

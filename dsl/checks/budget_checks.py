@@ -7,7 +7,7 @@ from coterie.dsl.checks.document_steps import every_step
 from coterie.dsl.checks.paid_personas import PaidPersonas
 from coterie.dsl.model.budgets import Budget, Budgets, BudgetTerms, Scope, compiled, written
 from coterie.dsl.model.document import Orchestration, SystemDocument
-from coterie.dsl.model.plan import Persona, Team
+from coterie.dsl.model.plan import Team
 from coterie.dsl.model.plan_key import PlanKey
 from coterie.dsl.model.price import Price
 from coterie.dsl.model.steps import AgentStep
@@ -202,15 +202,5 @@ def _paid_models(budget: Budget, agents: PaidPersonas) -> list[tuple[str, str]]:
     if budget.kind != "money":
         return []
     personas = (agents.personas[key] for key in agents.of(budget))
-    asked = (
-        one for persona in personas if persona.execution_plan is None for one in _models_of(persona)
-    )
+    asked = (split_model(model) for persona in personas for model in persona.models)
     return list(dict.fromkeys(asked))
-
-
-def _models_of(persona: Persona) -> Iterator[tuple[str, str]]:
-    """Yield every model that may answer for a persona, or sum its conversations up."""
-    yield persona.provider, persona.model
-    yield from map(split_model, persona.fallback)
-    if persona.compaction is not None and persona.compaction.model is not None:
-        yield split_model(persona.compaction.model)

@@ -164,9 +164,7 @@ class AgentResolver:
         if checked.plan is not None:
             steps = self._plan(checked.plan, plan_key, reads)
             persona = persona.model_copy(update={"execution_plan": steps})
-        elif plan_key in self.personas:
-            persona = self.personas[plan_key]  # the same; another agent may follow its plan
-        self.personas[plan_key] = persona
+        self.personas[plan_key] = _shared(persona, self.personas.get(plan_key))
         if step.config is not None and step.config.budgets is not None:
             self.budgets[plan_key] = (step.config.budgets, (*path, "config", "budgets"))
         return step.model_copy(
@@ -218,3 +216,16 @@ class AgentResolver:
         return default_agent_type(
             has_plan=bool(persona.execution_plan), offers_tools=bool(offered or persona.handoffs)
         )
+
+
+def _shared(persona: Persona, earlier: Persona | None) -> Persona:
+    """Return the persona of one more agent: one agent may follow its plan, and another ask it.
+
+    Args:
+        persona: as this agent uses it.
+        earlier: as the agents before use it, if there are any.
+    """
+    if earlier is None:
+        return persona
+    asked, other = (persona, earlier) if persona.provider else (earlier, persona)
+    return other.model_copy(update={"provider": asked.provider, "model": asked.model})

@@ -1,7 +1,7 @@
 """Personas of agent steps: the persona with the task's `config` merged in, and its model.
 
 The `config` is deep-merged onto the persona; neither is changed. The worker must know and allow
-the provider and the model.
+the provider and the model. An agent that only follows a plan asks no model, and needs neither.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -13,7 +13,7 @@ from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.merge import deep_merge
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.sections.provider_document import LlmConfig
-from coterie.dsl.model.step_kinds.agent_types import offered_tools
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, offered_tools
 from coterie.dsl.model.steps import (
     AgentStep,
     PersonaDocument,
@@ -27,6 +27,7 @@ from coterie.dsl.wording.agent_wording import chosen_for_all, model_missing, pro
 
 PERSONAS: NodePath = ("llm_config", "personas")
 _Choice = Literal["provider", "model"]
+_NO_MODEL: Json = {"provider": "", "model": ""}
 _Origins = tuple[NodePath, NodePath]
 """Where the `config` of a step is written, and where its persona is."""
 
@@ -57,7 +58,7 @@ class PersonaMerger:
     """`{group of tools: its members}`."""
 
     def merged(self, step: AgentStep, path: NodePath, named_at: NodePath) -> MergedPersona | None:
-        """Return the persona of a step with its model; None, and a problem, if it has none.
+        """Return the persona of a step with its model; None, and a problem, if it lacks one.
 
         Args:
             step: names one persona.
@@ -76,7 +77,8 @@ class PersonaMerger:
             merged = deep_merge(merged, plain_persona(step.config))
         origins = ((*path, "config"), (*PERSONAS, key))
         offered = with_offered_tools(without_nulls(merged), self.groups)
-        persona = self._with_model(offered, origins, key)
+        asks = step.agent_type != ORCHESTRATING
+        persona = self._with_model(offered, origins, key, asks=asks)
         if persona is None:
             return None
         config = (*path, "config") if step.config is not None else None
@@ -88,27 +90,33 @@ class PersonaMerger:
         if key not in known:  # a persona with problems of its own is known, too
             unknown(self.problems, self.tree.find(path).mark, path, "E202", "persona", key, known)
 
-    def _with_model(self, merged: Json, origins: _Origins, key: str) -> Persona | None:
-        """Return a merged persona with its provider and model, filled in from the defaults."""
+    def _with_model(
+        self, merged: Json, origins: _Origins, key: str, *, asks: bool
+    ) -> Persona | None:
+        """Return a merged persona with its provider and model, filled in from the defaults.
+
+        Without both if the agent asks no model; those that are written must be known nevertheless.
+        """
         chosen = self.llm.defaults.choose(
             cast("str | None", merged.get("provider")),
             cast("str | None", merged.get("model")),
             self.model,
         )
         provider, model = chosen.provider, chosen.model
-        if provider is None:
+        if provider is None and asks:
             self._note_missing("provider", provider_missing(key), origins)
             return None
-        if provider not in self.capabilities.providers:
+        if provider is not None and provider not in self.capabilities.providers:
             self._note_unknown("provider", provider, self.capabilities.providers, origins)
             return None
-        if not model:
-            self._note_missing("model", model_missing(key, provider), origins)
+        if not model and asks:
+            self._note_missing("model", model_missing(key, str(provider)), origins)
             return None
-        section = self.llm.providers.get(provider)
-        if section and section.valid_models and model not in section.valid_models:
+        section = self.llm.providers.get(str(provider))
+        if model and section and section.valid_models and model not in section.valid_models:
             self._note_unknown("model", model, section.valid_models, origins)
-        return Persona.model_validate({**merged, "provider": provider, "model": model})
+        named: Json = {"provider": provider, "model": model} if asks else _NO_MODEL
+        return Persona.model_validate({**merged, **named})
 
     def _note_missing(self, key: _Choice, details: Details, origins: _Origins) -> None:
         path = origins[1]

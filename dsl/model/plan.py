@@ -36,8 +36,9 @@ from coterie.dsl.values import Frozen, Json, Timeout
 class Persona(Frozen):
     """Who an agent is: model, prompts, the schema of its answer."""
 
-    provider: str
-    model: str
+    provider: str = ""
+    """Empty if no task asks it, but only follows its plan: then it needs no provider."""
+    model: str = ""
     description: str | None = None
     temperature: float | None = Field(default=None, ge=0, le=2)
     """Sent only if set: some models refuse it."""
@@ -93,6 +94,15 @@ class Persona(Frozen):
     """The teams to which the model may hand the work over."""
     hooks: tuple[Hook, ...] = ()
     """What the run asks around the turns and calls of its agents, after the plan's own hooks."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """`provider/model` of all that answer for it or sum up for it, if a task asks it."""
+        if not self.provider:
+            return ()
+        policy = self.compaction
+        summing = () if policy is None or policy.model is None else (policy.model,)
+        return (f"{self.provider}/{self.model}", *self.fallback, *summing)
 
 
 DEFAULT_CONCURRENT_BRANCHES = 200
@@ -278,6 +288,12 @@ class Plan(Frozen):
     to the language version: a replay decides as the run did."""
     legacy_agents: Json = Field(default_factory=dict[str, JsonValue])
     """`llm_config.agents`, for the legacy classes."""
+
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """The providers that its personas ask; a persona that only follows its plan asks none."""
+        asked = (persona.provider for persona in self.personas.values() if persona.provider)
+        return tuple(dict.fromkeys(asked))
 
     def with_digest(self) -> "Plan":
         """Return this plan with its digest."""

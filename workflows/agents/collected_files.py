@@ -20,7 +20,7 @@ def found_by(step: Step, outcome: Outcome, plan: Plan) -> CollectedFiles | None:
     asked = {
         f"{persona.provider}/{persona.model}": None
         for persona in plan.personas.values()
-        if persona.execution_plan is None
+        if persona.provider
     }
     return CollectedFiles(
         files=len(files), estimated_tokens=tokens, models=tuple(asked)[:_MAX_MODELS]

@@ -90,7 +90,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
 
 def ignored_variables(compiled: Compiled, settings: Settings) -> dict[str, str]:
     """Return the variables that only the SDKs of its providers read, with the keys that count."""
-    names = {persona.provider for persona in compiled.plan.personas.values()}
+    names = compiled.plan.providers
     kinds = {provider_kind(name, compiled.providers.get(name)) for name in names}
     return {
         variable: key

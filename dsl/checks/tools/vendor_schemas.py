@@ -123,6 +123,8 @@ def _find_refusal(tool: Tool | None, apis: frozenset[VendorApi]) -> _Refused:
 
 def _apis_of(persona: Persona, sections: Sections) -> Iterator[VendorApi]:
     """Yield the APIs of a persona's model and of its fallbacks, where they are known."""
+    if not persona.provider:
+        return
     for name in (persona.provider, *(split_model(one)[0] for one in persona.fallback)):
         section = sections.get(name) or ProviderSection()
         api = section.vendor_api(name)

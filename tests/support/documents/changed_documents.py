@@ -94,7 +94,8 @@ def _problem(problem: Problem) -> str:
 
 
 def _analysis(done: Compiled, found: Analysis) -> Json:
-    models = {f"{one.provider}/{one.model}" for one in done.plan.personas.values()}
+    asked = (one for one in done.plan.personas.values() if one.provider)
+    models = {f"{one.provider}/{one.model}" for one in asked}
     worst = worst_case(
         done, found, Terms(dict.fromkeys(sorted(models)[:-1] or models, _PRICE), 1_000)
     )

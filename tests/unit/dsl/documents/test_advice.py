@@ -300,11 +300,11 @@ def test_a_key_for_a_result_is_refused_on_a_step_that_ends_its_list(kind: str, k
     assert "to a step before it" in fix
 
 
-def test_a_persona_that_follows_a_plan_names_its_model_where_no_default_does() -> None:
+def test_a_model_has_no_effect_on_a_persona_that_follows_a_plan_without_defaults_either() -> None:
     text = PLANNED.replace("ASKED", "").replace("  default_model: demo\n", "")
-    assert warned(text.replace("KEY", "model: demo")) == []
+    assert warned(text.replace("KEY", "model: demo")) == [("W513", 6)]
     text = text.replace("  default_provider: scripted\n", "")
-    assert warned(text.replace("KEY", "provider: scripted\n      model: demo")) == []
+    assert warned(text.replace("KEY", "provider: scripted")) == [("W513", 5)]
 
 
 @pytest.mark.parametrize("key", ["temperature: 0", "model: demo", "provider: scripted"])

@@ -68,7 +68,7 @@ def test_personas_are_as_written() -> None:
     assert writer.prompts == {"system": "You write headlines...", "headline": "..."}
     assert writer.temperature == 0  # the task's config over the persona's 1
     maker = plan("personas").personas["page_maker_persona"]
-    assert (maker.model, maker.temperature) == ("claude-3-opus-20240229", 0)
+    assert (maker.model, maker.temperature) == ("", 0)  # it follows its plan, and asks no model
     assert plan("personas").legacy_agents == {"archive": {"model": "claude-3-opus-20240229"}}
 
 

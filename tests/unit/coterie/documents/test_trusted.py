@@ -169,7 +169,7 @@ def test_documents_of_a_catalog_keep_their_own_way_to_a_provider(settings: Setti
     plan = scope_providers(
         document.compiled.plan, "development", document.trusted.providers, trusted
     )
-    assert {persona.provider for persona in plan.personas.values()} == {"scripted@development"}
+    assert plan.providers == ("scripted@development",)
     assert plan.with_digest().digest == plan.digest
     kinds = {name: one.kind for name, one in provider_settings(trusted, settings).items()}
     assert kinds["scripted@development"] == "scripted"

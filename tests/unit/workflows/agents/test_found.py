@@ -17,11 +17,7 @@ PLAN = Plan(
     personas={
         "a": READER,
         "b": READER,
-        "looks": Persona(
-            provider="other",
-            model="unused",
-            execution_plan=(SetStep(kind="set", name="s", values={}),),
-        ),
+        "looks": Persona(execution_plan=(SetStep(kind="set", name="s", values={}),)),
     },
 )
 COLLECT = SkillStep(kind="skill", name="look", skill="Discovery.collect")

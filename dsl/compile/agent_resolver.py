@@ -164,7 +164,7 @@ class AgentResolver:
         if checked.plan is not None:
             steps = self._plan(checked.plan, plan_key, reads)
             persona = persona.model_copy(update={"execution_plan": steps})
-        self.personas[plan_key] = _shared(persona, self.personas.get(plan_key))
+        self.personas[plan_key] = _merge_uses(persona, self.personas.get(plan_key))
         if step.config is not None and step.config.budgets is not None:
             self.budgets[plan_key] = (step.config.budgets, (*path, "config", "budgets"))
         return step.model_copy(
@@ -218,7 +218,7 @@ class AgentResolver:
         )
 
 
-def _shared(persona: Persona, earlier: Persona | None) -> Persona:
+def _merge_uses(persona: Persona, earlier: Persona | None) -> Persona:
     """Return the persona of one more agent: one agent may follow its plan, and another ask it.
 
     Args:

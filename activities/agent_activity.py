@@ -212,10 +212,6 @@ class AgentActivities:
     ) -> AgentServices:
         reasks = request.reask.number if request.reask else 0
         label = f"{request.team}/{request.task}#{request.visit}.{reasks}"
-        key = label
-        if activity.in_activity():
-            info = activity.info()
-            key = f"{info.workflow_run_id}/{info.activity_id}"
         call, inner = self._call_skill, self._inner_calls
         own = None if request.persona is None else request.persona.context_window
         windows = ContextWindows(self._pricing, own)
@@ -225,7 +221,7 @@ class AgentActivities:
             compaction=request.compaction,
             call_skill=None if call is None else InnerCaller(call, inner, meter, request.untrusted),
             label=label,
-            key=key,
+            key=_key_of(request, label),
             conversation=self._conversation(request),
             media=self._media(request),
             reask=request.reask,
@@ -262,6 +258,15 @@ class AgentActivities:
         within = _within()
         conversations = self._conversations.of_run(within, request.origins)
         return OpenConversation(conversations, request.conversation, within)
+
+
+def _key_of(request: AgentRequest, label: str) -> str:
+    """Return the key of a turn: the same in all its attempts, and of no later run."""
+    execution, info = request.execution, activity.info() if activity.in_activity() else None
+    turn = label if info is None else info.activity_id
+    if execution:
+        return f"{_within()}/{execution}/{turn}"
+    return turn if info is None else f"{info.workflow_run_id}/{turn}"
 
 
 def _within() -> str:

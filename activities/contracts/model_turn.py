@@ -107,6 +107,9 @@ class AgentRequest(Frozen):
     """Set for a turn that was submitted as a batch before: look whether it has an answer."""
     origins: tuple[str, ...] = ()
     """The runs that this one was forked from, latest first: it reads what they have stored."""
+    execution: str = ""
+    """Temporal's id of the execution in which the run began, for the keys of the calls that an
+    agent's own code makes; not sent to an agent without such code."""
     untrusted: bool = False
     """Whether the run has met text of others, which the agent's own code may write; not sent to an
     agent without code of its own."""

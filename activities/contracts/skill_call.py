@@ -13,8 +13,8 @@ class SkillRequest(Frozen):
     skill: str
     input: JsonValue = None
     key: str
-    """Identifies this call permanently by run, visit and step, so a skill can recognise a repeat.
-    """
+    """Identifies this call permanently, `run/execution/step#count`, so a skill can recognise a
+    repeat. A later run with the same id has another `execution`."""
     listing: str | None = None
     """Of a tool of an MCP server: the digest of the tool that the plan was compiled with."""
     keep: bool = False

@@ -45,9 +45,9 @@ class CommandInput(Documented):
     """The values of the command's parameters, as its configuration declares them. Each becomes an
     argument as it is; there is no shell."""
     key: str | None = Field(default=None, pattern=r"^[\w.:/@+-]{1,200}$")
-    """What the command works on, for example an order number. The command reads `RUN/KEY` from its
-    environment as `COTERIE_CALL`. Calls with the same key share this name and never overlap on one
-    machine. Without a key, the name of the call."""
+    """What the command works on, for example an order number. The command reads
+    `RUN/EXECUTION/KEY` from its environment as `COTERIE_CALL`. Calls of a run with the same key
+    share this name and never overlap on one machine. Without a key, the name of the call."""
 
 
 class CommandResult(Documented):
@@ -121,8 +121,12 @@ async def _run_alone(
     command: Command, values: Values, context: SkillContext, key: str | None
 ) -> CommandResult:
     """Run it after all commands with the same key have ended."""
-    call = context.key if key is None else f"{context.run}/{key}"
-    async with alone(context.workspace.state_dir / "calls", call) as lock:
+    call, name = context.key, context.key
+    if key is not None:
+        execution = call.removeprefix(f"{context.run}/").partition("/")[0]
+        # An earlier run with the same id may have left a command behind: that one excludes it, too.
+        call, name = f"{context.run}/{execution}/{key}", f"{context.run}/{key}"
+    async with alone(context.workspace.state_dir / "calls", name) as lock:
         return await _run(command, values, context, call, (lock,))
 
 

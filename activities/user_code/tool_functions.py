@@ -67,7 +67,8 @@ class ToolContext:
     run: str = ""
     """The id of the calling run."""
     call: str = ""
-    """Identifies this call permanently, also across retries: a key for idempotent requests."""
+    """Identifies this call permanently, also across retries: a key for idempotent requests. No
+    other run has it, even under the same id."""
     workspace: Path = Path()
     """The folder of the run's files, in which the process works: in a test or an eval, a copy."""
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)

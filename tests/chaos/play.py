@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from coterie.workflows.core.requests import Pending
+from tests.chaos.book import read_releases
 from tests.chaos.early_moves import reading_client
 from tests.chaos.ground import SAMPLE, Ground
 from tests.chaos.people import People
@@ -32,7 +33,7 @@ async def play(folder: Path, seed: int, terms: Terms, tell: Callable[[str], None
         def agree(run: str, request: Pending) -> bool:
             """Yes to whatever is to be published; about a lost release, what the ledger says."""
             publishes = request.id.startswith("publish/consent")
-            return publishes or f"{run}/release" in ledger.read_text().splitlines()
+            return publishes or f"{run}/release" in read_releases(ledger)
 
         people = People(chance, agree)
         siege = Siege(ground, people, await reading_client(shop), terms, tell)

@@ -13,6 +13,7 @@ from coterie.dsl.values import JsonValue
 WORKER = "worker"
 """The identity of everything that takes part in a recording."""
 
+_NUMBER = "00000000-0000-4000-8000-"
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
@@ -28,8 +29,10 @@ def placeless(links: Sequence[JsonValue], executions: Mapping[str, str]) -> list
 
 
 def number_of(id: str, ids: dict[str, str]) -> str:
-    """Return the number of a random id; a new one gets the next number."""
-    return ids.setdefault(id, f"00000000-0000-4000-8000-{len(ids) + 1:012}")
+    """Return the number of a random id; a new one gets the next number, and a number stays."""
+    if id.startswith(_NUMBER):
+        return id
+    return ids.setdefault(id, f"{_NUMBER}{len(ids) + 1:012}")
 
 
 def _cleaned(value: JsonValue, ids: dict[str, str], key: str) -> JsonValue:

@@ -21,6 +21,7 @@ from coterie.dsl.egress.egress_rules import has_own_code
 from coterie.dsl.evaluate.slices import slice_for
 from coterie.dsl.hooks.hook_rulings import HookRuling
 from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.model.template_bound import seconds_of
 from coterie.dsl.templates.template_filling import fill
@@ -200,10 +201,12 @@ def _with_notices(request: AgentRequest, notices: tuple[str, ...]) -> AgentReque
 
 
 def _of_turn(request: AgentRequest, step: AgentStep, scope: Scope) -> AgentRequest:
-    """Return the request with what the run has met before this turn, for an agent's own code."""
-    if not scope.state.met_untrusted or request.untrusted or not has_own_code(step):
+    """Return the request with what the calls of an agent's own code need."""
+    if step.agent_type in (SINGLE_SHOT, TOOL_CALLING, ORCHESTRATING):
         return request
-    return request.model_copy(update={"untrusted": True})
+    state = scope.state
+    untrusted = request.untrusted or (state.met_untrusted and has_own_code(step))
+    return request.model_copy(update={"execution": state.execution, "untrusted": untrusted})
 
 
 def _move(conversation: str, scope: Scope, to: ConversationHead) -> None:

@@ -128,7 +128,7 @@ async def make_call(
         if scope.plan.budgets and not polls:
             await admit_call(scope, location, location.personas, "tool_calls", boundary=boundary)
         execution = execution or count()
-        key = SkillCallKey.of(scope.run_id, location.step, execution)
+        key = SkillCallKey.of(scope.run_id, scope.state.execution, location.step, execution)
         request = _request(call, key, answers, scope)
         made = _poll_task if polls else _make_activity
         called = await made(request, call.terms or _UNKNOWN, location, scope, call.seconds)

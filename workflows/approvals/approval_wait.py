@@ -231,7 +231,7 @@ def _pending(
     shown = terms if isinstance(terms, ApprovalTerms) else ApprovalTerms()
     allowed = optional_seconds(terms.deadline)
     until = None if allowed is None else now + timedelta(seconds=allowed)
-    origin = origin_digest(scope.run_id, scope.original_execution_run_id, request_id)
+    origin = origin_digest(scope.run_id, scope.state.execution, request_id)
     because = "" if asked.asked is None else asked_because(asked.asked)
     request = Pending(
         id=request_id,

@@ -126,8 +126,6 @@ class Scope(Protocol):
     state: RunState
     run_id: str
     """The workflow id: what people call the run."""
-    original_execution_run_id: str
-    """Temporal's id of this execution of the run; a reset keeps it."""
     in_flight: int
     """Calls in progress, counted where a plan has budgets."""
     leaving: Leaving | None

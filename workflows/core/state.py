@@ -99,6 +99,9 @@ class RunState:
     )
     """`{latest turn of a conversation: its tokens in and out}`, since the run last continued as
     new."""
+    execution: str = ""
+    """Temporal's id of the execution in which the run began (`original_execution_run_id`). A reset
+    keeps it, and the run carries it along when it continues as new; a fork has its own."""
     hooks_asked: bool = False
     """Whether the plan's `before_run` hooks have let the run begin."""
     visibility: VisibilitySettings | None = None

@@ -235,22 +235,24 @@ class StepKey(str):
 
 
 class SkillCallKey(str):
-    """`run/team/path#count`: the call of a skill by one execution of a step, the same in retries.
+    """`run/execution/team/path#count`: the call of a skill that an execution of a step makes.
 
-    The id of a run has no slash, and the count of executions starts at 1.
+    It is the same in retries, and when the run continues as new or is reset; no later run with the
+    same id has it. The id of a run has no slash, and the count of executions of the step starts at
+    1.
     """
 
     __slots__ = ()
 
     @classmethod
-    def of(cls, run_id: str, step: str, count: int) -> "SkillCallKey":
+    def of(cls, run: str, execution: str, step: str, count: int) -> "SkillCallKey":
         """Return the key of the call that an execution of a step makes."""
-        return cls(f"{run_id}/{step}#{count}")
+        return cls(f"{run}/{execution}/{step}#{count}")
 
     @property
     def step(self) -> StepKey:
         """The step that calls."""
-        return StepKey(self.partition("/")[2].rpartition("#")[0])
+        return StepKey(self.rpartition("#")[0].partition("/")[2].partition("/")[2])
 
     @property
     def execution(self) -> int:

@@ -51,7 +51,7 @@ class DurableScope:
         self.state = state
         self._info = workflow.info()  # each look-up of the current run is a system call
         self.run_id = self._info.workflow_id
-        self.original_execution_run_id = self._info.original_execution_run_id
+        state.execution = state.execution or self._info.original_execution_run_id
         self.done = False
         self._upserted: Attributes = {}
         self._held = 0

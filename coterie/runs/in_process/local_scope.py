@@ -62,7 +62,7 @@ class LocalScope:
         self.plan = plan
         self.state = state
         self.run_id = run_id
-        self.original_execution_run_id = str(uuid4())
+        state.execution = state.execution or str(uuid4())
         self.notifications: list[Notification] = []
         """Notifications that would have been sent."""
         self.work = EvaluationWork()

@@ -37,17 +37,20 @@ async def test_a_skill_call_carries_the_agents_lineage_also_when_it_is_tried_aga
         RecordingModel(), agent_types={"skilled": Skilled}, call_skill=call_skill
     )
     wanted = request({"input": ["a.py", "b.py"]}, changes={"agent_type": "skilled"})
+    wanted = wanted.model_copy(update={"execution": "first"})
     response = await turn(activities, wanted)
     await turn(activities, wanted)
+    await turn(activities, wanted.model_copy(update={"execution": "later"}))
     assert response.data == [{"read": "a.py"}, {"read": "b.py"}]
     assert [(call.skill, call.input) for call in called[:2]] == [
         ("Files.read", "a.py"),
         ("Files.read", "b.py"),
     ]
     first, second, *again = [call.key for call in called]
-    assert first.startswith("test-run/test/Files.read:")  # run and activity
+    assert first.startswith("test/first/test/Files.read:")  # run, execution and activity
     assert first != second
-    assert again == [first, second]
+    assert again[:2] == [first, second]
+    assert again[2:] == [key.replace("/first/", "/later/") for key in (first, second)]
 
 
 async def test_an_agent_without_skills_says_so() -> None:

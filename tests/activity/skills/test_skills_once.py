@@ -25,9 +25,12 @@ def workspace_at(root: Path, code: str, *, once: bool = True, timeout: float = 6
     return Workspace(root, commands, environment=dict(os.environ))
 
 
-async def shown(workspace: Workspace, skill: str, key: str | None = None) -> JsonValue:
+async def shown(
+    workspace: Workspace, skill: str, key: str | None = None, execution: str = "first"
+) -> JsonValue:
     asked: dict[str, JsonValue] = {"command": "show", "key": key}
-    data = await call(workspace, skill, asked, key="run-1/coder/apply#1")
+    run = environment().info.workflow_id
+    data = await call(workspace, skill, asked, key=f"{run}/{execution}/coder/apply#1")
     assert isinstance(data, dict)
     return data["output"]
 
@@ -56,8 +59,9 @@ async def test_run_once_may_be_more_careful_than_the_worker_asks(tmp_path: Path)
 async def test_a_command_knows_its_call_or_what_it_is_about(tmp_path: Path, skill: str) -> None:
     workspace = workspace_at(tmp_path, "")
     run = environment().info.workflow_id
-    assert await shown(workspace, skill) == "run-1/coder/apply#1\n"
-    assert await shown(workspace, skill, "release") == f"{run}/release\n"
+    assert await shown(workspace, skill) == f"{run}/first/coder/apply#1\n"
+    assert await shown(workspace, skill, "release") == f"{run}/first/release\n"
+    assert await shown(workspace, skill, "release", "later") == f"{run}/later/release\n"
 
 
 @pytest.mark.parametrize("key", ["", "a b", "a\n", "x" * 201])
@@ -84,7 +88,11 @@ async def test_a_command_that_cannot_be_started_has_not_happened(tmp_path: Path)
 
 
 async def test_a_verification_waits_until_what_was_lost_has_ended(tmp_path: Path) -> None:
-    """The worker has lost the call and does not know it yet: its command is still at work."""
+    """The worker has lost the call and does not know it yet: its command is still at work.
+
+    A later run with the same id waits for it, too: the earlier one may have been terminated.
+    """
+    later = f"{environment().info.workflow_id}/later/look#1"
     for name in ("begun", "go"):
         os.mkfifo(tmp_path / name)
     slow = "open('begun', 'w').write('yes'); open('go').read(); open('done', 'w').write('yes')"
@@ -96,7 +104,7 @@ async def test_a_verification_waits_until_what_was_lost_has_ended(tmp_path: Path
     looks = "import os; print(os.path.exists('done'))"
     looking = Workspace(tmp_path, {"look": Command("look", ("{python}", "-c", looks))})
     about: JsonValue = {"command": "look", "key": "release"}
-    verified = asyncio.ensure_future(call(looking, "CommandRunner.run", about))
+    verified = asyncio.ensure_future(call(looking, "CommandRunner.run", about, key=later))
     other = await call(looking, "CommandRunner.run", {"command": "look", "key": "other"})
     assert isinstance(other, dict)
     assert other["output"] == "False\n", "what is about something else does not wait"

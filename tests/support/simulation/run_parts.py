@@ -54,15 +54,16 @@ class OpenCall(NamedTuple):
 class Part:
     """One history: its workflow instance, and what is open in it."""
 
-    def __init__(self, given: Payload, before: str | None, now: float) -> None:
+    def __init__(self, given: Payload, before: str | None, now: float, run_id: str) -> None:
         """Begin a history.
 
         Args:
             given: The input of the run.
             before: The run id of the history before.
             now: Seconds since the first one began.
+            run_id: Its own run id.
         """
-        self.run_id = "first" if before is None else f"{before}+"
+        self.run_id = run_id
         self.events = 1
         self.tasks = 0
         self.timers: dict[int, str] = {}

@@ -129,10 +129,10 @@ class SimulatedServer:
         for message in messages:
             self._later(message.at, None, message)
 
-    def run(self, plan: Plan, context: Json | None = None) -> Lived:
-        """Run the plan to its end, and return what it did."""
+    def run(self, plan: Plan, context: Json | None = None, execution: str = "first") -> Lived:
+        """Run the plan to its end in an execution of that id, and return what it did."""
         given = CONVERTER.to_payload(TeamInput(plan=plan, context=context or {}))
-        part, lived = Part(given, None, self._now), self._lived
+        part, lived = Part(given, None, self._now, execution), self._lived
         jobs = [part.first_job]
         while True:
             self._task(part, jobs)
@@ -143,7 +143,7 @@ class SimulatedServer:
             if not part.ended.HasField("continue_as_new_workflow_execution"):
                 break
             following = part.ended.continue_as_new_workflow_execution.arguments[0]
-            part = Part(following, part.run_id, self._now)
+            part = Part(following, part.run_id, self._now, f"{part.run_id}+")
             jobs = [part.first_job]
         lived.seconds, lived.trail = self._now, part.trail()
         if part.ended.HasField("complete_workflow_execution"):

@@ -55,7 +55,7 @@ class Wait(NamedTuple):
 class StoppingScope:
     """The Scope protocol without Temporal; several jobs run one after the other."""
 
-    run_id = original_execution_run_id = "test"
+    run_id = "test"
     in_flight = 0
     leaving: Leaving | None = None
     late = False
@@ -64,6 +64,7 @@ class StoppingScope:
     def __init__(self, plan: Plan, state: RunState, world: World, stop_at: int | None) -> None:
         self.plan = plan
         self.state = state
+        state.execution = state.execution or "first"
         self.work = EvaluationWork()
         self.world = world
         self.left = stop_at

@@ -1,15 +1,11 @@
 """Runs whose server suggests to continue as new in one workflow task after another."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import cast
-
-from pydantic import JsonValue
 
 from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
 from coterie.activities.contracts.model_turn import AgentError, StartedBatch
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.tool_loop.exchange import ToolCallRequest
-from coterie.dsl.values import Json
 from tests.support.simulation.simulated_server import (
     Lived,
     Message,
@@ -86,26 +82,14 @@ def differences(one: Lived, other: Lived) -> list[str]:
 
 def _facts(run: Lived) -> dict[str, object]:
     """Return what a run did; what concurrent branches do in the same instant has no order."""
+    result = run.result if isinstance(run.result, dict) else {}
     return {
-        "result": _without_digests(run.result),
+        "result": {key: value for key, value in result.items() if key != "trail_digest"},
         "failure": run.failure,
         "calls": run.effects,
         # an amendment applies before the next step, or where the run comes back to one
         "trail": sorted(entry for entry in run.trail if " amended " not in entry[1]),
         "seconds": run.seconds,
         "open at the end": run.open_at_end,
-        "replies": _without_digests(run.replies),
+        "replies": run.replies,
     }
-
-
-def _without_digests(value: object) -> object:
-    """Leave out the digest of the trail, and of requests: it covers where they opened."""
-    match value:
-        case dict():
-            items = cast("Json", value).items()
-            kept = ((key, one) for key, one in items if key not in ("digest", "trail_digest"))
-            return {key: _without_digests(one) for key, one in kept}
-        case list():
-            return [_without_digests(one) for one in cast("list[JsonValue]", value)]
-        case _:
-            return value

@@ -45,7 +45,7 @@ def test_a_call_that_is_repeated_without_need_is_found(
 
 def test_a_release_that_is_missing_doubled_or_strange_is_found(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.txt"
-    ledger.write_text("r1/release\nr2/release\nr2/release\nr9/release\n")
+    ledger.write_text("r1/a/release\nr2/a/release\nr2/b/release\nr9/a/release\n")
     assert check_ledger(["r1"], tmp_path / "none") == ["r1: released 0 times"]
     assert check_ledger(["r1", "r2", "r3"], ledger) == [
         "r2: released 2 times",

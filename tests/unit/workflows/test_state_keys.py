@@ -101,12 +101,12 @@ def test_a_place_names_its_step(key: str, step: str) -> None:
 @pytest.mark.parametrize(
     ("key", "step", "execution"),
     [
-        (SkillCallKey.of("run-1", "plan/code/apply", 3), "plan/code/apply", 3),
-        (SkillCallKey("run-1/plan/code#999999999"), "plan/code", 999_999_999),
-        (SkillCallKey("run-1/plan/code#1234567890"), "plan/code", 1),
-        (SkillCallKey("run-1/plan/code#²"), "plan/code", 1),
-        (SkillCallKey("run-1/plan/code#"), "plan/code", 1),
-        (SkillCallKey("run-1/plan/code#x"), "plan/code", 1),
+        (SkillCallKey.of("run-1", "e1", "plan/code/apply", 3), "plan/code/apply", 3),
+        (SkillCallKey("run-1/e1/plan/code#999999999"), "plan/code", 999_999_999),
+        (SkillCallKey("run-1/e1/plan/code#1234567890"), "plan/code", 1),
+        (SkillCallKey("run-1/e1/plan/code#²"), "plan/code", 1),
+        (SkillCallKey("run-1/e1/plan/code#"), "plan/code", 1),
+        (SkillCallKey("run-1/e1/plan/code#x"), "plan/code", 1),
     ],
 )
 def test_key_of_a_skill_call_says_which_execution_of_which_step_calls(

@@ -94,7 +94,7 @@ async def test_a_result_that_the_history_only_names_is_recorded_whole() -> None:
     kept = KeptResult(
         name=await blobs.put(json.dumps(whole).encode(), "one"), size=1, preview='{"text'
     )
-    request = SkillRequest(skill="Files.read", key="one/t/s#1", input={})
+    request = SkillRequest(skill="Files.read", key="one/e1/t/s#1", input={})
     call = RecordedCallEvent(request, SkillResult(kept=kept), 0.1)
     assert await stored_results([call], blobs, "one") == {kept.name: whole}
     for storage, words in ((None, "set COTERIE_STORAGE"), (MemoryBlobs(), "is not stored")):

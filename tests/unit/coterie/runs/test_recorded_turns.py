@@ -100,7 +100,7 @@ def test_an_answer_has_its_time_unless_it_is_short(seconds: float, recorded: flo
 def test_a_test_repeats_every_answer_of_a_model_and_no_skill() -> None:
     ended = [
         RecordedCallEvent(at("c1", SUMMED), AgentResponse(), 0.0),
-        RecordedCallEvent(SkillRequest(skill="A.b", key="run/t/s#1"), SkillResult(data=1), 0.0),
+        RecordedCallEvent(SkillRequest(skill="A.b", key="run/e1/t/s#1"), SkillResult(data=1), 0.0),
         RecordedCallEvent(at(None), AgentResponse(conversation="c1", data="x"), 0.0),
         RecordedCallEvent(PLAIN, Failure("E", "no"), 0.0),
     ]

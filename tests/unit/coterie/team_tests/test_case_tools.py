@@ -65,7 +65,7 @@ async def stage(folder: Path, real: str = "", effect: str = "once") -> AsyncGene
 
 
 async def called(made: Stage, name: str = "empty") -> JsonValue:
-    request = SkillRequest(skill=f"shop:{name}", input={}, key="run/work/empty#1")
+    request = SkillRequest(skill=f"shop:{name}", input={}, key="run/e1/work/empty#1")
     return (await environment().run(made.skills.call_skill, request)).data
 
 

@@ -27,7 +27,7 @@ def stubs(folder: Path, *entries: Json, stand_in: StandInDocument = WITH_DATA) -
     return StubSkills(Workspace(folder), played, {SEARCH: stand_in}, {})
 
 
-def request(key: str = "run/t/s#1", given: Any = None, skill: str = SEARCH) -> SkillRequest:
+def request(key: str = "run/e1/t/s#1", given: Any = None, skill: str = SEARCH) -> SkillRequest:
     return SkillRequest(skill=skill, key=key, input={"q": 1} if given is None else given)
 
 
@@ -39,18 +39,18 @@ SECOND: Json = {"step": "t/s", "visit": 2}
 @pytest.mark.parametrize(
     ("entries", "key", "taken"),
     [
-        ([ANY], "run/t/s#1", 0),
-        ([ANY, ANY], "run/t/s#1", 0),
-        ([ANY, SECOND], "run/t/s#2", 1),
-        ([ANY, SECOND], "run/t/s#1", 0),
-        ([SECOND, FIRST, FIRST], "run/t/s#1", 1),
-        ([{"step": "t/o"}, ANY], "run/t/s#3", 1),
-        ([{"step": "t/each/s"}], "run/t/each/4/s#1", 0),
-        ([{"step": "t/each/4/s"}], "run/t/each/4/s#1", 0),
-        ([{"step": "t/ask/search"}], "run/t/ask/search@2.1#1", 0),
-        ([{"step": "t/each/s"}, {"step": "t/each/4/s"}], "run/t/each/4/s#1", 1),
-        ([{"step": "t/each/s", "visit": 1}, {"step": "t/each/4/s"}], "run/t/each/4/s#1", 1),
-        ([{"step": "t/ask/search"}, {"step": "t/ask/search@2.1"}], "run/t/ask/search@2.1#1", 1),
+        ([ANY], "run/e1/t/s#1", 0),
+        ([ANY, ANY], "run/e1/t/s#1", 0),
+        ([ANY, SECOND], "run/e1/t/s#2", 1),
+        ([ANY, SECOND], "run/e1/t/s#1", 0),
+        ([SECOND, FIRST, FIRST], "run/e1/t/s#1", 1),
+        ([{"step": "t/o"}, ANY], "run/e1/t/s#3", 1),
+        ([{"step": "t/each/s"}], "run/e1/t/each/4/s#1", 0),
+        ([{"step": "t/each/4/s"}], "run/e1/t/each/4/s#1", 0),
+        ([{"step": "t/ask/search"}], "run/e1/t/ask/search@2.1#1", 0),
+        ([{"step": "t/each/s"}, {"step": "t/each/4/s"}], "run/e1/t/each/4/s#1", 1),
+        ([{"step": "t/each/s", "visit": 1}, {"step": "t/each/4/s"}], "run/e1/t/each/4/s#1", 1),
+        ([{"step": "t/ask/search"}, {"step": "t/ask/search@2.1"}], "run/e1/t/ask/search@2.1#1", 1),
     ],
 )
 async def test_a_call_takes_the_most_specific_entry_and_the_first_of_equals(
@@ -77,7 +77,7 @@ async def refusal(made: StubSkills, asked: SkillRequest) -> tuple[str | None, st
 async def test_a_stand_in_without_any_data_says_which_entry_to_add(tmp_path: Path) -> None:
     made = stubs(tmp_path, stand_in=WITHOUT_DATA)
     fix = "add `- {step: t/s, visit: 2, data: ...}` under `skills`"
-    assert await refusal(made, request("run/t/s#2")) == (
+    assert await refusal(made, request("run/e1/t/s#2")) == (
         FailureType.SKILL_FAILED,
         f"the stand-in {SEARCH} has no result for this call: {fix}",
     )
@@ -107,10 +107,10 @@ async def test_a_skill_that_exists_really_runs_unless_an_entry_has_its_result(
     (tmp_path / "a.txt").write_text("text")
     made = stubs(tmp_path, {"step": "t/o"})
     given = {"file_path": "a.txt", "type": "delete"}
-    asked = request("run/t/o#1", given, "AssetManager.process_action")
+    asked = request("run/e1/t/o#1", given, "AssetManager.process_action")
     assert (await made.call_skill(asked)).data == 0
     assert (tmp_path / "a.txt").exists()
-    await made.call_skill(asked.model_copy(update={"key": "run/t/s#1"}))
+    await made.call_skill(asked.model_copy(update={"key": "run/e1/t/s#1"}))
     assert not (tmp_path / "a.txt").exists()
 
 

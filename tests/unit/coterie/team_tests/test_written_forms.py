@@ -69,7 +69,7 @@ def replaced(form: str) -> bool:
     entries = [SkillResultDocument.model_validate({"step": form, "data": 1})]
     stub = StubSkills(Workspace(Path()), entries, {}, {})
     try:
-        asyncio.run(stub.call_skill(SkillRequest(skill="a", key=f"run/{STEP}#1", input=None)))
+        asyncio.run(stub.call_skill(SkillRequest(skill="a", key=f"run/e1/{STEP}#1", input=None)))
     except ApplicationError:
         return False
     return True

@@ -83,7 +83,7 @@ async def test_a_call_has_the_limits_of_its_terms_and_of_its_step(
     (call,) = scope.made
     assert (call.id, call.step, call.options) == ("0005.work.s", "work/in/s", expected)
     assert (scope.state.calls, scope.state.skill_calls) == (5, 1)
-    assert scope.requests[0].key == "test/work/in/s#1"
+    assert scope.requests[0].key == "test/first/work/in/s#1"
 
 
 @pytest.mark.parametrize("answer", [{"n": 1}, "SkillFailed"])
@@ -140,7 +140,7 @@ async def test_a_task_is_asked_for_by_calls_that_may_repeat(effect: str, kept: l
     assert await scope.call(terms, 8) == Outcome.succeeded({"n": 1})
     polls = CallOptions(300, 10, "read")
     assert [call.options for call in scope.made[1:]] == [polls, polls]
-    assert {request.key for request in scope.requests} == {"test/work/in/s#1"}
+    assert {request.key for request in scope.requests} == {"test/first/work/in/s#1"}
     assert list(scope.state.cached_results) == kept
     assert scope.state.progress.call_inputs == {}
 

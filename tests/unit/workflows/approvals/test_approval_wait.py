@@ -38,7 +38,7 @@ orchestration:
 HERE = Location.of_visit(MAIN, "work", 1).at("ok")
 ID = "work/ok#1"
 BEGAN = "2026-01-01T00:00:00.000+00:00"
-ORIGIN = origin_digest("test", "test", ID)
+ORIGIN = origin_digest("test", "first", ID)
 
 
 class Waiting(StoppingScope):

@@ -33,6 +33,7 @@ def test_what_waits_in_the_other_run_stays_there() -> None:
         paused=Paused(by="ann", why="", since=""),
         redirect=RedirectInput(team="b"),
         stop_by=1.0,
+        execution="first",
         model_calls=3,
     )
     held = [state.progress.requests, state.progress.sending_calls, state.progress.parked_turns]
@@ -43,6 +44,7 @@ def test_what_waits_in_the_other_run_stays_there() -> None:
     assert (state.pending, state.amendments, state.skips, state.doing) == ({}, [], {}, {})
     assert (state.talking, state.remembered, state.notifications) == ([], {}, {})
     assert (state.paused, state.redirect, state.stop_by) == (None, None, None)
+    assert state.execution == "", "its calls have keys of their own"
     assert state.model_calls == 3
     assert [entry.cause for entry in state.trail] == [Forked("forked", "old", "b#1", "ann", "typo")]
 

@@ -117,7 +117,7 @@ async def test_an_agent_with_tools_calls_them_below_its_own_call() -> None:
     of = plan({"agent": "writer"}, inner)
     result, world, state = await ran(of, model)
     assert [request.key for request in world.made] == [
-        "test/work/act/helper@1.1/look@1.1#1",
+        "test/first/work/act/helper@1.1/look@1.1#1",
     ]
     assert results(world) == [ToolResult(text='{"text":"done"}')]
     whole = state.trail_digest

@@ -170,11 +170,11 @@ async def test_a_failed_call_is_a_result_that_says_so() -> None:
     ]
 
 
-async def test_the_keys_of_calls_name_run_step_turn_and_execution() -> None:
+async def test_the_keys_of_calls_name_run_execution_step_and_turn() -> None:
     _, world, _ = await ran(plan(), two_turns)
     assert [request.key for request in world.made] == [
-        "test/work/act/search@1.1#1",
-        "test/work/act/clock@1.2#1",
+        "test/first/work/act/search@1.1#1",
+        "test/first/work/act/clock@1.2#1",
     ]
     assert all(request.keep for request in world.made)
 

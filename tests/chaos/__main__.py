@@ -126,7 +126,8 @@ def _report_lines(lines: list[str], wrong: list[str]) -> list[str]:
 
 async def _moves(asked: Asked, folder: Path) -> list[str]:
     forked = await fork_everywhere(folder.parent, tell)
-    return _report_lines([], [*move_everywhere(tell), *forked])
+    moved = await asyncio.to_thread(move_everywhere, tell)  # each part of a run has its own loop
+    return _report_lines([], [*moved, *forked])
 
 
 _PARTS: dict[str, Callable[[Asked, Path], Coroutine[Any, Any, list[str]]]] = {

@@ -2,9 +2,9 @@
 
 import re
 import shlex
-import subprocess
 import sys
 from importlib.metadata import distribution
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -51,16 +51,11 @@ def test_what_an_index_had_is_named_alone() -> None:
     assert command_for("web", found) == "/env/bin/pip install 'coterie[web]'"
 
 
-def test_the_command_for_this_environment_is_one_that_its_installer_accepts() -> None:
-    """The tests' own environment is a checkout that uv has installed."""
-    command = install_command("mcp")
-    assert command == f"uv pip install --python {sys.prefix} -e '{ROOT}[mcp]'"
-    uv = sorted(ROOT.glob(".uv/*/bin/uv"))
-    words = shlex.split(command)
-    if uv:
-        dry = [uv[-1], *words[1:], "--dry-run", "--offline", "--no-deps"]
-        done = subprocess.run(dry, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+def test_the_command_for_this_environment_names_it_and_this_checkout() -> None:
+    """uv has installed the tests' own environment, from a checkout."""
+    *words, what = shlex.split(install_command("mcp"))
+    assert words == ["uv", "pip", "install", "--python", sys.prefix, "-e"]
+    assert Path(what.removesuffix("[mcp]")).resolve() == ROOT
 
 
 def test_each_extra_that_is_named_exists() -> None:

@@ -12,7 +12,7 @@ from coterie.testing.files.test_document import SkillResultDocument
 from coterie.testing.simulation.stub_skills import StubSkills
 from tests.support.servers.mcp_tools import asked_by
 
-REQUEST = SkillRequest(skill="time/now", key="run-1/trip/look#1", listing="0" * 64)
+REQUEST = SkillRequest(skill="time/now", key="run-1/an-execution/trip/look#1", listing="0" * 64)
 
 
 async def test_a_call_has_the_result_of_the_file(tmp_path: Path) -> None:

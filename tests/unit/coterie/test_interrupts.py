@@ -124,7 +124,13 @@ def test_eval_says_what_happened_when_it_ends_before_its_suite_is_read(
     suite = tmp_path / "a suite.yml"
     os.mkfifo(suite)
     command = [Path(sys.executable).parent / "coterie", "eval", suite.name]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # a shell may ignore it for us
+    )
     with suite.open("w"):  # opens when the command does
         process.send_signal(number)
         _, said = process.communicate(timeout=60)

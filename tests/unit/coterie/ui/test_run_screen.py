@@ -1,6 +1,7 @@
 """The screen beside the watcher of a run: how both end; and when it cannot be opened."""
 
 import asyncio
+import re
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from coterie.activities.extra_packages import install_command
 from coterie.commands import screen_option
 from coterie.commands.screen_option import chosen_screen
 from coterie.display.following.plain_view import RunNews
@@ -161,5 +163,5 @@ def test_without_the_extra_the_error_says_what_to_install(
     monkeypatch.delitem(sys.modules, "coterie.ui.run_screen")
     monkeypatch.delitem(sys.modules, "coterie.ui.run_app")
     monkeypatch.setitem(sys.modules, "textual", None)
-    with pytest.raises(CommandError, match=r"pip install 'coterie\[ui\]'"):
+    with pytest.raises(CommandError, match=re.escape(install_command("ui"))):
         chosen_screen(args(), load({"TERM": "xterm"}, tmp_path))

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         TextPart,
         ToolCallPart,
         ToolResultPart,
-        ToolSpec,
     )
     from coterie.activities.providers.provider import (
         Completion,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     )
     from coterie.activities.user_code.agent_functions import AgentFailure, AgentFunction, AgentTurn
     from coterie.agents.team_program import FinishedRun, InvalidTeam, Team, TeamRunError
+    from coterie.dsl.tool_loop.exchange import OfferedTool
 
 _AGENT = "coterie.activities.user_code.agent_functions"
 _MESSAGES = "coterie.activities.providers.message_model"
@@ -51,6 +51,7 @@ _LOADED_LATER = {
     "ModelMessage": _MESSAGES,
     "ModelProvider": _PROVIDER,
     "ModelRequest": _PROVIDER,
+    "OfferedTool": "coterie.dsl.tool_loop.exchange",
     "ProviderSettings": _PROVIDER,
     "Team": _TEAM,
     "TeamRunError": _TEAM,
@@ -58,7 +59,6 @@ _LOADED_LATER = {
     "TokenUsage": "coterie.activities.contracts",
     "ToolCallPart": _MESSAGES,
     "ToolResultPart": _MESSAGES,
-    "ToolSpec": _MESSAGES,
 }
 """`{name: its module}`: pydantic, asyncio and Temporal's SDK are behind them."""
 
@@ -73,6 +73,7 @@ __all__ = [
     "ModelMessage",
     "ModelProvider",
     "ModelRequest",
+    "OfferedTool",
     "ProviderError",
     "ProviderSettings",
     "Team",
@@ -83,7 +84,6 @@ __all__ = [
     "ToolContext",
     "ToolError",
     "ToolResultPart",
-    "ToolSpec",
     "tool",
 ]
 

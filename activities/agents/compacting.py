@@ -18,7 +18,6 @@ from coterie.activities.providers.message_model import (
     Part,
     TextPart,
     ToolResultPart,
-    ToolSpec,
 )
 from coterie.activities.providers.provider import Completion, ModelRequest
 from coterie.activities.storage.blobs import BlobsUnusable
@@ -127,7 +126,6 @@ class CompactingAgent(GenericToolCallingAgent):
         said = (*results, TextPart(asked.prompt or INSTRUCTION))
         question = ModelMessage("user", with_results(earlier, said))
         own = not asked.other_model
-        tools = _specs(opening)
         return ModelRequest(
             model=persona.model,
             messages=await self._messages_with_images(with_question(earlier, question)),
@@ -138,8 +136,8 @@ class CompactingAgent(GenericToolCallingAgent):
             effort=persona.effort if own else None,
             thinking=persona.thinking if own else None,
             prompt_cache=persona.prompt_cache,
-            tools=tools,
-            tool_choice="none" if tools else "auto",
+            tools=opening.tools,
+            tool_choice="none" if opening.tools else "auto",
             timeout=persona.timeout,
             label=self.services.label,
             purpose="compaction",
@@ -190,7 +188,7 @@ class CompactingAgent(GenericToolCallingAgent):
             model=self.persona.model,
             messages=messages_of(new, name),
             system=opening.system,
-            tools=_specs(opening),
+            tools=opening.tools,
         )
         return AgentResponse(
             data={"summary": summary, "summarised": cut, "kept": len(turns) - cut},
@@ -204,7 +202,3 @@ class CompactingAgent(GenericToolCallingAgent):
 def _is_shortened(left: Sequence[Turn]) -> bool:
     """Return whether a summary would replace more than an earlier summary."""
     return any(not turn.summary or turn.reply for turn in left)
-
-
-def _specs(opening: Opening) -> tuple[ToolSpec, ...]:
-    return tuple(ToolSpec(one.name, one.description, one.input_schema) for one in opening.tools)

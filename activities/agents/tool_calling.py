@@ -24,7 +24,6 @@ from coterie.activities.providers.message_model import (
     TextPart,
     ToolCallPart,
     ToolResultPart,
-    ToolSpec,
     calls_of,
     returnable,
 )
@@ -176,9 +175,7 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
             effort=persona.effort,
             thinking=persona.thinking,
             prompt_cache=persona.prompt_cache,
-            tools=tuple(
-                ToolSpec(tool.name, tool.description, tool.input_schema) for tool in opening.tools
-            ),
+            tools=opening.tools,
             tool_choice=choice,
             parallel_tool_calls=None if turn.parallel else False,
             timeout=persona.timeout,

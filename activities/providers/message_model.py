@@ -150,13 +150,3 @@ def _unbound(part: Part) -> Part | None:
             return ToolCallPart(call, name, arguments)
         case _:
             return part
-
-
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
-    """A tool as it is offered to a model."""
-
-    name: str
-    description: str
-    input_schema: Json
-    """JSON Schema of the arguments; its root is an object."""

@@ -14,7 +14,6 @@ from coterie.activities.providers.message_model import (
     Part,
     TextPart,
     ToolCallPart,
-    ToolSpec,
     calls_of,
     text_of,
 )
@@ -22,6 +21,7 @@ from coterie.dsl.model.model_options import Cloud, Effort, PromptCache, Thinking
 from coterie.dsl.model.price import Price
 from coterie.dsl.model.tools.tool_use import ToolChoice
 from coterie.dsl.model.vendors.vendor_apis import OpenAIApi, VendorApi, vendor_api
+from coterie.dsl.tool_loop.exchange import OfferedTool
 from coterie.dsl.values import Json, JsonValue
 
 
@@ -37,7 +37,7 @@ class ModelRequest:
     top_p: float | None = None
     output_schema: Json | None = None
     """JSON Schema that the answer must match, passed to the provider's own feature for it."""
-    tools: tuple[ToolSpec, ...] = ()
+    tools: tuple[OfferedTool, ...] = ()
     """The tools that the model may call. The same in every request of a conversation, and in the
     same order: providers cache the prefix, and bind thinking to it."""
     tool_choice: ToolChoice = "auto"

@@ -24,9 +24,9 @@ with workflow.unsafe.imports_passed_through():
         ModelMessage,
         TextPart,
         ToolResultPart,
-        ToolSpec,
     )
     from coterie.activities.providers.provider import ModelProvider, ModelRequest
+    from coterie.dsl.tool_loop.exchange import OfferedTool
 
 _HEARTBEAT = timedelta(seconds=work.HEARTBEAT_SECONDS)
 _RETRIES = RetryPolicy(
@@ -77,8 +77,12 @@ class Reply(BaseModel):
 
 
 _TOOLS = (
-    ToolSpec(work.PAGE, work.PAGE_DESCRIPTION, Wanted.model_json_schema()),
-    ToolSpec(work.ENTRY, work.ENTRY_DESCRIPTION, Wanted.model_json_schema()),
+    OfferedTool(
+        name=work.PAGE, description=work.PAGE_DESCRIPTION, input_schema=Wanted.model_json_schema()
+    ),
+    OfferedTool(
+        name=work.ENTRY, description=work.ENTRY_DESCRIPTION, input_schema=Wanted.model_json_schema()
+    ),
 )
 
 

@@ -40,6 +40,7 @@ LOADERS = {
     ("coterie", "activities.providers.message_model"): _LIGHT,
     ("coterie", "activities.providers.provider"): _LIGHT,
     ("coterie", "coterie.agents.team_program"): _LIGHT,
+    ("coterie", "dsl.tool_loop.exchange"): _LIGHT,
     ("coterie.commands.operations.serve", "coterie.mcp_server.client_protocols"): _MCP,
     ("coterie.commands.screen_option", "coterie.ui.run_screen"): "Textual, of the extra `ui`",
     (

@@ -23,7 +23,7 @@ def prepared(request: ModelRequest, settings: ProviderSettings) -> ModelRequest:
 def with_fitting_tools(request: ModelRequest, api: VendorApi | None) -> ModelRequest:
     """Return the request with descriptions of tools that its API takes."""
     tools = tuple(
-        replace(tool, description=offered_description(tool.description, api))
+        tool.model_copy(update={"description": offered_description(tool.description, api)})
         for tool in request.tools
     )
     return request if tools == request.tools else replace(request, tools=tools)

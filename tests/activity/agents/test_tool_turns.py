@@ -12,12 +12,11 @@ from coterie.activities.providers.message_model import (
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
-    ToolSpec,
 )
 from coterie.activities.skills.skill_activity import MAX_INLINE, SkillActivities
 from coterie.activities.storage.blobs import MemoryBlobs
 from coterie.activities.workspace.skill_base import Workspace
-from coterie.dsl.tool_loop.exchange import ToolCallRequest, ToolResult, ToolTurn
+from coterie.dsl.tool_loop.exchange import OfferedTool, ToolCallRequest, ToolResult, ToolTurn
 from coterie.dsl.tool_loop.result_texts import LOST
 from tests.support.simulation.stored_turns import ACTOR, SEARCH, Agents, Model, says, texts, wants
 
@@ -34,7 +33,9 @@ async def test_the_prefix_of_every_request_is_the_whole_request_before() -> None
     assert second.messages[1] == ModelMessage("assistant", (thinking, *wants("a")))
     for one in agents.model.asked:
         assert one.system == "You are kind."
-        assert one.tools == (ToolSpec("search", "Finds.", {"type": "object"}),)
+        assert one.tools == (
+            OfferedTool(name="search", description="Finds.", input_schema={"type": "object"}),
+        )
     assert second.messages[2].content == (ToolResultPart("c0", "1"), TextPart("[Note: hurry.]"))
     assert third.messages[4].content == (ToolResultPart("c0", "2"), ToolResultPart("c1", "3"))
     assert [one.turn for one in agents.model.asked] == [1, 2, 3]

@@ -16,13 +16,13 @@ from coterie.activities.providers.message_model import (
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
-    ToolSpec,
 )
 from coterie.activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from coterie.activities.providers.provider_failures import ProviderFailure
 from coterie.activities.user_code.child_pool import UserCode
 from coterie.activities.user_code.extension_provider import ExtensionProvider
 from coterie.dsl.model.tools.tool_use import NamedTool
+from coterie.dsl.tool_loop.exchange import OfferedTool
 from coterie.dsl.values import Json
 
 PROVIDERS = '''
@@ -80,7 +80,7 @@ REQUEST = ModelRequest(
         ),
         ModelMessage("user", (ToolResultPart("c0", "not JSON", is_error=True),)),
     ),
-    tools=(ToolSpec("look", "Looks.", {"type": "object"}),),
+    tools=(OfferedTool(name="look", description="Looks.", input_schema={"type": "object"}),),
     tool_choice=NamedTool(tool="look"),
     label="team/task#1.0",
 )

@@ -12,12 +12,15 @@ from coterie.activities.providers.message_model import (
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
-    ToolSpec,
 )
+from coterie.dsl.tool_loop.exchange import OfferedTool
 from tests.support.servers.asking import ask, failure, request
 from tests.support.servers.raw_server import http, raw_server
 
-TOOLS = (ToolSpec("a", "", {"type": "object"}), ToolSpec("b", "", {"type": "object"}))
+TOOLS = (
+    OfferedTool(name="a", description="", input_schema={"type": "object"}),
+    OfferedTool(name="b", description="", input_schema={"type": "object"}),
+)
 SSE = "text/event-stream"
 
 

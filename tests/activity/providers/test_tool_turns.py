@@ -15,11 +15,11 @@ from coterie.activities.providers.message_model import (
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
-    ToolSpec,
 )
 from coterie.activities.providers.provider import Completion, ModelRequest
 from coterie.activities.providers.provider_failures import ProviderFailure
 from coterie.dsl.model.tools.tool_use import NamedTool, ToolChoice
+from coterie.dsl.tool_loop.exchange import OfferedTool
 from coterie.dsl.values import Json, JsonValue
 from tests.support.servers.asking import APIS, ask, request
 from tests.support.servers.checking_proxy import CheckingProxy, checking_proxy
@@ -27,8 +27,12 @@ from tests.support.servers.model_server import ModelServer
 from tests.support.servers.raw_server import events, http, raw_server
 
 CITY: Json = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-WEATHER = ToolSpec("get_weather", "Tell the weather of a city.", CITY)
-CLOCK = ToolSpec("get_time", "Tell the time.", {"type": "object", "properties": {}})
+WEATHER = OfferedTool(
+    name="get_weather", description="Tell the weather of a city.", input_schema=CITY
+)
+CLOCK = OfferedTool(
+    name="get_time", description="Tell the time.", input_schema={"type": "object", "properties": {}}
+)
 CALLS: list[JsonValue] = [
     {"id": "call_1", "name": "get_weather", "arguments": {"city": "Kraków"}},
     {"id": "call_2", "name": "get_time", "arguments": {}},

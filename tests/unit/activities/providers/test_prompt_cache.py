@@ -11,20 +11,20 @@ from coterie.activities.providers.message_model import (
     ModelMessage,
     ToolCallPart,
     ToolResultPart,
-    ToolSpec,
 )
 from coterie.activities.providers.provider import ModelRequest, ProviderSettings
 from coterie.activities.providers.translation.anthropic_turns import anthropic_body
 from coterie.activities.providers.translation.chat_turns import chat_messages
 from coterie.activities.providers.translation.responses_turns import responses_body
 from coterie.dsl.model.price import Price
+from coterie.dsl.tool_loop.exchange import OfferedTool
 from coterie.dsl.values import Json, JsonValue
 from tests.support.servers.asking import APIS
 
 CLAUDE = ProviderSettings("p", "anthropic")
 GPT = ProviderSettings("p", "openai")
 
-TOOL = ToolSpec("look", "Look.", {"type": "object"})
+TOOL = OfferedTool(name="look", description="Look.", input_schema={"type": "object"})
 FIVE: Json = {"type": "ephemeral"}
 
 
@@ -45,7 +45,7 @@ def asked(turns: int = 0, calls: int = 1, **fields: Any) -> ModelRequest:
 @pytest.mark.parametrize("prompt_cache", ["auto", "off", "5m"])
 @pytest.mark.parametrize("api", APIS)
 def test_each_request_repeats_the_one_before_byte_for_byte(
-    api: str, prompt_cache: Any, calls: int, tools: tuple[ToolSpec, ...]
+    api: str, prompt_cache: Any, calls: int, tools: tuple[OfferedTool, ...]
 ) -> None:
     """Only the marks of the cache may move."""
     before: Json = {"turns": []}

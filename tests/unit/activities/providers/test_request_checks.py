@@ -15,13 +15,13 @@ from coterie.activities.providers.message_model import (
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
-    ToolSpec,
 )
 from coterie.activities.providers.provider import ModelRequest, ProviderSettings
 from coterie.activities.providers.provider_failures import ProviderFailure
 from coterie.activities.providers.translation.prepared_requests import prepared
 from coterie.activities.providers.translation.request_checks import check_request
 from coterie.dsl.model.tools.tool_use import NamedTool
+from coterie.dsl.tool_loop.exchange import OfferedTool
 
 ASKED = ModelMessage.of("user", "Go.")
 THOUGHT = ThinkingPart("p", "m", {})
@@ -29,7 +29,7 @@ POISONED = (
     "message 2, of the assistant, is empty or ends with thinking, which cannot stand in a "
     "conversation"
 )
-ADD = ToolSpec("add", "Add numbers.", {"type": "object"})
+ADD = OfferedTool(name="add", description="Add numbers.", input_schema={"type": "object"})
 
 
 def calls(*ids: str) -> ModelMessage:
@@ -135,12 +135,12 @@ def test_a_broken_history_is_refused_with_its_first_fault(
     [
         ({"tools": (ADD, ADD)}, "two tools have the name 'add'"),
         (
-            {"tools": (ToolSpec("a.b", "", {"type": "object"}),)},
+            {"tools": (OfferedTool(name="a.b", description="", input_schema={"type": "object"}),)},
             "the tool name 'a.b' is invalid: it must have 1 to 64 letters, digits, hyphens and "
             "underscores",
         ),
         (
-            {"tools": (ToolSpec("a", "", {"anyOf": []}),)},
+            {"tools": (OfferedTool(name="a", description="", input_schema={"anyOf": []}),)},
             "the input schema of tool 'a' must have the type object",
         ),
         (
@@ -161,7 +161,9 @@ def test_a_long_description_is_cut_off_with_a_mark_for_the_vendor_that_refuses_i
     kind = "anthropic" if api is None else "openai"
     base = "https://api.openai.com/v1" if api == "chat" else None
     settings = ProviderSettings("p", kind, api=api, api_base=base)
-    tool = ToolSpec("t", "x" * 3_000, {"type": "object", "properties": {}})
+    tool = OfferedTool(
+        name="t", description="x" * 3_000, input_schema={"type": "object", "properties": {}}
+    )
     request = ModelRequest("m", (ModelMessage.of("user", "Go."),), tools=(tool,))
     description = prepared(request, settings).tools[0].description
     assert len(description) == most

@@ -13,20 +13,24 @@ from coterie.activities.providers.message_model import (
     TextPart,
     ToolCallPart,
     ToolResultPart,
-    ToolSpec,
 )
 from coterie.activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from coterie.activities.providers.provider_failures import ProviderFailure
 from coterie.activities.providers.provider_registry import Providers
 from coterie.activities.providers.scripted import ScriptedProvider
 from coterie.dsl.model.tools.tool_use import NamedTool, ToolChoice
+from coterie.dsl.tool_loop.exchange import OfferedTool
 
-SEARCH = ToolSpec(
-    "search",
-    "Search.",
-    {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
+SEARCH = OfferedTool(
+    name="search",
+    description="Search.",
+    input_schema={
+        "type": "object",
+        "properties": {"query": {"type": "string"}},
+        "required": ["query"],
+    },
 )
-ADD = ToolSpec("add", "Add.", {"type": "object"})
+ADD = OfferedTool(name="add", description="Add.", input_schema={"type": "object"})
 SCRIPT = """
 answers:
   - task: find

@@ -12,7 +12,6 @@ from coterie.activities.providers.message_model import (
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
-    ToolSpec,
 )
 from coterie.activities.providers.provider import ModelRequest, ProviderSettings
 from coterie.activities.providers.provider_failures import ProviderFailure
@@ -23,6 +22,7 @@ from coterie.activities.providers.translation.schemas import openai_format
 from coterie.dsl.model.tools.tool_use import NamedTool
 from coterie.dsl.model.vendors.vendor_apis import VendorApi
 from coterie.dsl.model.vendors.vendor_rules import CALL_RULES, VendorRule
+from coterie.dsl.tool_loop.exchange import OfferedTool
 from coterie.dsl.values import Json
 from tests.support.compiling import problems_of
 
@@ -138,7 +138,11 @@ def request(persona: Json, example: Example) -> ModelRequest:
     given = {key: value for key, value in persona.items() if value is not None}
     if isinstance(choice := given.get("tool_choice"), dict):
         given["tool_choice"] = NamedTool.model_validate(choice)  # type: ignore[assignment]
-    tools = (ToolSpec("look", "", {"type": "object"}),) if example.tools else ()
+    tools = (
+        (OfferedTool(name="look", description="", input_schema={"type": "object"}),)
+        if example.tools
+        else ()
+    )
     asked = (ModelMessage.of("user", "Go."),)
     return ModelRequest(example.model, asked, tools=tools, **given)  # type: ignore[arg-type]
 

@@ -11,7 +11,6 @@ from coterie.activities.providers.message_model import (
     ImagePart,
     ModelMessage,
     ToolResultPart,
-    ToolSpec,
 )
 from coterie.activities.providers.provider import ModelRequest
 from coterie.activities.providers.translation.wire_values import (
@@ -25,6 +24,7 @@ from coterie.activities.providers.translation.wire_values import (
     strict_id,
     tool_name,
 )
+from coterie.dsl.tool_loop.exchange import OfferedTool
 
 
 @given(st.text(), st.text())
@@ -96,7 +96,7 @@ def test_an_image_travels_in_its_url() -> None:
 
 def test_all_requests_of_a_conversation_share_one_cache_key() -> None:
     first = ModelMessage.of("user", "Go.")
-    tool = ToolSpec("add", "", {"type": "object"})
+    tool = OfferedTool(name="add", description="", input_schema={"type": "object"})
     begun = ModelRequest(model="m", messages=(first,), system="S", tools=(tool,))
     later = ModelRequest(
         model="m",

@@ -6,6 +6,7 @@ import sys
 import sysconfig
 from collections.abc import AsyncGenerator, Awaitable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
@@ -127,6 +128,7 @@ async def server(database: str | None = None) -> AsyncGenerator[str]:
         dev_server_existing_path=str(Path(sysconfig.get_path("scripts")) / "temporal"),
         dev_server_database_filename=database,
         dev_server_extra_args=["--dynamic-config-value", POLL_RATE],
+        dev_server_startup_timeout=timedelta(minutes=1),
     ) as environment:
         yield environment.client.service_client.config.target_host
 

@@ -18,6 +18,7 @@ import uuid
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -150,7 +151,11 @@ async def measured(words: int) -> Lag:
     temporal = str(_SCRIPTS / "temporal")
     with TemporaryDirectory() as folder:
         async with (
-            await start(dev_server_existing_path=temporal, data_converter=data_converter) as env,
+            await start(
+                dev_server_existing_path=temporal,
+                dev_server_startup_timeout=timedelta(minutes=1),
+                data_converter=data_converter,
+            ) as env,
             _worker(env.client.service_client.config.target_host, url, Path(folder)),
         ):
             whole = await _run(env.client, "whole")

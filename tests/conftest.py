@@ -15,9 +15,9 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
 from coterie.logs import VisibleFormatter
 from tests.support.cli import DESK
-from tests.support.engine import time_skipping
 from tests.support.project import Project, project
 from tests.support.servers.model_server import model_server, model_server_process
+from tests.support.servers.temporal_server import time_skipping
 from tests.support.team_tests import skipping_client
 
 pytest_plugins = (

@@ -32,7 +32,7 @@ from coterie.activities.skills.skill_activity import SkillActivities
 from coterie.activities.workspace.skill_base import Skill, SkillContext, Workspace
 from coterie.dsl.model.capabilities import Effect
 from tests.support.agents import RecordingModel, answer
-from tests.support.engine import time_skipping
+from tests.support.servers.temporal_server import time_skipping
 
 TIMEOUT = 10.0
 

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from coterie.dsl.values import Json
-from tests.support.engine import Engine, engine, suggesting_after, trail
+from tests.support.engine import Engine, engine, trail
 from tests.support.runs import asked, decide, failure
+from tests.support.servers.temporal_server import suggesting_after
 
 Handle = Any
 NEVER = 10_000

@@ -11,11 +11,11 @@ import math
 import random
 import time
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
@@ -25,12 +25,12 @@ from coterie.replay.links import links
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.new_runs import start_run
 from coterie.runs.run_client import Run
-from coterie.storage.wire import data_converter
 from coterie.workflows.core.messages import TeamInput
 from coterie.workflows.temporal.durable_scope import OVERDUE_EVENTS
 from tests.chaos.book import Call, calls_of, read_log
 from tests.support.programs.command_server import Running
-from tests.support.project import BIN, Project
+from tests.support.project import Project
+from tests.support.servers.temporal_server import dev_server, suggesting_after
 
 SAMPLE = Path(__file__).parent / "graph_project"
 RUN = "graph"
@@ -179,17 +179,9 @@ def thirds(sizes: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
     return first, middle, last
 
 
-@asynccontextmanager
-async def server(continue_after: int | None) -> AsyncGenerator[WorkflowEnvironment]:
+def server(continue_after: int | None) -> AbstractAsyncContextManager[WorkflowEnvironment]:
     """The real server; with a number, it suggests to continue as new after so many events."""
-    setting = f"limit.historyCount.suggestContinueAsNew={continue_after}"
-    start: Any = WorkflowEnvironment.start_local  # pyright: ignore
-    async with await start(
-        dev_server_existing_path=str(BIN / "temporal"),
-        dev_server_extra_args=[] if continue_after is None else ["--dynamic-config-value", setting],
-        data_converter=data_converter,
-    ) as env:
-        yield env
+    return dev_server() if continue_after is None else suggesting_after(continue_after)
 
 
 @dataclass(frozen=True, slots=True)

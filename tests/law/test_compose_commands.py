@@ -17,6 +17,7 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from tests.law.sources import ROOT
+from tests.support.servers.temporal_server import dev_server
 
 SERVICES = cast(
     "dict[str, dict[str, Any]]",
@@ -46,10 +47,7 @@ async def ping() -> str:
 
 @pytest.fixture(scope="module")
 async def server() -> AsyncIterator[WorkflowEnvironment]:
-    env = await WorkflowEnvironment.start_local(  # pyright: ignore[reportUnknownMemberType]
-        dev_server_existing_path=str(PROGRAMS / "temporal"), dev_server_log_level="error"
-    )
-    async with env:
+    async with dev_server(log_level="error", identity=None) as env:
         yield env
 
 

@@ -34,7 +34,8 @@ from coterie.version import own_version
 from coterie.worker.plan_policy import PlanPolicy
 from tests.replay.numbered_executions import NumberedExecutions
 from tests.replay.placeless import placeless
-from tests.support.engine import engine, suggesting_after, time_skipping
+from tests.support.engine import engine
+from tests.support.servers.temporal_server import suggesting_after, time_skipping
 from tests.support.simulation.late_task import NAME as LATE_TASK
 from tests.support.simulation.late_task import LateTask
 

@@ -10,8 +10,9 @@ from temporalio.worker import Replayer
 
 from coterie.storage.wire import data_converter
 from coterie.workflows.team import TeamWorkflow
-from tests.support.engine import engine, time_skipping
+from tests.support.engine import engine
 from tests.support.runs import Handle, asked
+from tests.support.servers.temporal_server import time_skipping
 from tests.support.watching.prepared_sandbox import prepared_sandbox
 
 TEAM = """

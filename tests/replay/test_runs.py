@@ -32,7 +32,8 @@ from coterie.runs.open_runs import open_executions
 from coterie.runs.run_client import Run
 from coterie.workflows import interpreter
 from tests.replay.record import CASES
-from tests.support.engine import Engine, engine, suggesting_after
+from tests.support.engine import Engine, engine
+from tests.support.servers.temporal_server import suggesting_after
 
 WAITING = """
 orchestration:

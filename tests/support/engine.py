@@ -1,14 +1,11 @@
 """Runs plans on Temporal's time-skipping server with the real activities and scripted answers."""
 
 import os
-import shutil
-import sys
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import yaml
 from pydantic import JsonValue
@@ -35,13 +32,11 @@ from coterie.dsl.model.capabilities import Capabilities, Reach
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.price import Price
 from coterie.dsl.values import Json
-from coterie.storage.wire import data_converter
 from coterie.worker.fork_activity import ForkActivities
 from coterie.worker.plan_policy import PlanPolicy
 from coterie.workflows.core.messages import TeamInput
 from coterie.workflows.core.views import TrailEntry, TrailPage
 from coterie.workflows.team import TeamWorkflow
-from tests.support.project import BIN
 from tests.support.watching.prepared_sandbox import prepared_sandbox
 
 CAPABILITIES = Capabilities(
@@ -50,8 +45,6 @@ CAPABILITIES = Capabilities(
     skills=contracts(),
     providers=("scripted",),
 )
-IDENTITY = "worker"
-"""Of the clients and workers of tests: histories name no machine."""
 DEFECTS = (Exception,)
 """A defect of the interpreter ends the run of a test with its message.
 
@@ -72,14 +65,6 @@ def plan_of(text: str, name: str = "test") -> Plan:
         text = HEAD + text
     compiled = compile_sources([SourceText("test.yml", text)], CAPABILITIES, name=name)
     return compiled.plan
-
-
-def server_program() -> str:
-    """The time-skipping server that the environment carries."""
-    beside = Path(sys.executable).parent / "temporal-test-server"
-    found = shutil.which("temporal-test-server", path=str(beside.parent))
-    assert found, "the development environment carries temporal-test-server"
-    return found
 
 
 @dataclass
@@ -211,38 +196,3 @@ async def engine(
             await made.end_all()
     await user_code.close()
     await providers.close()
-
-
-@asynccontextmanager
-async def time_skipping() -> AsyncGenerator[WorkflowEnvironment]:
-    """The server; one workflow at a time, for time is shared."""
-    async with await _started() as env:
-        yield env
-
-
-@asynccontextmanager
-async def suggesting_after(events: int) -> AsyncGenerator[WorkflowEnvironment]:
-    """The real server, which suggests to continue as new after so many events."""
-    setting = f"limit.historyCount.suggestContinueAsNew={events}"
-    start: Any = WorkflowEnvironment.start_local  # pyright: ignore
-    async with await start(
-        dev_server_existing_path=str(BIN / "temporal"),
-        dev_server_extra_args=["--dynamic-config-value", setting],
-        data_converter=data_converter,
-        identity=IDENTITY,
-    ) as env:
-        yield env
-
-
-async def _started(attempts: int = 3) -> WorkflowEnvironment:
-    """Start the server; the SDK waits 5 s for it, which a busy machine may exceed."""
-    try:
-        return await WorkflowEnvironment.start_time_skipping(
-            test_server_existing_path=server_program(),
-            data_converter=data_converter,
-            identity=IDENTITY,
-        )
-    except RuntimeError:
-        if attempts == 1:
-            raise
-        return await _started(attempts - 1)

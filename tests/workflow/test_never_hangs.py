@@ -16,8 +16,9 @@ from coterie.workflows.core.pace import MAX_STEPS
 from coterie.workflows.core.results import RunFailed
 from coterie.workflows.handlers import start_checks
 from coterie.workflows.interpreter import run
-from tests.support.engine import Engine, engine, plan_of, time_skipping
+from tests.support.engine import Engine, engine, plan_of
 from tests.support.runs import failure, scheduled
+from tests.support.servers.temporal_server import time_skipping
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 
 TEAM = """

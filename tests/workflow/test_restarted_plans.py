@@ -20,14 +20,13 @@ from coterie.documents.trusted_catalog import trusted_catalog
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.runs.records import RecordedRuns, kept, new_record
 from coterie.settings import load
-from coterie.storage.wire import data_converter
 from coterie.worker.plan_policy import PlanPolicy
 from coterie.workflows.core.messages import ForkInput, TeamInput
 from coterie.workflows.core.state import RunState
 from coterie.workflows.handlers.start_checks import begin
 from tests.support.engine import plan_of
-from tests.support.project import BIN
 from tests.support.runs import asked
+from tests.support.servers.temporal_server import dev_server
 from tests.workflow.test_raw_plans import DOCUMENT, Fleet, refusal, replayed
 
 SECOND = timedelta(seconds=1)
@@ -43,10 +42,7 @@ class Own(NamedTuple):
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def server() -> AsyncGenerator[WorkflowEnvironment]:
-    start: Any = WorkflowEnvironment.start_local  # pyright: ignore
-    async with await start(
-        dev_server_existing_path=str(BIN / "temporal"), data_converter=data_converter
-    ) as env:
+    async with dev_server() as env:
         yield env
 
 

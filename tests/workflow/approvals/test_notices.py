@@ -8,9 +8,10 @@ from temporalio.testing import WorkflowEnvironment
 
 from coterie.activities.notifications import Webhook
 from coterie.replay.links import links
-from tests.support.engine import engine, plan_of, suggesting_after, trail
+from tests.support.engine import engine, plan_of, trail
 from tests.support.runs import Handle, asked, decide, failure, scheduled
 from tests.support.servers.receiver import receiver
+from tests.support.servers.temporal_server import suggesting_after
 
 TEAM = """
 orchestration:

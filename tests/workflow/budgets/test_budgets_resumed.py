@@ -14,8 +14,9 @@ from coterie.workflows.core.scope import Interrupted
 from coterie.workflows.core.state import RunState
 from coterie.workflows.handlers.start_checks import begin
 from coterie.workflows.interpreter import run
-from tests.support.engine import engine, plan_of, suggesting_after
+from tests.support.engine import engine, plan_of
 from tests.support.runs import failure
+from tests.support.servers.temporal_server import suggesting_after
 from tests.workflow.histories.test_resuming import Stopping, World
 
 TEAM = """

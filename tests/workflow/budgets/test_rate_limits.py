@@ -38,7 +38,7 @@ from coterie.workflows.core.messages import TeamInput
 from coterie.workflows.team import TeamWorkflow
 from coterie.workflows.temporal import activity_calls
 from tests.support.engine import DEFECTS, plan_of
-from tests.support.project import BIN
+from tests.support.servers.temporal_server import dev_server
 from tests.support.watching.prepared_sandbox import prepared_sandbox
 
 RATE = 20
@@ -65,12 +65,7 @@ orchestration:
 @pytest.fixture(scope="module")
 async def here() -> AsyncGenerator[WorkflowEnvironment]:
     """The real server, as `coterie server` starts it."""
-    start: Any = WorkflowEnvironment.start_local  # pyright: ignore
-    async with await start(
-        dev_server_existing_path=str(BIN / "temporal"),
-        dev_server_extra_args=["--dynamic-config-value", "matching.enableFairness=true"],
-        data_converter=data_converter,
-    ) as env:
+    async with dev_server("matching.enableFairness=true") as env:
         yield env
 
 

@@ -11,8 +11,9 @@ from temporalio.testing import WorkflowEnvironment
 from coterie.dsl.values import Json
 from coterie.settings import load
 from coterie.testing.simulation.test_server import time_skipping_server
-from tests.support.engine import Engine, engine, suggesting_after, trail
+from tests.support.engine import Engine, engine, trail
 from tests.support.runs import asked, decide, failure
+from tests.support.servers.temporal_server import suggesting_after
 from tests.workflow.histories.test_continue_as_new import LONG
 
 Handle = Any

@@ -10,7 +10,8 @@ import pytest
 from temporalio.client import WorkflowUpdateFailedError
 from temporalio.testing import WorkflowEnvironment
 
-from tests.support.engine import engine, time_skipping, trail
+from tests.support.engine import engine, trail
+from tests.support.servers.temporal_server import time_skipping
 
 WAITING = """
 orchestration:

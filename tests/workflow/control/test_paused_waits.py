@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-from tests.support.engine import engine, time_skipping
+from tests.support.engine import engine
+from tests.support.servers.temporal_server import time_skipping
 from tests.workflow.control.test_pause_and_amend import when
 
 WAITING = """

@@ -16,8 +16,9 @@ from coterie.runs.recorded_plans import started_name
 from coterie.workflows.core.memo_keys import FORKED_FROM
 from coterie.workflows.core.messages import ForkInput, TeamInput
 from coterie.workflows.temporal import durable_scope
-from tests.support.engine import Engine, engine, suggesting_after
+from tests.support.engine import Engine, engine
 from tests.support.runs import asked, decide
+from tests.support.servers.temporal_server import suggesting_after
 
 LONG = """
 llm_config:

@@ -12,7 +12,6 @@ from temporalio import activity
 from temporalio.api.enums.v1 import EventType, IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
 from temporalio.client import Client
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from coterie.activities.contracts import (
@@ -24,7 +23,6 @@ from coterie.activities.contracts import (
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.dsl.model.plan import Plan
 from coterie.settings import load
-from coterie.storage.wire import data_converter
 from coterie.worker.compile_activity import CompileActivities
 from coterie.worker.visibility import visibility_settings
 from coterie.workflows.core.memory import Track
@@ -35,8 +33,8 @@ from coterie.workflows.team import TeamWorkflow
 from coterie.workflows.temporal.attribute_kinds import KINDS
 from coterie.workflows.temporal.search_attributes import attributes
 from tests.support.engine import DEFECTS, plan_of
-from tests.support.project import BIN
 from tests.support.runs import asked, decide
+from tests.support.servers.temporal_server import dev_server
 from tests.support.watching.prepared_sandbox import prepared_sandbox
 
 TWO_TEAMS = """
@@ -70,10 +68,7 @@ async def bare_client() -> AsyncGenerator[Client]:
 
 @asynccontextmanager
 async def a_server() -> AsyncGenerator[Client]:
-    start: Any = WorkflowEnvironment.start_local  # pyright: ignore
-    async with await start(
-        dev_server_existing_path=str(BIN / "temporal"), data_converter=data_converter
-    ) as env:
+    async with dev_server() as env:
         yield env.client
 
 

@@ -14,7 +14,8 @@ from coterie.workflows.core.progress.step_progress import StepProgress
 from coterie.workflows.core.views import TeamResult
 from coterie.workflows.interpreter import run
 from coterie.workflows.temporal import durable_scope
-from tests.support.engine import engine, suggesting_after
+from tests.support.engine import engine
+from tests.support.servers.temporal_server import suggesting_after
 from tests.support.simulation.stopping import (
     StoppingScope,
     World,

@@ -1,7 +1,6 @@
 """A run's picture from its history alone, and from its worker where history is not enough."""
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -24,14 +23,13 @@ from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
 from coterie.runs import run_client as runs
 from coterie.runs.recorded_plans import recorded_plan
 from coterie.settings import load
-from coterie.storage.wire import data_converter
 from coterie.worker.compile_activity import CompileActivities
 from coterie.workflows.core.messages import TeamInput
 from coterie.workflows.core.views import RunStatus, TeamResult
 from coterie.workflows.team import TeamWorkflow
 from tests.support.engine import Engine, engine, plan_of, trail
-from tests.support.project import BIN
 from tests.support.runs import asked, decide, failure
+from tests.support.servers.temporal_server import suggesting_after
 from tests.support.watching.prepared_sandbox import prepared_sandbox
 
 PLAIN = """
@@ -168,7 +166,7 @@ async def test_branches_of_a_fan_out_are_seen_as_they_ended(here: Engine) -> Non
 
 
 async def test_a_run_that_continued_as_new_is_seen_from_its_beginning(tmp_path: Path) -> None:
-    async with _suggesting_after(40) as env, engine(env, tmp_path, SAYS) as running:
+    async with suggesting_after(40) as env, engine(env, tmp_path, SAYS) as running:
         handle: Any = await running.start(LONG)
         await handle.result()
         last = await handle.fetch_history()
@@ -250,15 +248,3 @@ async def test_a_run_of_another_version_is_seen_by_its_worker_or_reported_of(
 async def test_a_run_that_is_not_there_is_reported(here: Engine) -> None:
     with pytest.raises(CommandError, match="there is no run 'nobody'"):
         await seen_run(here.env.client, "nobody")
-
-
-@asynccontextmanager
-async def _suggesting_after(events: int) -> AsyncGenerator[WorkflowEnvironment]:
-    """The real server, which suggests to continue as new after so many events."""
-    setting = f"limit.historyCount.suggestContinueAsNew={events}"
-    async with await WorkflowEnvironment.start_local(  # pyright: ignore[reportUnknownMemberType]
-        dev_server_existing_path=str(BIN / "temporal"),
-        dev_server_extra_args=["--dynamic-config-value", setting],
-        data_converter=data_converter,
-    ) as env:
-        yield env

@@ -10,8 +10,9 @@ from coterie.graph.run_graph import seen_run
 from coterie.inspection.trace import Trace
 from coterie.inspection.why_text import run_text
 from coterie.replay.rebuilt_run import Rebuilt, rebuilt
-from tests.support.engine import engine, suggesting_after
+from tests.support.engine import engine
 from tests.support.runs import asked, decide
+from tests.support.servers.temporal_server import suggesting_after
 
 HEAD = """
 llm_config:

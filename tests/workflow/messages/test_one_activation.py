@@ -24,8 +24,9 @@ from coterie.storage.wire import data_converter
 from coterie.testing.simulation.test_server import time_skipping_server
 from coterie.workflows.core.messages import TeamInput
 from coterie.workflows.team import TeamWorkflow
-from tests.support.engine import plan_of, suggesting_after, trail
+from tests.support.engine import plan_of, trail
 from tests.support.runs import asked
+from tests.support.servers.temporal_server import suggesting_after
 from tests.support.watching.prepared_sandbox import prepared_sandbox
 
 Handle = Any

@@ -14,7 +14,8 @@ from coterie.runs.sessions import open_session, send_message
 from coterie.storage.wire import data_converter
 from coterie.workflows.core.messages import SessionInput, TeamInput
 from tests.support.engine import engine, plan_of
-from tests.workflow.sessions.test_sessions import ECHO, suggesting_after
+from tests.support.servers.temporal_server import suggesting_after
+from tests.workflow.sessions.test_sessions import ECHO
 
 _REQUESTS = ("temporal_request", "temporal_long_request")
 

@@ -12,7 +12,8 @@ from coterie.dsl.values import Json
 from coterie.settings import load
 from coterie.testing.simulation.test_server import time_skipping_server
 from tests.support.engine import engine, trail
-from tests.workflow.sessions.test_sessions import opened, send, suggesting_after
+from tests.support.servers.temporal_server import suggesting_after
+from tests.workflow.sessions.test_sessions import opened, send
 
 Handle = Any
 

@@ -21,7 +21,8 @@ from coterie.runs.run_client import Run
 from coterie.runs.sessions import MessageRefusedError, MessageReply, open_session, reply_within
 from coterie.storage.histories import WORKFLOW
 from coterie.workflows.core.messages import SessionInput, TeamInput
-from tests.support.engine import Engine, engine, plan_of, suggesting_after
+from tests.support.engine import Engine, engine, plan_of
+from tests.support.servers.temporal_server import suggesting_after
 
 Handle = Any  # its updates take any payload
 

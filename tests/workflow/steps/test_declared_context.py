@@ -11,7 +11,8 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.dsl.values import Json
-from tests.support.engine import Engine, engine, time_skipping
+from tests.support.engine import Engine, engine
+from tests.support.servers.temporal_server import time_skipping
 
 DECLARED = """
 orchestration:

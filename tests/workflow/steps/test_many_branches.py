@@ -12,7 +12,8 @@ from temporalio.testing import WorkflowEnvironment
 
 from coterie.dsl.values import Json
 from coterie.workflows.core.pace import MAX_CALL_BYTES, MAX_CALLS, MAX_STEPS
-from tests.support.engine import Engine, engine, time_skipping
+from tests.support.engine import Engine, engine
+from tests.support.servers.temporal_server import time_skipping
 
 Handle = Any
 FAILED = EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED

@@ -10,8 +10,9 @@ from temporalio.testing import WorkflowEnvironment
 
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
-from tests.support.engine import engine, suggesting_after, trail
+from tests.support.engine import engine, trail
 from tests.support.runs import asked, decide, failure, scheduled
+from tests.support.servers.temporal_server import suggesting_after
 from tests.support.tool_agents import persona, skill_tool, tool_plan
 
 PATH: Json = {

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.steps import Step
-from coterie.dsl.model.traversal.step_lists import step_lists
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.workflows.core.location import Location
 from coterie.workflows.core.memory import Frame
@@ -39,5 +38,5 @@ def skip_unrun(steps: Sequence[Step], frame: Frame) -> None:
 
 def skip_unrun_within(step: Step, frame: Frame) -> None:
     """Mark the steps in a step that has ended, and that have not run, as skipped."""
-    for inner in step_lists(step):
+    for inner in step.lists():
         skip_unrun(inner.steps, frame)

@@ -8,12 +8,11 @@ from coterie.dsl.errors import InvalidBound, LimitExceeded, TemplateFailed, Valu
 from coterie.dsl.evaluate.bounds import rendered_bound, rendered_bounds, with_numbers
 from coterie.dsl.evaluate.context import WRITE_ERRORS
 from coterie.dsl.model.outcomes import Outcome
-from coterie.dsl.model.retryability import can_pass, holds_steps
+from coterie.dsl.model.retryability import can_pass
 from coterie.dsl.model.step_kinds.step_base import Retry
 from coterie.dsl.model.steps import AgentStep, ParallelStep, SkillStep, Step, ToolStep
-from coterie.dsl.model.template_bound import TemplateBound, number_of, seconds_of
-from coterie.dsl.model.traversal.step_bounds import RETRIES, bound_templates
-from coterie.dsl.model.traversal.step_lists import step_lists
+from coterie.dsl.model.template_bound import RETRIES, TemplateBound, number_of, seconds_of
+from coterie.dsl.model.traversal.step_bounds import bound_templates
 from coterie.dsl.values import MAX_DURATION
 from coterie.workflows.agents.repeatable_attempts import close_attempt, may_repeat, open_attempt
 from coterie.workflows.agents.time_limits import within_time
@@ -51,7 +50,7 @@ def _run_and_update(
         return _attempts(step, step.retry, started, inner, scope, interpreter)
 
     again = step.retry is not None or step.on_failure == "ask"
-    if again and holds_steps(step):
+    if again and step.contains_calls:
         ran: Awaitable[Outcome] = with_draft(step, location, scope, attempts)
     else:
         ran = attempts(location)
@@ -87,7 +86,7 @@ async def _attempts(
             return attempt.outcome
         take_draft(key, scope)
         note_step(scope, location, "retried", Failed("failed", error))
-        for inner in step_lists(step):
+        for inner in step.lists():
             begin_round(inner.steps, location.frame(scope))
         seconds = min(retry.interval * retry.backoff**progress.retries, MAX_DURATION)
         progress.retries += 1
@@ -112,7 +111,7 @@ async def _repeatable_attempt(
     interpreter: Interpreter,
 ) -> _EndedAttempt:
     """Run one attempt, and observe what it reads and calls."""
-    holds_others = holds_steps(step)
+    holds_others = step.contains_calls
     attempt = open_attempt(location, scope)
     outcome = await _attempt_and_check(step, started, location, scope, interpreter)
     close_attempt(location, scope)
@@ -216,7 +215,7 @@ def _step_with_bounds(step: Step, started: StartedStep, location: Location, scop
 
 def _is_call(step: Step) -> bool:
     """Return whether the step is a single call, and not made of other steps."""
-    return isinstance(step, AgentStep | SkillStep | ToolStep) and not holds_steps(step)
+    return isinstance(step, AgentStep | SkillStep | ToolStep) and not step.contains_calls
 
 
 async def _within(

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 from coterie.dsl.evaluate.condition_text import expression_words, value_text
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.step_kinds.step_base import StepKind
-from coterie.dsl.model.steps import AgentStep, ApprovalStep, Step, TeamStep
+from coterie.dsl.model.step_kinds.step_list import Concurrent
+from coterie.dsl.model.steps import AgentStep, ApprovalStep, Step, StepKind, TeamStep
 from coterie.dsl.model.traversal.agent_personas import execution_plans
-from coterie.dsl.model.traversal.step_lists import Concurrent, step_lists
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.graph.condition_labels import condition_words
 from coterie.text.approval_words import approval
@@ -95,7 +94,7 @@ def _plan_steps(steps: Sequence[Step], above: str) -> Iterator[tuple[Step, str]]
 
 def _inside(step: Step, path: str) -> Iterator[tuple[str, Sequence[Step], str]]:
     """Yield the step lists inside a step: the heading, the steps, the prefix of their paths."""
-    for one in step_lists(step):
+    for one in step.lists():
         if not is_left_out(one):
             below = f"{path}/{one.role.name}" if isinstance(one.role, Concurrent) else path
             yield heading(one.role, _WORDS), one.steps, below

@@ -4,10 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from coterie.dsl.evaluate.condition_text import condition_text, value_text
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.step_kinds.step_base import StepKind
-from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.steps import AgentStep, Step, StepKind
 from coterie.dsl.model.traversal.agent_personas import execution_plans
-from coterie.dsl.model.traversal.step_lists import step_lists
 from coterie.text.approval_words import approval
 from coterie.text.step_words import StepWording, bounds, details, heading, is_left_out
 
@@ -39,7 +37,7 @@ def step_lines(steps: Sequence[Step], plan: Plan, depth: int) -> Iterator[str]:
         asked = "" if step.when is None else f"  when {_WORDS.condition(step.when)}"
         yield f"{'  ' * depth}- {step.name}: {_describe_step(step, plan)}{asked}"
         yield from _execution_plan_lines(step, plan, depth)
-        for one in step_lists(step):
+        for one in step.lists():
             title = heading(one.role, _WORDS)
             if title and not is_left_out(one):
                 yield f"{'  ' * (depth + 1)}{title}"

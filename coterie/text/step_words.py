@@ -10,6 +10,21 @@ from typing import assert_never
 from coterie.dsl.model.conditions import Condition
 from coterie.dsl.model.plan import Persona, Plan
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
+from coterie.dsl.model.step_kinds.step_list import (
+    AtTheEnd,
+    Choosing,
+    Concurrent,
+    EachRound,
+    EachTask,
+    Grouped,
+    ListRole,
+    OnError,
+    OnFailedTask,
+    Otherwise,
+    StepList,
+    Tried,
+    WhenHolds,
+)
 from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
@@ -31,21 +46,6 @@ from coterie.dsl.model.steps import (
 )
 from coterie.dsl.model.terms import DecisionTerms
 from coterie.dsl.model.traversal.agent_personas import execution_plans
-from coterie.dsl.model.traversal.step_lists import (
-    AtTheEnd,
-    Choosing,
-    Concurrent,
-    EachRound,
-    EachTask,
-    Grouped,
-    ListRole,
-    OnError,
-    OnFailedTask,
-    Otherwise,
-    StepList,
-    Tried,
-    WhenHolds,
-)
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.templates.template import is_template
 from coterie.text.bound_words import counted_bound, duration_bound, number_bound

@@ -41,7 +41,6 @@ from coterie.dsl.model.template_bound import maximum_of
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.model.traversal.callable_tools import tools_of
 from coterie.dsl.model.traversal.step_bounds import maximum_turns
-from coterie.dsl.model.traversal.step_lists import step_lists
 from coterie.dsl.source.nodes import Mark, Node
 from coterie.dsl.templates.template import plain_path
 from coterie.dsl.values import JsonValue, NodePath
@@ -101,7 +100,7 @@ class Loads:
         return times(once, 1 + maximum_of(step.retry.retries))
 
     def _once(self, step: Step, path: NodePath) -> Load:  # noqa: C901  # one case a kind
-        inside = [self._all(inner.steps, inner.path) for inner in step_lists(step, path)]
+        inside = [self._all(inner.steps, inner.path) for inner in step.lists(path)]
         match step:
             case AgentStep():
                 asked: Load = {APPROVALS: 1} if step.requires_approval else {}

@@ -34,7 +34,6 @@ from coterie.dsl.model.steps import (
     TryStep,
     WaitStep,
 )
-from coterie.dsl.model.traversal.step_lists import step_lists
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.source.author_paths import author_path
 from coterie.dsl.values import NodePath
@@ -140,7 +139,7 @@ class Needs:
 
     def _inside(self, step: Step, path: NodePath, depth: int) -> Certain:
         """Return the certain effects of the steps within a step."""
-        lists = list(step_lists(step, path))
+        lists = list(step.lists(path))
         match step:
             case AgentStep():
                 plans = list(self._bodies.plans_of(step))

@@ -11,7 +11,6 @@ from coterie.dsl.model.facts import OWN_RESULT
 from coterie.dsl.model.plan import Plan, Team
 from coterie.dsl.model.steps import AgentStep, LoopStep, Step, TaskGraphStep
 from coterie.dsl.model.template_bound import TemplateBound
-from coterie.dsl.model.traversal.step_lists import step_lists
 from coterie.dsl.model.traversal.step_walk import (
     APPROVAL_CONDITION,
     FILLED_BETWEEN,
@@ -163,7 +162,7 @@ class Reader:
             rounds = self.between(step, here)
             yield from guarded(rounds, guards)
             within = Guards.of(rounds, guards)
-            for inner in step_lists(step, here):
+            for inner in step.lists(here):
                 yield from self.all_of(inner.steps, inner.path, within)
             yield from guarded(self.after(step, here), guards)
 

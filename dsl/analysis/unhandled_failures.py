@@ -4,7 +4,6 @@ from coterie.dsl.analysis.bodies import TEAMS
 from coterie.dsl.analysis.routes.teams import TeamNode, Teams
 from coterie.dsl.logic.routing_gaps import holes
 from coterie.dsl.logic.solver import Effort
-from coterie.dsl.model.step_kinds.kind_facts import KIND_FACTS
 from coterie.dsl.model.steps import Step
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.source.collected_problems import Problems
@@ -42,4 +41,4 @@ def check_failures(graph: Teams, tree: Tree, problems: Problems, effort: Effort)
 
 
 def _works(step: Step) -> bool:
-    return any(KIND_FACTS[inner.kind].fails_itself for inner, _ in walk([step], ()))
+    return any(inner.fails_itself for inner, _ in walk([step], ()))

@@ -27,7 +27,6 @@ from coterie.dsl.model.steps import (
     WaitStep,
 )
 from coterie.dsl.model.template_bound import maximum_of
-from coterie.dsl.model.traversal.step_lists import step_lists
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.paths import Path
 from coterie.dsl.source.collected_problems import Problems
@@ -119,7 +118,7 @@ class _Check:
                 return self._loop(step, path, known, guards)
             case BranchStep() | ParallelStep():
                 after = known
-                for inner in step_lists(step, path):
+                for inner in step.lists(path):
                     after |= self.steps(inner.steps, inner.path, known, guards)
                 return after
             case TaskGraphStep():
@@ -160,7 +159,7 @@ class _Check:
         self, step: TaskGraphStep, path: NodePath, known: Names, guards: Guards | None
     ) -> Names:
         """Each task has variables of its own; those of `select` stay."""
-        select, body, failed = step_lists(step, path)
+        select, body, failed = step.lists(path)
         graph = self.mask(((GRAPH_VARIABLE,),))
         inside = graph | self.mask(((step.task_variable,),))
         selected = self.mask(_gains(select.steps))
@@ -176,7 +175,7 @@ class _Check:
         return known | selected
 
     def _try(self, step: TryStep, path: NodePath, known: Names, guards: Guards | None) -> Names:
-        tried, *clauses, last = step_lists(step, path)
+        tried, *clauses, last = step.lists(path)
         known = known | self.steps(tried.steps, tried.path, known, guards)
         if clauses:
             known |= self.mask((("error",),))

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 from coterie.dsl.checks.document_steps import PlacedSteps
 from coterie.dsl.model.document import Orchestration, TeamDocument
+from coterie.dsl.model.step_kinds.step_list import AtTheEnd, Concurrent
 from coterie.dsl.model.steps import LoopStep, ReplyStep, Step, TaskGraphStep, WaitStep
 from coterie.dsl.model.template_bound import maximum_of
-from coterie.dsl.model.traversal.step_lists import AtTheEnd, Concurrent, step_lists
 from coterie.dsl.problem_details import Details
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
@@ -76,7 +76,7 @@ def _session_steps_aside(
         here = (*path, index)
         if around is not None and is_session_step(step):
             yield step, here, around
-        for inner in step_lists(step, here):
+        for inner in step.lists(here):
             aside = around
             if isinstance(inner.role, Concurrent):
                 aside = "branch"

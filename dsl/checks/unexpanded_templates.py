@@ -19,13 +19,13 @@ from coterie.dsl.model.hooks import HookSection
 from coterie.dsl.model.plan import MaxVisits
 from coterie.dsl.model.sections.provider_document import LlmConfig
 from coterie.dsl.model.sections.variable_names import written_variable
+from coterie.dsl.model.step_kinds.parallel_step import ParallelBranch
 from coterie.dsl.model.step_kinds.step_base import Retry, StepBase
-from coterie.dsl.model.steps import STEP_MODELS, AgentStep, ParallelBranch, PersonaDocument
+from coterie.dsl.model.steps import STEP_MODELS, AgentStep, PersonaDocument
 from coterie.dsl.model.template_bound import TemplateBound, TemplateDuration
 from coterie.dsl.model.terms import ApprovalTerms, AskTerms, CallApproval
 from coterie.dsl.model.tools.tool_section import ToolSection
-from coterie.dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS
-from coterie.dsl.model.traversal.step_walk import FILLED_OF_CALL_APPROVALS, FILLED_OF_STEPS
+from coterie.dsl.model.traversal.step_walk import FILLED_OF_CALL_APPROVALS
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.templates.template import is_template
@@ -42,7 +42,7 @@ _KEY = "\0key"
 
 def _bounds_of(kind: str) -> tuple[str, ...]:
     """Return the keys of a kind of step that a bound's template may give."""
-    return tuple(key.path[0] for key in BOUNDS_OF_STEPS[kind] if len(key.path) == 1)
+    return tuple(key.path[0] for key in STEP_MODELS[kind].bounds if len(key.path) == 1)
 
 
 _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
@@ -60,7 +60,7 @@ _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
     TemplateBound: ("value",),
     TemplateDuration: ("value",),
     **{
-        model: (*FILLED_OF_STEPS[kind], *_bounds_of(kind), "context_updates")
+        model: (*STEP_MODELS[kind].filled, *_bounds_of(kind), "context_updates")
         for kind, model in STEP_MODELS.items()
     },
 }

@@ -11,7 +11,7 @@ from coterie.dsl.logic.routing_gaps import holes
 from coterie.dsl.logic.solver import Effort
 from coterie.dsl.model.document import RoutingDocument, RuleDocument, TeamDocument
 from coterie.dsl.model.plan import Routing, Rule
-from coterie.dsl.model.traversal.step_walk import asks, walk
+from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.paths import Path, parse, path_text
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
@@ -157,7 +157,7 @@ class RouteCompiler:
     def _timeout_targets(self, name: str) -> list[str]:
         """Return the teams that a team's approvals lead to at their deadlines."""
         if name not in self._timeout_teams:
-            asking = (asks(step) for step, _ in walk(self.teams[name].tasks, ()))
+            asking = (step.asks for step, _ in walk(self.teams[name].tasks, ()))
             found = {terms.timeout_team for terms in asking if terms is not None}
             self._timeout_teams[name] = sorted(team for team in self.teams if team in found)
         return self._timeout_teams[name]

@@ -12,9 +12,7 @@ from coterie.dsl.evaluate.operators.operator_table import SHORT_NAMES
 from coterie.dsl.model.conditions import CONDITION_KEYS, UNKNOWN_CONDITION
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.sections.variable_names import written_variable
-from coterie.dsl.model.step_kinds.step_base import STEP_KINDS
-from coterie.dsl.model.step_kinds.step_tags import UNKNOWN_STEP
-from coterie.dsl.model.steps import STEP_MODELS
+from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS, UNKNOWN_STEP
 from coterie.dsl.problem_details import (
     Advice,
     Bound,

@@ -18,7 +18,6 @@ from coterie.dsl.egress.channel_labels import call_labels
 from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.document import Orchestration, SystemDocument, TeamDocument
 from coterie.dsl.model.plan import BUILT_IN_AGGREGATES, CONCENTRATOR_NAMES, Collect, MaxVisits, Team
-from coterie.dsl.model.step_kinds.kind_facts import KIND_FACTS
 from coterie.dsl.model.step_kinds.step_base import terms_of
 from coterie.dsl.model.steps import LoopStep, SkillStep, Step
 from coterie.dsl.model.template_bound import TemplateBound
@@ -195,7 +194,7 @@ def _asking_about_failures(steps: Sequence[Step], team_type: str) -> tuple[Step,
         )
     return tuple(
         step
-        if step.on_failure is not None or not KIND_FACTS[step.kind].asks_about_failure
+        if step.on_failure is not None or not step.asks_about_failure
         else step.model_copy(update={"on_failure": "ask"})
         for step in steps
     )

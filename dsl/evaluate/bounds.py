@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from coterie.dsl.errors import InvalidBound
 from coterie.dsl.model.facts import Facts
 from coterie.dsl.model.steps import Step
-from coterie.dsl.model.template_bound import BoundTemplate, TemplateBound, number_of
-from coterie.dsl.model.traversal.step_bounds import (
+from coterie.dsl.model.template_bound import (
     RETRIES,
-    VISITS,
     BoundKey,
-    bound_templates,
-    with_bound,
+    BoundTemplate,
+    TemplateBound,
+    number_of,
 )
+from coterie.dsl.model.traversal.step_bounds import VISITS, bound_templates, with_bound
 from coterie.dsl.templates.jsonable import brief
 from coterie.dsl.templates.template_filling import fill
 from coterie.dsl.values import JsonValue, seconds

@@ -11,7 +11,6 @@ from coterie.dsl.model.facts import GRAPH, GRAPH_VARIABLE
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.steps import AgentStep, Step, TaskGraphStep
 from coterie.dsl.model.traversal.agent_personas import agent_personas
-from coterie.dsl.model.traversal.step_lists import step_lists
 from coterie.dsl.model.traversal.step_walk import conditions, leaves, templated, walk
 from coterie.dsl.templates.template import is_template, parse
 from coterie.dsl.templates.template_rules import BadTemplate
@@ -34,7 +33,7 @@ def graph_fields(step: TaskGraphStep, personas: Mapping[str, Persona]) -> frozen
 def _texts(step: TaskGraphStep, personas: Mapping[str, Persona]) -> Iterator[str]:
     yield step.chosen or ""
     yield from _within(step.add)
-    for one in step_lists(step):
+    for one in step.lists():
         for inner, _ in walk(one.steps, ()):
             yield from _of_step(inner, personas)
 

@@ -26,7 +26,6 @@ from coterie.dsl.model.steps import (
     WaitStep,
 )
 from coterie.dsl.model.traversal.step_bounds import bound_templates
-from coterie.dsl.model.traversal.step_lists import step_lists
 from coterie.dsl.model.traversal.step_walk import conditions, leaves, templated, walk
 from coterie.dsl.templates.template import is_template
 
@@ -158,7 +157,7 @@ def can_fail(step: Step) -> bool:
         case ParallelStep(join=join) if join != "all" and _may_not_run(step):
             return True
         case SetStep() | ReturnStep() | BranchStep() | ParallelStep() | BlockStep():
-            return _always_fills(step) or any(_fails(inner.steps) for inner in step_lists(step))
+            return _always_fills(step) or any(_fails(inner.steps) for inner in step.lists())
         case LoopStep(iterate_on=items, body=body):
             return not isinstance(items, list | None) or _always_fills(step) or _fails(body)
         case WaitStep(duration=duration, signal=signal, deadline=deadline):
@@ -192,7 +191,7 @@ def _may_not_run(step: Step) -> bool:
     """Return whether a branch may have none of its steps run, and so not succeed."""
     return any(
         all(one.when is not None or one.on_failure == "ask" for one in inner.steps)
-        for inner in step_lists(step)
+        for inner in step.lists()
     )
 
 

@@ -5,29 +5,9 @@ failure of a `fail` step.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, assert_never
+from typing import Literal
 
 from coterie.dsl.model.capabilities import Effect
-from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
-from coterie.dsl.model.steps import (
-    AgentStep,
-    ApprovalStep,
-    BlockStep,
-    BranchStep,
-    FailStep,
-    LoopStep,
-    ParallelStep,
-    ReplyStep,
-    ReturnStep,
-    SetStep,
-    SkillStep,
-    Step,
-    TaskGraphStep,
-    TeamStep,
-    ToolStep,
-    TryStep,
-    WaitStep,
-)
 
 Retryability = Literal["never", "with_other_input"]
 
@@ -105,23 +85,6 @@ def may_have_happened(effect: Effect, error: str | None) -> bool:
         error: The type of its failure; None if it succeeded.
     """
     return effect == "once" and error not in NOTHING_HAPPENED
-
-
-def holds_steps(step: Step) -> bool:
-    """Return whether the step contains others, which can give it other data at the next attempt."""
-    match step:
-        case AgentStep(agent_type=agent_type):
-            return agent_type in (ORCHESTRATING, TOOL_CALLING)
-        case LoopStep() | BranchStep() | ParallelStep() | TaskGraphStep() | TryStep() | BlockStep():
-            return True
-        case TeamStep():
-            return True
-        case SkillStep() | ToolStep() | SetStep() | ApprovalStep() | WaitStep() | ReplyStep():
-            return False
-        case ReturnStep() | FailStep():
-            return False
-        case _:
-            assert_never(step)
 
 
 def can_pass(error: str, *, data_can_differ: bool) -> bool:

@@ -1,37 +1,56 @@
-"""The step union, and the kinds of steps that hold other steps or a persona.
+"""The step union, with the step that has a persona.
 
-One class per kind, identified by `kind`; the kinds that hold nothing stand in `step_kinds`. A
-team's tasks and a plan's steps are the same, but a skill is called by a plan, never as a team's
-task.
+One class per kind, identified by `kind`; the others stand in `step_kinds`. A team's tasks and a
+plan's steps are the same, but a skill is called by a plan, never as a team's task.
 """
 
-from typing import Annotated, Literal, get_args
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, cast, get_args
 
 from pydantic import Discriminator, Field, JsonValue, Tag
-from typing_extensions import TypeAliasType
+from typing_extensions import TypeAliasType, override
 
-from coterie.dsl.model.conditions import Condition
 from coterie.dsl.model.personas.persona_settings import PersonaSettings
 from coterie.dsl.model.plan_key import PlanKey
-from coterie.dsl.model.step_kinds.call_steps import SkillStep, TeamStep, ToolStep
-from coterie.dsl.model.step_kinds.join_policies import JoinWord, MergePolicy
-from coterie.dsl.model.step_kinds.plain_steps import FailStep, ReturnStep, SetStep
-from coterie.dsl.model.step_kinds.step_base import StepBase
-from coterie.dsl.model.step_kinds.step_tags import UNKNOWN_STEP, branch_tag, step_tag
-from coterie.dsl.model.step_kinds.waiting_steps import ApprovalStep, ReplyStep, WaitStep
-from coterie.dsl.model.template_bound import (
-    Bound,
-    ConcurrencyBound,
-    RetriesBound,
-    TasksBound,
-    TurnsBound,
+from coterie.dsl.model.step_kinds import (
+    block_step,
+    branch_step,
+    loop_step,
+    parallel_step,
+    task_graph_step,
+    try_step,
 )
-from coterie.dsl.model.terms import Approval
-from coterie.dsl.values import Frozen
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
+from coterie.dsl.model.step_kinds.approval_step import ApprovalStep
+from coterie.dsl.model.step_kinds.block_step import BlockStep
+from coterie.dsl.model.step_kinds.branch_step import BranchStep
+from coterie.dsl.model.step_kinds.fail_step import FailStep
+from coterie.dsl.model.step_kinds.loop_step import LoopStep
+from coterie.dsl.model.step_kinds.parallel_step import ParallelStep
+from coterie.dsl.model.step_kinds.reply_step import ReplyStep
+from coterie.dsl.model.step_kinds.return_step import ReturnStep
+from coterie.dsl.model.step_kinds.set_step import SetStep
+from coterie.dsl.model.step_kinds.skill_step import SkillStep
+from coterie.dsl.model.step_kinds.step_base import CALL_APPROVAL_BOUND, COMMON_BOUNDS, StepBase
+from coterie.dsl.model.step_kinds.task_graph_step import TaskGraphStep
+from coterie.dsl.model.step_kinds.team_step import TeamStep
+from coterie.dsl.model.step_kinds.tool_step import ToolStep
+from coterie.dsl.model.step_kinds.try_step import TryStep
+from coterie.dsl.model.step_kinds.wait_step import WaitStep
+from coterie.dsl.model.template_bound import MAX_TURNS, BoundKey, TurnsBound
+from coterie.dsl.model.terms import Approval, CallApproval, call_approval
 
 
 class AgentStep(StepBase):
     """Runs one agent, built from a persona or from a legacy class."""
+
+    filled: ClassVar = ("persona_key", "input", "conversation")
+    bounds: ClassVar = (
+        *COMMON_BOUNDS,
+        BoundKey(("max_turns",), "count", MAX_TURNS),
+        CALL_APPROVAL_BOUND,
+    )
+    fails_itself: ClassVar = True
 
     kind: Literal["agent"] = "agent"
     """The default kind does not travel, so no plan contains it."""
@@ -82,169 +101,51 @@ class AgentStep(StepBase):
         """The persona, as the document names it: a plan adds a task's `config` to its key."""
         return PlanKey(self.persona_key or "").persona
 
-
-TaskOrder = Literal["written", "critical_path"]
-"""Which available task of a task graph comes first."""
-
-
-class LoopStep(StepBase):
-    """Repeats its body over a list, or while or until a condition holds."""
-
-    kind: Literal["loop"]
-    iterate_on: JsonValue = None
-    """A list, or a template for one."""
-    while_: Condition | None = Field(default=None, alias="while")
-    """A condition, evaluated before each round."""
-    until: Condition | None = None
-    """A condition, evaluated after each round."""
-    loop_variable: str | None = None
-    """The name of the current item in the body."""
-    max_iterations: Bound | None = None
-    """Maximum rounds; required with `while` and `until`. A number, `{value: template, maximum}`,
-    or a context path with a maximum."""
-    break_when: Condition | None = None
-    """Ends the loop after the round in which this holds."""
-    concurrency: ConcurrencyBound = 1
-    """The number of concurrent rounds of a list; each then has its own variables."""
-    repeated_calls: Literal["stop", "allow"] | None = None
-    """Repeated calls with the same arguments and the same result: `stop` fails the fifth one;
-    `allow` accepts them."""
-    body: tuple["Step", ...] = Field(min_length=1)
+    @property
+    @override
+    def contains_calls(self) -> bool:
+        return self.agent_type in (ORCHESTRATING, TOOL_CALLING)
 
     @property
-    def is_concurrent(self) -> bool:
-        """Whether each round has its own variables; also where a template decides how many."""
-        return self.iterate_on is not None and self.concurrency != 1
+    @override
+    def approval(self) -> CallApproval | None:
+        return call_approval(self.requires_approval)
 
 
-class Branch(Frozen):
-    """One branch of a branch step."""
-
-    condition: Condition
-    steps: tuple["Step", ...] = Field(min_length=1)
-
-
-class BranchStep(StepBase):
-    """Runs the first branch whose condition holds, or `otherwise`."""
-
-    kind: Literal["branch"]
-    branches: tuple[Branch, ...] = Field(min_length=1)
-    otherwise: tuple["Step", ...] = ()
-
-
-class ParallelBranch(Frozen):
-    """One branch of a parallel step: its steps, and what ranks it under `join: best`."""
-
-    steps: tuple["Step", ...]
-    priority: int = 0
-    """Under `join: best`: of the branches that succeeded, the higher wins."""
-    score: JsonValue = None
-    """Under `join: best`: a number, or a template for one; with equal priority, the higher wins."""
-
-
-NamedBranch = Annotated[
-    Annotated[ParallelBranch, Tag("branch:ranked")]
-    | Annotated[tuple["Step", ...], Tag("branch:steps")],
-    Discriminator(branch_tag),
+StepKind = Literal[
+    "agent",
+    "skill",
+    "tool",
+    "loop",
+    "branch",
+    "parallel",
+    "task_graph",
+    "set",
+    "approval",
+    "wait",
+    "reply",
+    "team",
+    "try",
+    "block",
+    "return",
+    "fail",
 ]
+STEP_KINDS: tuple[str, ...] = get_args(StepKind)
 
 
-class ParallelStep(StepBase):
-    """Runs named branches concurrently, until enough of them have ended."""
-
-    kind: Literal["parallel"]
-    branches: dict[str, NamedBranch] = Field(min_length=1)
-    only: JsonValue = None
-    """The branches to run: a list of names, or a template for one. Default: all."""
-    join: JoinWord | Annotated[int, Field(ge=1)] | Annotated[str, Field(pattern=r"\{\{")] = "all"
-    """`all`: every branch ends, one failure fails the step; `any`: one success is enough;
-    a number: this many successes are enough; `fallback`: one after another, until one succeeds;
-    `best`: all run, and the best result wins; or a template for one of these."""
-    losers: Literal["cancel", "finish"] = "cancel"
-    """What happens to branches that are no longer needed."""
-    merge: dict[str, MergePolicy] = Field(default_factory=dict[str, MergePolicy])
-    """`{variable: policy}`, or `{context.PATH: policy}`, for what two branches set; without a
-    policy, an error."""
-
-    def branch(self, name: str) -> ParallelBranch:
-        """Return a branch in one form, whichever is written."""
-        one = self.branches[name]
-        if isinstance(one, ParallelBranch):
-            return one
-        return ParallelBranch.model_construct(steps=one)
-
-    @property
-    def ranked_branches(self) -> dict[str, ParallelBranch]:
-        """All branches in one form."""
-        return {name: self.branch(name) for name in self.branches}
+def _step_tag(value: object) -> str | None:
+    """Return the union tag of a step: unlike any field, so that error paths stay readable."""
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, object]", value)
+        usual = "agent" if "agent_type" in fields or "agent_class" in fields else None
+        kind = fields.get("kind", usual)
+    else:
+        kind = getattr(value, "kind", None)
+    return f"step:{kind}" if kind in STEP_KINDS else None
 
 
-class TaskGraphStep(StepBase):
-    """Runs tasks that depend on each other: usually what a planner answered."""
-
-    kind: Literal["task_graph"]
-    tasks: JsonValue
-    """A list of tasks, each a mapping with `id` and `dependencies`; or a template for one."""
-    task_variable: str
-    """The name of the current task in its steps."""
-    concurrency: ConcurrencyBound = 1
-    """The number of concurrent tasks. Like all bounds of a task graph: a number, `{value: template,
-    maximum}`, or a context path with a maximum."""
-    order: TaskOrder = "written"
-    """Which available task comes first: `written`, or on the `critical_path`."""
-    task_retries: RetriesBound = 0
-    """Additional attempts of a failed task."""
-    max_iterations: Bound | None = None
-    """Maximum attempts of all tasks together."""
-    max_tasks: TasksBound | None = None
-    """Maximum tasks, with those that `add` adds."""
-    select: tuple["Step", ...] = ()
-    """Steps that run before `chosen` when several tasks are available."""
-    chosen: str | None = None
-    """The id of the task that comes next, a template; else the first available one."""
-    body: tuple["Step", ...] = Field(min_length=1)
-    """The steps of one task, with variables of their own."""
-    add: JsonValue = None
-    """A template for new tasks, filled after the body."""
-    on_failed_task: Literal["block", "skip", "ask", "stop"] | tuple["Step", ...] = "block"
-    """What follows when a task has failed in all its attempts; steps may save it."""
-
-
-class Catch(Frozen):
-    """Handles some failures."""
-
-    error: str | tuple[str, ...] = "*"
-    """Types of failure; `*` is any."""
-    steps: tuple["Step", ...] = ()
-    """They see the failure as `error`: type, message, step."""
-
-    @property
-    def errors(self) -> tuple[str, ...]:
-        """The types of failure that it names."""
-        return (self.error,) if isinstance(self.error, str) else self.error
-
-    @property
-    def takes_all(self) -> bool:
-        """Whether it takes every failure."""
-        return "*" in self.errors
-
-
-class TryStep(StepBase):
-    """Runs steps and handles their failures."""
-
-    kind: Literal["try"]
-    steps: tuple["Step", ...] = Field(min_length=1)
-    catch: tuple[Catch, ...] = ()
-    finally_: tuple["Step", ...] = Field(default=(), alias="finally")
-    """Steps that always run, even when the run is cancelled."""
-
-
-class BlockStep(StepBase):
-    """Runs a group of steps under one `when`, `timeout`, `retry` and `on_failure`."""
-
-    kind: Literal["block"]
-    steps: tuple["Step", ...] = Field(min_length=1)
-
+UNKNOWN_STEP = "unknown_step_kind"
+"""The type of pydantic's error for it."""
 
 # An alias of its own: pydantic then builds the union once, not for each field that has it.
 Step = TypeAliasType(
@@ -267,10 +168,15 @@ Step = TypeAliasType(
         | Annotated[ReturnStep, Tag("step:return")]
         | Annotated[FailStep, Tag("step:fail")],
         Discriminator(
-            step_tag, custom_error_type=UNKNOWN_STEP, custom_error_message="a step of no known kind"
+            _step_tag,
+            custom_error_type=UNKNOWN_STEP,
+            custom_error_message="a step of no known kind",
         ),
     ],
 )
+
+for _module in (block_step, branch_step, loop_step, parallel_step, task_graph_step, try_step):
+    vars(_module)["Step"] = Step  # pydantic looks it up when it builds their validators
 
 STEP_MODELS: dict[str, type[StepBase]] = {
     tag.tag.removeprefix("step:"): model

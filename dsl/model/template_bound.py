@@ -1,6 +1,6 @@
 """Bounds that a template may give: a number or a duration, or a template with a maximum."""
 
-from typing import Annotated
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Discriminator, Field, Tag
 
@@ -13,6 +13,29 @@ MAX_GRAPH_TASKS = 10_000
 MAX_RETRIES = 100
 MAX_TURNS = 1_000
 """Model turns of an agent with tools."""
+
+
+BoundUnit = Literal["count", "retries", "timeout", "deadline"]
+"""A whole number from 1 or from 0; seconds above 0, or from 0."""
+
+
+class BoundKey(NamedTuple):
+    """A key whose value is a bound."""
+
+    path: tuple[str, ...]
+    """From the step."""
+    unit: BoundUnit
+    high: float
+    """The most that any document may allow."""
+
+    @property
+    def name(self) -> str:
+        """The path as people write it."""
+        return ".".join(self.path)
+
+
+RETRIES = BoundKey(("retry", "retries"), "retries", MAX_RETRIES)
+"""Of every step. They are around the attempts, and rendered once for all of them."""
 
 
 class TemplateBound(Frozen):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from heapq import heappop, heappush
 
 from coterie.dsl.model.outcomes import Failure
-from coterie.dsl.model.steps import TaskOrder
+from coterie.dsl.model.step_kinds.task_graph_step import TaskOrder
 from coterie.dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES, GraphTask, GraphTaskStatus
 from coterie.dsl.task_graph.task_causes import (
     GraphTaskBlocked,

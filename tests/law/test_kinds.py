@@ -13,11 +13,7 @@ from coterie.documents.product_capabilities import KEY_NAMES, PROVIDER_KINDS
 from coterie.dsl.evaluate.operators.operator_table import OPERATORS
 from coterie.dsl.model.conditions import ContextField, Operator
 from coterie.dsl.model.sections.provider_document import BuiltInKind
-from coterie.dsl.model.step_kinds.kind_facts import KIND_FACTS
-from coterie.dsl.model.step_kinds.step_base import STEP_KINDS
-from coterie.dsl.model.steps import STEP_MODELS
-from coterie.dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS
-from coterie.dsl.model.traversal.step_walk import FILLED_OF_STEPS
+from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS
 from coterie.graph.condition_labels import condition_words
 from coterie.graph.drawing.style import SIGNS
 from coterie.rendering.steps_text import BEGINNINGS
@@ -56,13 +52,10 @@ def test_no_field_is_called_like_a_kind_unless_it_tells_the_kind() -> None:
         assert named <= {*get_args(model.model_fields["kind"].annotation)}
 
 
-def test_every_kind_names_its_templates_and_bounds() -> None:
-    assert sorted(FILLED_OF_STEPS) == sorted(STEP_KINDS)
-    assert sorted(BOUNDS_OF_STEPS) == sorted(STEP_KINDS)
-
-
-def test_every_kind_has_its_facts_for_checks() -> None:
-    assert sorted(KIND_FACTS) == sorted(STEP_KINDS)
+def test_every_kind_answers_the_questions_without_a_default() -> None:
+    for model in STEP_MODELS.values():
+        assert {"filled", "fails_itself"} <= set(vars(model).keys() | vars(model.__mro__[1])), model
+        assert all(key in model.model_fields for key in (*model.filled, *model.shown))
 
 
 def test_every_kind_has_a_sign_in_pictures_and_a_beginning_in_lists() -> None:

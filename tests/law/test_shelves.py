@@ -52,6 +52,19 @@ LOADERS = {
     "for a run that no worker answers for",
     ("coterie.storage.large_values", "coterie.storage.bucket"): "Temporal's driver of S3, which "
     "takes 20 ms of every command, and few projects have a bucket",
+    **{
+        (f"dsl.model.step_kinds.{module}", "dsl.model.steps"): "for types: the union names it"
+        for module in (
+            "block_step",
+            "branch_step",
+            "loop_step",
+            "parallel_step",
+            "step_base",
+            "step_list",
+            "task_graph_step",
+            "try_step",
+        )
+    },
 }
 """`{(who, imports what only when it is needed): what is behind it}`; some want only its types.
 Commands are loaded by `coterie.commands.table`."""

@@ -14,7 +14,7 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import AgentStep, LoopStep, Step, TaskGraphStep, TeamStep
 from coterie.dsl.model.traversal.approvers import all_people
 from coterie.dsl.model.traversal.step_bounds import bounds_of
-from coterie.dsl.model.traversal.step_lists import lists_of_plan, step_lists
+from coterie.dsl.model.traversal.step_lists import lists_of_plan
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.values import Json
 from coterie.dsl.visible import visible_name
@@ -77,7 +77,7 @@ def _check_steps(steps: Sequence[Step], plan: Plan, depth: int) -> None:
         raise InvalidPlan(f"the plan has blocks nested more than {_MAX_DEPTH} deep")
     for step in steps:
         _check(step, plan)
-        for inner in step_lists(step):
+        for inner in step.lists():
             _check_steps(inner.steps, plan, depth + 1)
 
 

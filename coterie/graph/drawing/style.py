@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from coterie.dsl.model.step_kinds.step_base import StepKind
+from coterie.dsl.model.steps import StepKind
 from coterie.graph.taken_path import Mark
 
 FONT = "Helvetica, Arial, 'Liberation Sans', 'Nimbus Sans', Arimo, sans-serif"

@@ -12,9 +12,9 @@ from coterie.dsl.analysis.bodies import Bodies, Body
 from coterie.dsl.analysis.labels.label_sources import executes
 from coterie.dsl.analysis.routes.teams import TeamNode, Teams
 from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.step_kinds.step_list import EachRound, EachTask
 from coterie.dsl.model.steps import LoopStep, ParallelStep, Step, TaskGraphStep, TeamStep, ToolStep
 from coterie.dsl.model.traversal.callable_tools import tools_of
-from coterie.dsl.model.traversal.step_lists import EachRound, EachTask, step_lists
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
@@ -51,7 +51,7 @@ def _concurrent_tools(
     step: Step, path: NodePath, reach: "_Reach"
 ) -> Iterator[tuple[NodePath, set[str]]]:
     """Yield the key that makes steps concurrent, with the tools that they call at once."""
-    inner = step_lists(step, path)
+    inner = step.lists(path)
     match step:
         case ParallelStep(join="fallback"):
             return

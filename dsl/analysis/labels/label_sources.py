@@ -9,7 +9,7 @@ from coterie.dsl.model.capabilities import Label
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import AgentStep, ApprovalStep, SkillStep, Step
 from coterie.dsl.model.traversal.callable_tools import tools_of
-from coterie.dsl.model.traversal.step_lists import lists_of_plan, step_lists
+from coterie.dsl.model.traversal.step_lists import lists_of_plan
 from coterie.dsl.model.traversal.step_walk import walk
 
 
@@ -29,7 +29,7 @@ def sources(steps: Sequence[Step], plan: Plan, name: str) -> Iterator[Source]:
             continue
         for tool_name, tool in tools_of(step, plan):
             yield from brought(tool.labels, at, tool_name)
-        for below in step_lists(step, ()):
+        for below in step.lists(()):
             yield from sources(below.steps, plan, at)
 
 

@@ -37,7 +37,6 @@ from coterie.dsl.model.steps import (
     WaitStep,
 )
 from coterie.dsl.model.traversal.callable_tools import tools_of
-from coterie.dsl.model.traversal.step_lists import step_lists
 from coterie.dsl.values import NodePath
 
 
@@ -116,7 +115,7 @@ class StepFlow:
     def _attempt(  # noqa: C901  # one case a kind
         self, step: Step, path: NodePath, points: Points, position: WalkPosition
     ) -> PointsByEnd:
-        inside = list(step_lists(step, path))
+        inside = list(step.lists(path))
         match step:
             case SkillStep(skill=skill, terms=terms, requires_approval=asked):
                 labels = () if terms is None else terms.labels
@@ -165,7 +164,7 @@ class StepFlow:
         self, step: LoopStep | TaskGraphStep, path: NodePath, points: Points, position: WalkPosition
     ) -> PointsByEnd:
         """Repeat all lists of a loop or a task graph, in any order, until nothing new is met."""
-        inside = list(step_lists(step, path))
+        inside = list(step.lists(path))
         if step.concurrency != 1:
             around = (one for below in inside for one in self._within(below.steps, position.name))
             position = position._replace(beside=(*position.beside, *around))
@@ -185,7 +184,7 @@ class StepFlow:
     def _together(
         self, step: ParallelStep, path: NodePath, points: Points, position: WalkPosition
     ) -> PointsByEnd:
-        inside = list(step_lists(step, path))
+        inside = list(step.lists(path))
         done = failed = returned = NOTHING
         for below in inside:
             around = tuple(
@@ -224,7 +223,7 @@ class StepFlow:
     def _try_step(
         self, step: TryStep, path: NodePath, points: Points, position: WalkPosition
     ) -> PointsByEnd:
-        tried, *clauses, last = step_lists(step, path)
+        tried, *clauses, last = step.lists(path)
         ends = self.steps(tried.steps, tried.path, points, position)
         done, returned = ends.done, ends.returned
         caught = any(clause.takes_all for clause in step.catch)

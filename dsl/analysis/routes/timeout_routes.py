@@ -9,7 +9,7 @@ from coterie.dsl.model.template_bound import maximum_of
 from coterie.dsl.model.terms import DecisionTerms, call_approval
 from coterie.dsl.model.traversal.agent_personas import execution_plans
 from coterie.dsl.model.traversal.callable_tools import step_of_tool, tools_of
-from coterie.dsl.model.traversal.step_walk import asks, walk
+from coterie.dsl.model.traversal.step_walk import walk
 
 
 class TimeoutRoute(NamedTuple):
@@ -56,7 +56,7 @@ def _lists_below_call(step: Step, plan: Plan) -> Iterator[tuple[str, Sequence[St
 
 
 def _terms(step: Step, plan: Plan) -> Iterator[DecisionTerms]:
-    own = asks(step)
+    own = step.asks
     if own is not None:
         yield own
     for _, tool in tools_of(step, plan):

@@ -29,8 +29,8 @@ from coterie.dsl.logic.solver import (
     Statuses,
     can_hold,
 )
+from coterie.dsl.model.step_kinds.step_list import EachRound
 from coterie.dsl.model.steps import ReplyStep, Step
-from coterie.dsl.model.traversal.step_lists import EachRound, step_lists
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
@@ -114,7 +114,7 @@ class _Paths:
         for index, step in enumerate(steps):
             if step is wait:
                 return self.silent.through(steps[index + 1 :])
-            for inner in step_lists(step):
+            for inner in step.lists():
                 if not _holds(inner.steps, wait):
                     continue
                 paths = self._after(body, inner.steps, wait, rounds)
@@ -145,7 +145,7 @@ class _Paths:
         for step in steps:
             if step is wait:
                 return self.silent.through(before)
-            inner = next((one for one in step_lists(step) if _holds(one.steps, wait)), None)
+            inner = next((one for one in step.lists() if _holds(one.steps, wait)), None)
             if inner is not None:
                 first, then = self.silent.through(before), self._before(inner.steps, wait)
                 return None if first is None or then is None else continued(first, then)

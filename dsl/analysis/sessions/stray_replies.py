@@ -13,7 +13,6 @@ from coterie.dsl.analysis.sessions.paths_without_reply import replying_teams, ta
 from coterie.dsl.logic.possible_statuses import after_failures
 from coterie.dsl.logic.solver import Effort, can_hold
 from coterie.dsl.model.steps import BlockStep, BranchStep, ReplyStep, Step, TeamStep
-from coterie.dsl.model.traversal.step_lists import step_lists
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.values import NodePath
@@ -97,7 +96,7 @@ class _Messages:
                 after, seen = self._list(steps, (*path, "steps"), before)
                 return after or (seen and may_fail), seen
             case BranchStep():
-                lists = step_lists(step, path)
+                lists = step.lists(path)
                 inner = [self._list(one.steps, one.path, before) for one in lists]
                 seen = any(within for _, within in inner)
                 return any(after for after, _ in inner) or (seen and may_fail), seen
@@ -109,7 +108,7 @@ class _Messages:
 
     def _others(self, step: Step, path: NodePath, before: bool) -> bool:
         """Follow the lists of any other step, in any order and any number of times."""
-        lists = tuple(step_lists(step, path))
+        lists = tuple(step.lists(path))
         inside = [self._list(one.steps, one.path, before) for one in lists]
         seen = any(within for _, within in inside)
         if seen and not before:

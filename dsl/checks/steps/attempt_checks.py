@@ -4,7 +4,7 @@ from typing import assert_never
 
 from coterie.dsl.checks.steps.once_checks import check_retry_of_once
 from coterie.dsl.checks.steps.step_scope import StepScope
-from coterie.dsl.model.retryability import can_pass, holds_steps
+from coterie.dsl.model.retryability import can_pass
 from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
@@ -59,7 +59,7 @@ def check_attempts(scope: StepScope, step: Step, path: NodePath) -> None:
             assert_never(step)
     check_retry_of_once(scope, step, path)
     for index, error in enumerate(step.retry.errors if step.retry is not None else ()):
-        if not can_pass(error, data_can_differ=holds_steps(step)):
+        if not can_pass(error, data_can_differ=step.contains_calls):
             key_path = (*path, "retry", "errors", index)
             scope.note("E105", key_path, retry_in_vain(step.name, error))
 

@@ -8,11 +8,12 @@ from coterie.dsl.model.context.declarations import Declarations, declared_at
 from coterie.dsl.model.steps import Step
 from coterie.dsl.model.template_bound import (
     AnyBound,
+    BoundKey,
     BoundTemplate,
     TemplateBound,
     TemplateDuration,
 )
-from coterie.dsl.model.traversal.step_bounds import BoundKey, bounds_of, with_bound
+from coterie.dsl.model.traversal.step_bounds import bounds_of, with_bound
 from coterie.dsl.problem_details import Found, OutOfBounds, WrongValue
 from coterie.dsl.templates.jsonable import brief
 from coterie.dsl.templates.template import is_template, parse, plain_path

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.model.facts import RESERVED, ROOTS
 from coterie.dsl.model.steps import LoopStep, Step, TaskGraphStep
-from coterie.dsl.model.traversal.step_lists import step_lists
 from coterie.dsl.values import UNREADABLE, NodePath
 from coterie.dsl.wording.steps.loop_wording import loop_variable_taken
 from coterie.dsl.wording.steps.step_wording import (
@@ -68,7 +67,7 @@ def _loop_variables(
                 key_path = (*here, key)
                 scope.note_value("E208", key_path, loop_variable_taken(item, taken[item]))
             inner[item] = step.name
-        for below in step_lists(step, here):
+        for below in step.lists(here):
             _loop_variables(scope, below.steps, below.path, inner)
 
 

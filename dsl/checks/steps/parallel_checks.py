@@ -7,7 +7,8 @@ from coterie.dsl.checks.steps.write_conflicts import check_branch_writes
 from coterie.dsl.errors import closest
 from coterie.dsl.evaluate.strategies import RESULT_KEYS, RefusedStrategy, chosen_score
 from coterie.dsl.model.step_kinds.join_policies import CONTEXT
-from coterie.dsl.model.steps import ParallelBranch, ParallelStep
+from coterie.dsl.model.step_kinds.parallel_step import ParallelBranch
+from coterie.dsl.model.steps import ParallelStep
 from coterie.dsl.model.traversal.step_walk import variables, walk
 from coterie.dsl.paths import Path
 from coterie.dsl.paths import parse as parse_path

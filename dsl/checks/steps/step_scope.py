@@ -13,7 +13,7 @@ from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.facts import GRAPH_VARIABLE
 from coterie.dsl.model.steps import Step
 from coterie.dsl.model.tools.tool_section import ToolSection
-from coterie.dsl.model.traversal.step_walk import sets_as_well, variables, walk
+from coterie.dsl.model.traversal.step_walk import variables, walk
 from coterie.dsl.problem_details import Details
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Mark, Node
@@ -92,7 +92,7 @@ class StepScope:
 
     def _only_set_by_kind(self, variable: str) -> bool:
         return variable not in self.given and not any(
-            sets_as_well(step, variable) for step, _ in self.steps_with_paths
+            step.sets(variable) for step, _ in self.steps_with_paths
         )
 
     def of_prompts(self, inputs: Collection[str] | None, flags: Collection[str]) -> "StepScope":

@@ -7,14 +7,8 @@ from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.evaluate.branch_writes import write_conflicts
 from coterie.dsl.evaluate.context_writes import ContextWrite, written_value
 from coterie.dsl.model.step_kinds.join_policies import CONTEXT, MergePolicy
-from coterie.dsl.model.step_kinds.kind_facts import KIND_FACTS
-from coterie.dsl.model.steps import (
-    BlockStep,
-    LoopStep,
-    ParallelBranch,
-    ParallelStep,
-    Step,
-)
+from coterie.dsl.model.step_kinds.parallel_step import ParallelBranch
+from coterie.dsl.model.steps import BlockStep, LoopStep, ParallelStep, Step
 from coterie.dsl.model.template_bound import maximum_of
 from coterie.dsl.paths import parse, path_text
 from coterie.dsl.templates.template import is_template
@@ -98,7 +92,7 @@ def _certain(steps: Sequence[Step], path: NodePath) -> Iterator[_WriteWithPath]:
             if is_known and not is_template(key) and all(parse(key)):
                 write = ContextWrite(path_text(parse(key)), operand, operation)
                 yield _WriteWithPath(write, (*here, "context_updates", key))
-        if KIND_FACTS[step.kind].ends_list:
+        if step.ends_list:
             return
 
 

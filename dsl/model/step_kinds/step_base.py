@@ -1,33 +1,44 @@
 """What every kind of step has: its name, its condition, its retries, its timeout."""
 
-from typing import Literal, get_args
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, JsonValue
 
 from coterie.dsl.model.capabilities import Effect, Label, SkillContract
 from coterie.dsl.model.conditions import Condition
-from coterie.dsl.model.template_bound import RetriesBound, TimeoutBound
-from coterie.dsl.values import Frozen, Json, Seconds, Timeout
+from coterie.dsl.model.step_kinds.step_list import StepList
+from coterie.dsl.model.template_bound import (
+    MAX_BOUND,
+    MAX_CONCURRENCY,
+    RETRIES,
+    BoundKey,
+    RetriesBound,
+    TimeoutBound,
+)
+from coterie.dsl.model.terms import CallApproval, DecisionTerms
+from coterie.dsl.values import MAX_DURATION, Frozen, Json, NodePath, Seconds, Timeout
 
-StepKind = Literal[
-    "agent",
-    "skill",
-    "tool",
-    "loop",
-    "branch",
-    "parallel",
-    "task_graph",
-    "set",
-    "approval",
-    "wait",
-    "reply",
-    "team",
-    "try",
-    "block",
-    "return",
-    "fail",
-]
-STEP_KINDS: tuple[str, ...] = get_args(StepKind)
+if TYPE_CHECKING:  # `steps` adds it when all kinds are known
+    from coterie.dsl.model.steps import Step
+
+COMMON_BOUNDS = (BoundKey(("timeout",), "timeout", MAX_DURATION), RETRIES)
+"""Of every step."""
+ITERATIONS = BoundKey(("max_iterations",), "count", MAX_BOUND)
+CONCURRENCY = BoundKey(("concurrency",), "count", MAX_CONCURRENCY)
+CALL_APPROVAL_BOUND = BoundKey(("requires_approval", "deadline"), "timeout", MAX_DURATION)
+
+
+class SetVariable(NamedTuple):
+    """A variable that a step sets."""
+
+    name: str
+    path: NodePath
+    """Where it is written, from the step."""
+    exists: Literal["after", "within", "provided"]
+    """After the step; within it only; or within it, with a name that the kind chooses."""
+    item_of: JsonValue = None
+    """The list, or the template for it, whose current item the variable holds."""
 
 
 class Retry(Frozen):
@@ -72,6 +83,77 @@ class StepBase(Frozen):
     context_updates: Json = Field(default_factory=dict[str, JsonValue])
     """Applied when the step has succeeded: `{path of the context: a value that replaces, or an
     operation like {append: x}}`. Templates see the step's own `data`."""
+
+    # What its kind is. A kind that leaves out one of those without a default is found by
+    # tests/law/test_kinds.py.
+    filled: ClassVar[tuple[str, ...]]
+    """The fields whose templates are rendered when the step runs."""
+    fails_itself: ClassVar[bool]
+    """Whether it can fail by more than its nested steps, or a template with an unknown name."""
+    bounds: ClassVar[tuple[BoundKey, ...]] = COMMON_BOUNDS
+    """The bounds that a template may give."""
+    ends_list: ClassVar[bool] = False
+    """Whether no step after it in its list runs."""
+    asks_about_failure: ClassVar[bool] = True
+    """Whether `on_failure: ask` of its team applies to it: it does not decide by itself, and no
+    person decides it."""
+    shown: ClassVar[tuple[str, ...]] = ()
+    """The fields that a person is shown."""
+
+    @property
+    def approval(self) -> CallApproval | None:
+        """The terms of `requires_approval`; None if its call asks nobody."""
+        return None
+
+    @property
+    def asks(self) -> DecisionTerms | None:
+        """The terms with which it asks a person; None if it asks nobody, or by a tool."""
+        return self.approval
+
+    @property
+    def awaited_signal(self) -> str | None:
+        """The signal that it waits for."""
+        return None
+
+    @property
+    def takes_message(self) -> bool:
+        """Whether it waits for the next message of a session."""
+        return False
+
+    @property
+    def has_own_rounds(self) -> bool:
+        """Whether its nested steps run several times, each time with paths of their own."""
+        return False
+
+    @property
+    def contains_calls(self) -> bool:
+        """Whether it contains others, which can give it other data at the next attempt."""
+        return any(True for _ in self.lists())
+
+    def lists(self, path: NodePath = ()) -> Iterable[StepList]:
+        """Return the lists of steps inside the step, empty ones too, in written order."""
+        return ()
+
+    def with_lists(self, lists: "Iterator[tuple[Step, ...]]") -> Self:
+        """Return the step with other lists of steps, one for each of `lists`."""
+        return self
+
+    def own_conditions(self) -> Iterable[tuple[Condition, NodePath]]:
+        """Return the conditions that only its kind tests, each with its place from the step."""
+        return ()
+
+    def own_templates(self) -> Iterable[tuple[object, NodePath]]:
+        """Return what is rendered within its fields, each value with its place from the step."""
+        return ()
+
+    def variables(self) -> Iterator[SetVariable]:
+        """Yield the variables that it sets."""
+        if self.output_variable is not None:
+            yield SetVariable(self.output_variable, ("output_variable",), "after")
+
+    def sets(self, name: str) -> bool:
+        """Return whether the step sets a variable by a name that its author has chosen."""
+        return any(one.name == name and one.exists != "provided" for one in self.variables())
 
 
 class SkillTerms(Frozen):

@@ -10,7 +10,7 @@ from coterie.dsl.model.steps import AgentStep, Step, TeamStep
 from coterie.dsl.model.terms import DecisionTerms, call_approval
 from coterie.dsl.model.traversal.callable_tools import tools_of
 from coterie.dsl.model.traversal.step_paths import inside, without_rounds
-from coterie.dsl.model.traversal.step_walk import asks, walk
+from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.person_names import each_once
 
 
@@ -118,7 +118,7 @@ def _below(at: str, step: Step, plan: Plan, seen: set[str]) -> Iterator[tuple[st
 
 def _decision_terms(step: Step, plan: Plan) -> Iterator[DecisionTerms]:
     """Return the terms with which a step asks, also for the tools that it may call."""
-    terms = asks(step)
+    terms = step.asks
     if terms is not None:
         yield terms
     for _, tool in tools_of(step, plan):

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.steps import AgentStep, LoopStep, ParallelStep, Step, TaskGraphStep, WaitStep
+from coterie.dsl.model.step_kinds.step_list import Concurrent
+from coterie.dsl.model.steps import AgentStep, ParallelStep, Step
 from coterie.dsl.model.traversal.agent_personas import execution_plan_steps
-from coterie.dsl.model.traversal.step_lists import Concurrent, step_lists
 from coterie.dsl.model.traversal.step_walk import walk
 
 _ROUND = re.compile(r"/\d+(?=/)")
@@ -31,7 +31,7 @@ def message_wait_paths(plan: Plan) -> frozenset[str]:
 
 def _waits(steps: Sequence[Step], plan: Plan) -> Iterator[str]:
     for step in steps:
-        if isinstance(step, WaitStep) and step.message:
+        if step.takes_message:
             yield step.name
         for prefix, inner in inside(step, plan):
             yield from (f"{step.name}/{prefix}{path}" for path in _waits(inner, plan))
@@ -51,10 +51,7 @@ def within_rounds(plan: Plan, path: str) -> bool:
     steps: Sequence[Step] = plan.teams[team].steps if team in plan.teams else ()
     for name in names:
         step = next((step for step in steps if step.name == name), None)
-        apart = isinstance(step, TaskGraphStep) or (
-            isinstance(step, LoopStep) and step.is_concurrent
-        )
-        if apart and name != names[-1]:
+        if step is not None and step.has_own_rounds and name != names[-1]:
             return True
         if step is not None:
             steps = [one for _, inner in inside(step, plan) for one in inner]
@@ -119,7 +116,7 @@ def inside(step: Step, plan: Plan) -> Iterator[tuple[str, Sequence[Step]]]:
     followed = execution_plan_steps(step, plan.personas)
     if followed:
         yield "", followed
-    for one in step_lists(step):
+    for one in step.lists():
         yield (f"{one.role.name}/" if isinstance(one.role, Concurrent) else ""), one.steps
 
 

@@ -10,7 +10,7 @@ from temporalio.client import Client
 from coterie.documents.catalog import shipped_root
 from coterie.documents.new_project import create_tool_project
 from coterie.dsl.model.document import TeamDocument
-from coterie.dsl.model.step_kinds.step_base import STEP_KINDS
+from coterie.dsl.model.steps import STEP_KINDS
 from coterie.dsl.model.traversal.step_walk import walk
 from tests.support.team_tests import failures_text, read, results
 

@@ -14,7 +14,7 @@ from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.model.capabilities import Capabilities, Reach
 from coterie.dsl.model.document import TeamDocument
-from coterie.dsl.model.step_kinds.step_base import STEP_KINDS
+from coterie.dsl.model.steps import STEP_KINDS
 from tests.law.documents.pages import LANGUAGE_PAGES, STEP_PAGES, blocks, chapters, chapters_of
 
 AGENTS = """

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coterie.cli import main
-from coterie.dsl.model.step_kinds.step_base import STEP_KINDS
+from coterie.dsl.model.steps import STEP_KINDS
 from tests.law.documents.pages import chapters, text
 
 TEAM = """\

@@ -21,8 +21,8 @@ from coterie.dsl.model.facts import Facts
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Routing, Rule, Team
 from coterie.dsl.model.sections import mcp_document, provider_document, worker_document
-from coterie.dsl.model.step_kinds.step_base import STEP_KINDS, StepBase
-from coterie.dsl.model.steps import STEP_MODELS, PersonaDocument, ReturnStep
+from coterie.dsl.model.step_kinds.step_base import StepBase
+from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS, PersonaDocument, ReturnStep
 from coterie.dsl.normalise.written_steps import AGENT_TYPES, KIND_BY_KEY, STEP_TYPES
 from coterie.dsl.source.yaml_reader import read
 from coterie.dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.step_kinds.step_base import StepKind
+from coterie.dsl.model.steps import StepKind
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.workflows.temporal.durable_scope import OVERDUE_EVENTS
 from tests.support.engine import plan_of

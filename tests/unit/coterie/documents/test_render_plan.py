@@ -6,8 +6,7 @@ from pydantic import JsonValue, TypeAdapter
 from coterie.dsl.evaluate.condition_text import condition_text
 from coterie.dsl.model.conditions import Condition
 from coterie.dsl.model.plan import Persona, Plan, Routing, Rule, Team
-from coterie.dsl.model.step_kinds.step_base import STEP_KINDS
-from coterie.dsl.model.steps import Step
+from coterie.dsl.model.steps import STEP_KINDS, Step
 from coterie.rendering.plan_text import plan_text
 from coterie.rendering.steps_text import step_lines
 from coterie.text.durations import duration

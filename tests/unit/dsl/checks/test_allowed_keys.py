@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.dsl.model.step_kinds.step_base import STEP_KINDS
+from coterie.dsl.model.steps import STEP_KINDS
 from tests.support.compiling import problems_of
 
 

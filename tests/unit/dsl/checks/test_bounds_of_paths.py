@@ -5,12 +5,12 @@ from pydantic import JsonValue
 
 from coterie.dsl.checks.steps.bound_checks import with_maximum
 from coterie.dsl.model.context.declarations import DeclaredPath
+from coterie.dsl.model.steps import LoopStep
 from coterie.dsl.model.template_bound import TemplateBound, TemplateDuration
-from coterie.dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS
 from coterie.dsl.values import Json
 
-COUNT = next(key for key in BOUNDS_OF_STEPS["loop"] if key.path == ("max_iterations",))
-LENGTH = next(key for key in BOUNDS_OF_STEPS["loop"] if key.unit == "timeout")
+COUNT = next(key for key in LoopStep.bounds if key.path == ("max_iterations",))
+LENGTH = next(key for key in LoopStep.bounds if key.unit == "timeout")
 PATH = "{{ context.a.b }}"
 
 

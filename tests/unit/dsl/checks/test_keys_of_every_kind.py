@@ -7,7 +7,8 @@ import pytest
 import yaml
 from jsonschema.validators import validator_for
 
-from coterie.dsl.model.step_kinds.step_base import STEP_KINDS, StepBase
+from coterie.dsl.model.step_kinds.step_base import StepBase
+from coterie.dsl.model.steps import STEP_KINDS
 from tests.law.sources import ROOT
 from tests.support.compiling import problems_of
 

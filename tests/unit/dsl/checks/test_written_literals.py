@@ -7,9 +7,8 @@ import pytest
 from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.dsl.evaluate.waits import RefusedWait, length_of_wait, moment_of_wait
-from coterie.dsl.model.step_kinds.step_base import STEP_KINDS
-from coterie.dsl.model.traversal.step_bounds import BOUNDS_OF_STEPS
-from coterie.dsl.model.traversal.step_walk import FILLED_OF_CALL_APPROVALS, FILLED_OF_STEPS
+from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS
+from coterie.dsl.model.traversal.step_walk import FILLED_OF_CALL_APPROVALS
 from tests.support.compiling import CAPABILITIES
 
 NOW = 1_790_000_000.0
@@ -203,8 +202,8 @@ def problems(step: str) -> tuple[Problem, ...]:
 def filled_keys() -> Iterator[tuple[str, str]]:
     """Every key whose value a run fills, or counts with."""
     for kind in STEP_KINDS:
-        yield from ((kind, key) for key in FILLED_OF_STEPS[kind])
-        yield from ((kind, bound.name) for bound in BOUNDS_OF_STEPS[kind])
+        yield from ((kind, key) for key in STEP_MODELS[kind].filled)
+        yield from ((kind, bound.name) for bound in STEP_MODELS[kind].bounds)
     for kind in ("agent", "skill"):
         yield from ((kind, f"requires_approval.{key}") for key in FILLED_OF_CALL_APPROVALS)
     yield "parallel", "score"

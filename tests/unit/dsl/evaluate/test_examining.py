@@ -25,7 +25,8 @@ from coterie.dsl.model.conditions import (
 from coterie.dsl.model.facts import Facts
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Routing, Rule, Team
-from coterie.dsl.model.steps import Branch, BranchStep, SetStep
+from coterie.dsl.model.step_kinds.branch_step import Branch
+from coterie.dsl.model.steps import BranchStep, SetStep
 
 FACTS = Facts(
     context={"tries": 3, "deep": {"er": [1, 2]}},

@@ -5,10 +5,7 @@ from pydantic import TypeAdapter
 
 from coterie.dsl.model.conditions import Expression
 from coterie.dsl.model.plan import Persona
-from coterie.dsl.model.step_kinds.step_base import STEP_KINDS
-from coterie.dsl.model.steps import STEP_MODELS, Step
-from coterie.dsl.model.traversal.agent_personas import execution_plan_steps
-from coterie.dsl.model.traversal.step_lists import (
+from coterie.dsl.model.step_kinds.step_list import (
     AtTheEnd,
     Choosing,
     Concurrent,
@@ -21,9 +18,10 @@ from coterie.dsl.model.traversal.step_lists import (
     Otherwise,
     Tried,
     WhenHolds,
-    rebuilt,
-    step_lists,
 )
+from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS, Step
+from coterie.dsl.model.traversal.agent_personas import execution_plan_steps
+from coterie.dsl.model.traversal.step_lists import rebuilt
 from coterie.dsl.values import Json, JsonValue, NodePath
 
 RAISE: Json = {"kind": "fail", "name": "end", "error": "E", "message": "m"}
@@ -82,7 +80,7 @@ def step(kind: str, fields: Json) -> Step:
 
 @pytest.mark.parametrize("kind", HOLDING)
 def test_a_step_holds_its_lists_in_written_order_each_with_its_role(kind: str) -> None:
-    found = [(one.role, one.path) for one in step_lists(step(kind, HOLDING[kind]), (7,))]
+    found = [(one.role, one.path) for one in step(kind, HOLDING[kind]).lists((7,))]
     assert found == ROLES[kind]
 
 
@@ -97,8 +95,8 @@ def test_a_changed_step_differs_in_the_lists_that_it_holds_and_in_nothing_else(k
         return ()
 
     changed = rebuilt(whole, (7,), emptied)
-    assert seen == [one.path for one in step_lists(whole, (7,))]
-    assert [one.steps for one in step_lists(changed)] == [()] * len(seen)
+    assert seen == [one.path for one in whole.lists((7,))]
+    assert [one.steps for one in changed.lists()] == [()] * len(seen)
 
 
 def test_every_kind_whose_model_has_a_field_of_steps_holds_lists() -> None:

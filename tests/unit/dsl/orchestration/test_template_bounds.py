@@ -13,17 +13,16 @@ from coterie.dsl.analysis.worst_case import worst_case
 from coterie.dsl.errors import InvalidBound, InvalidDocument
 from coterie.dsl.evaluate.bounds import rendered_bound, rendered_bounds, with_numbers
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.step_kinds.step_base import STEP_KINDS
-from coterie.dsl.model.steps import STEP_MODELS, LoopStep, Step
-from coterie.dsl.model.template_bound import TemplateBound, TemplateDuration, maximum_of
-from coterie.dsl.model.traversal.step_bounds import (
-    BOUNDS_OF_STEPS,
+from coterie.dsl.model.step_kinds.step_base import COMMON_BOUNDS
+from coterie.dsl.model.steps import STEP_MODELS, LoopStep, Step, TaskGraphStep
+from coterie.dsl.model.template_bound import (
     RETRIES,
-    VISITS,
     BoundKey,
-    bound_templates,
-    bounds_of,
+    TemplateBound,
+    TemplateDuration,
+    maximum_of,
 )
+from coterie.dsl.model.traversal.step_bounds import VISITS, bound_templates, bounds_of
 from coterie.dsl.values import Json, JsonValue
 from tests.unit.dsl.analysis.documents import HEAD, compiled
 
@@ -75,15 +74,14 @@ def step_of(plan: Plan) -> Step:
 
 
 def test_every_bound_of_the_table_is_a_field_and_has_a_case() -> None:
-    assert set(BOUNDS_OF_STEPS) == set(STEP_KINDS)
     named = {
-        key.name if kind != "task_graph" or key in BOUNDS_OF_STEPS["set"] else f"graph.{key.name}"
-        for kind, keys in BOUNDS_OF_STEPS.items()
-        for key in keys
+        key.name if kind != "task_graph" or key in COMMON_BOUNDS else f"graph.{key.name}"
+        for kind, model in STEP_MODELS.items()
+        for key in model.bounds
     }
     assert named == set(STEPS) - {"wait.deadline"}
-    for kind, keys in BOUNDS_OF_STEPS.items():
-        assert all(key.path[0] in STEP_MODELS[kind].model_fields for key in keys)
+    for model in STEP_MODELS.values():
+        assert all(key.path[0] in model.model_fields for key in model.bounds)
 
 
 @pytest.mark.parametrize("name", STEPS)
@@ -298,7 +296,7 @@ _JSON = some.recursive(
     lambda inner: some.lists(inner, max_size=2),
     max_leaves=3,
 )
-_KEYS = {*BOUNDS_OF_STEPS["loop"], *BOUNDS_OF_STEPS["task_graph"], VISITS}
+_KEYS = {*LoopStep.bounds, *TaskGraphStep.bounds, VISITS}
 
 
 @settings(max_examples=300, deadline=None)

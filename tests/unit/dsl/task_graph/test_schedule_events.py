@@ -3,7 +3,7 @@
 from pydantic import JsonValue
 
 from coterie.dsl.model.outcomes import Failure
-from coterie.dsl.model.steps import TaskOrder
+from coterie.dsl.model.step_kinds.task_graph_step import TaskOrder
 from coterie.dsl.task_graph.graph_tasks import MAX_TASKS, TaskNotes
 from coterie.dsl.task_graph.task_causes import (
     GraphTaskBlocked,

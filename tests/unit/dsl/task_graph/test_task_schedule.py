@@ -11,7 +11,7 @@ import pytest
 from pydantic import JsonValue
 
 from coterie.dsl.model.outcomes import Failure
-from coterie.dsl.model.steps import TaskOrder
+from coterie.dsl.model.step_kinds.task_graph_step import TaskOrder
 from coterie.dsl.task_graph.cycles import closing_edges
 from coterie.dsl.task_graph.graph_tasks import MAX_TASKS, GraphTask, TaskNotes
 from coterie.dsl.task_graph.task_because import task_because

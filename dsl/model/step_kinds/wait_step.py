@@ -1,27 +1,21 @@
-"""Steps that wait for a person, a time or a message, and the answer to a message."""
+"""The step that waits for a time, a signal or a message."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field
+from typing_extensions import override
 
-from coterie.dsl.model.step_kinds.step_base import StepBase
-from coterie.dsl.model.template_bound import DeadlineBound
-from coterie.dsl.model.terms import ApprovalTerms
-from coterie.dsl.values import Json
-
-
-class ApprovalStep(StepBase, ApprovalTerms):
-    """Waits for a person's decision, for any length of time."""
-
-    kind: Literal["approval"]
-    prompt: str
-    """The question, as the person reads it; a template."""
-    show: JsonValue = None
-    """What the person needs to see to decide."""
+from coterie.dsl.model.step_kinds.step_base import COMMON_BOUNDS, StepBase
+from coterie.dsl.model.template_bound import BoundKey, DeadlineBound
+from coterie.dsl.values import MAX_DURATION, Json
 
 
 class WaitStep(StepBase):
     """Waits for a duration, a time, a named signal, or the next message of a session."""
+
+    filled: ClassVar = ("duration", "time")
+    bounds: ClassVar = (*COMMON_BOUNDS, BoundKey(("deadline",), "deadline", MAX_DURATION))
+    fails_itself: ClassVar = True
 
     kind: Literal["wait"]
     duration: float | str | None = None
@@ -38,10 +32,12 @@ class WaitStep(StepBase):
     schema_: Json | None = Field(default=None, alias="schema")
     """JSON Schema of the message; a message that does not match is refused."""
 
+    @property
+    @override
+    def awaited_signal(self) -> str | None:
+        return self.signal
 
-class ReplyStep(StepBase):
-    """Answers the message that the run works on."""
-
-    kind: Literal["reply"]
-    value: JsonValue
-    """The answer, or a template for it."""
+    @property
+    @override
+    def takes_message(self) -> bool:
+        return self.message is not None

@@ -1,0 +1,32 @@
+"""The step that waits for a decision."""
+
+from typing import ClassVar, Literal
+
+from pydantic import JsonValue
+from typing_extensions import override
+
+from coterie.dsl.model.step_kinds.step_base import COMMON_BOUNDS, StepBase
+from coterie.dsl.model.template_bound import BoundKey
+from coterie.dsl.model.terms import ApprovalTerms, DecisionTerms
+from coterie.dsl.values import MAX_DURATION
+
+
+class ApprovalStep(StepBase, ApprovalTerms):
+    """Waits for a person's decision, for any length of time."""
+
+    filled: ClassVar = ("prompt", "show")
+    bounds: ClassVar = (*COMMON_BOUNDS, BoundKey(("deadline",), "timeout", MAX_DURATION))
+    fails_itself: ClassVar = True
+    asks_about_failure: ClassVar = False
+    shown: ClassVar = ("prompt", "show")
+
+    kind: Literal["approval"]
+    prompt: str
+    """The question, as the person reads it; a template."""
+    show: JsonValue = None
+    """What the person needs to see to decide."""
+
+    @property
+    @override
+    def asks(self) -> DecisionTerms:
+        return self

@@ -26,6 +26,7 @@ def _own(cls: type[BaseModel]) -> dict[str, str]:
         for field, text in pairwise(body)
         if isinstance(field, ast.AnnAssign)
         and isinstance(field.target, ast.Name)
+        and field.target.id in cls.model_fields
         and isinstance(text, ast.Expr)
         and isinstance(text.value, ast.Constant)
         and isinstance(text.value.value, str)

@@ -1,4 +1,4 @@
-"""Lists the files that three journeys enter: `python -m bench.journeys`, see bench/README.md.
+"""Lists the files that six journeys enter: `python -m bench.journeys`, see bench/README.md.
 
 A newcomer reads a journey by following each call into the function that it reaches first. So a
 function counts once, where the journey reaches it first. A coroutine that continues after a wait is
@@ -10,24 +10,31 @@ import asyncio
 import sys
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, redirect_stdout
 from functools import cache
 from inspect import CO_COROUTINE
+from io import StringIO
 from itertools import groupby
 from opcode import opmap
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import CodeType, FrameType
 from typing import NamedTuple
 
+import yaml
 from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
 
+from coterie import cli
+from coterie.activities.agent_activity import AgentActivities
 from coterie.documents.compilation import compile_target
 from coterie.runtime.workflow_runner import ContextFreeRunner
-from coterie.settings import Settings
+from coterie.settings import load
 from coterie.storage.histories import read_history
 from coterie.storage.wire import data_converter
-from coterie.workflows.steps import approval
+from coterie.workflows.steps import agent, approval, return_value
 from coterie.workflows.team import TeamWorkflow
+from tests.support.engine import engine
+from tests.support.servers.temporal_server import time_skipping
 
 ROOT = Path(__file__).parents[1]
 _ASKS = ("start_activity", "execute_activity")
@@ -36,6 +43,8 @@ COMPILER = ("dsl/compile", "dsl/normalise", "dsl/source")
 _NO_FUNCTIONS = ("<module>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 """Code that a reader meets within the function that has it."""
 _HISTORIES = ROOT / "tests/replay/histories"
+_DOCUMENTS = ROOT / "bench/journey"
+"""A team of 18 lines with one persona, one tool and three steps, and what its model answers."""
 
 
 class Journey(NamedTuple):
@@ -130,14 +139,14 @@ def _tracing(trace: Callable[[FrameType, str, object], None]) -> Generator[None]
         threading.setprofile(None)  # type: ignore[arg-type]
 
 
-def compilation() -> Journey:
-    """From the YAML of the development team to its plan, within the language."""
+def compilation(folder: Path, target: str) -> Journey:
+    """From the YAML of a team to its plan, within the language."""
     tracer = _Tracer("dsl")
-    settings = Settings(ROOT, ROOT)
-    compile_target(settings, "development")  # what is made once per process is made
+    settings = load(environ={}, cwd=folder)
+    compile_target(settings, target)  # what is made once per process is made
     with _tracing(tracer):
-        compile_target(settings, "development")
-    return tracer.take("YAML -> Plan")
+        compile_target(settings, target)
+    return tracer.take(f"YAML -> Plan, {target}")
 
 
 async def activations(history: str) -> list[tuple[set[str], Journey]]:
@@ -161,25 +170,75 @@ async def activations(history: str) -> list[tuple[set[str], Journey]]:
             tracer.stop()  # the approval has its outcome
         tracer(frame, event, argument)
 
-    replayer = Replayer(
+    with _tracing(trace):
+        await _replayer().replay_workflow(read_history(_HISTORIES / history))
+    return found
+
+
+async def agent_step() -> Journey:
+    """An agent of two turns and two calls, from its step to the next one, by the interpreter."""
+    tracer = _Tracer("workflows", "dsl")
+    begun = False
+
+    def trace(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal begun
+        begun = begun or frame.f_code is agent.execute.__code__
+        if frame.f_code is return_value.execute.__code__:
+            tracer.stop()
+        if begun:
+            tracer(frame, event, argument)
+
+    answers = yaml.safe_load((_DOCUMENTS / "answers.yml").read_text())["answers"]
+    with TemporaryDirectory() as folder:
+        async with time_skipping() as env, engine(env, Path(folder), answers) as here:
+            handle = await here.start((_DOCUMENTS / "team.yml").read_text())
+            await handle.result()
+            history = await handle.fetch_history()
+    with _tracing(trace):
+        await _replayer().replay_workflow(history)
+    return tracer.take("agent step: 2 turns, 2 calls")
+
+
+def command() -> Journey:
+    """`coterie run` of the short document, from its arguments to its first activity."""
+    tracer = _Tracer("dsl", "activities", "workflows", "coterie")
+
+    def trace(frame: FrameType, event: str, argument: object) -> None:
+        if frame.f_code is AgentActivities.run_agent.__code__:
+            tracer.stop()
+        tracer(frame, event, argument)
+
+    with TemporaryDirectory() as folder:
+        project = Path(folder)
+        for file in _DOCUMENTS.iterdir():
+            (project / file.name).write_bytes(file.read_bytes())
+        with chdir(project), redirect_stdout(StringIO()):
+            with _tracing(trace):
+                code = cli.main(["run", "team.yml"])
+            cli.main(["server", "--stop"])
+    assert code == 0
+    return tracer.take("argv -> first activity")
+
+
+def _replayer() -> Replayer:
+    return Replayer(
         workflows=[TeamWorkflow],
         workflow_runner=ContextFreeRunner(UnsandboxedWorkflowRunner()),
         data_converter=data_converter,
         build_id="test",
     )
-    with _tracing(trace):
-        await replayer.replay_workflow(read_history(_HISTORIES / history))
-    return found
 
 
 async def journeys() -> list[Journey]:
-    """The three journeys that a newcomer reads first."""
+    """The journeys that a newcomer reads first, without that of a command."""
     found = await activations("review_loop.0.1.0.json")
     start = next(j for jobs, j in found if "initialize_workflow" in jobs)
     found = await activations("terms.0.1.0.json")
     *_, decided = (j for jobs, j in found if "do_update" in jobs)  # the one that closes the request
     return [
-        compilation(),
+        compilation(ROOT, "development"),
+        compilation(_DOCUMENTS, "team.yml"),
+        await agent_step(),
         start._replace(name="start -> interpreter"),
         decided._replace(name="decision -> outcome"),
     ]
@@ -187,7 +246,7 @@ async def journeys() -> list[Journey]:
 
 def main() -> None:
     """Print each journey and the files of its stays; a return is indented."""
-    for journey in asyncio.run(journeys()):
+    for journey in (*asyncio.run(journeys()), command()):
         print(journey)
         if journey.files[0].startswith(COMPILER):
             print(journey.within(*COMPILER))

@@ -29,7 +29,7 @@ from coterie.storage.wire import data_converter
 from coterie.workflows.core.messages import SessionInput, TeamInput
 from tests.chaos.book import calls_of
 from tests.support.compiling import plan_of
-from tests.workflow.histories.test_continue_as_new import suggesting_after
+from tests.support.servers.temporal_server import suggesting_after
 
 TEAM = """
 llm_config:

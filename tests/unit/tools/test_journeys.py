@@ -1,6 +1,6 @@
 """The journeys that a newcomer reads first can be measured."""
 
-from bench.journeys import Journey, compilation, journeys
+from bench.journeys import ROOT, Journey, compilation, journeys
 
 
 def test_a_journey_counts_files_stays_and_returns() -> None:
@@ -10,7 +10,7 @@ def test_a_journey_counts_files_stays_and_returns() -> None:
 
 
 def test_the_journey_of_a_compilation_begins_in_the_compiler() -> None:
-    journey = compilation()
+    journey = compilation(ROOT, "development")
     assert "dsl/compile/compiler.py" in journey.files[:4]
     assert "dsl/source/yaml_reader.py" in journey.entered
     assert all(file.startswith("dsl/") for file in journey.files)

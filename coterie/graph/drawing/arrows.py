@@ -1,104 +1,88 @@
-"""Draw routes as lines between shapes: through their labels, to teams and to ends."""
+"""Describe routes as edges between nodes: through their labels, to teams and to ends."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from coterie.graph.drawing.boxes import ChipFigure
-from coterie.graph.drawing.layout import Connector
 from coterie.graph.picture import START, Picture, RouteArrow
 
-_CHIPS = ("rule", "call", "timeout", "bound", "redirect")
+_LABELLED = ("rule", "call", "timeout", "bound", "redirect")
 """Kinds of routes with a label that shows when they are taken."""
 
 BackEdge = tuple[str, str]
 
 
-START_SHAPE = "start"
+class Edge(NamedTuple):
+    """An edge in the direction of the layout, with its attributes for Graphviz."""
+
+    tail: str
+    head: str
+    attributes: dict[str, str]
 
 
-def team_shape(team: str) -> str:
-    """Return the layout id of a team's box, or of the run's start."""
-    return f"team {team}" if team != START else START_SHAPE
+def team_node(team: str) -> str:
+    """Return the node of a team's box, or of the run's start."""
+    return f"team {team}" if team != START else "start"
 
 
-class Arrow:
-    """One route, and its lines."""
+def end_node(route: RouteArrow) -> str:
+    """Return the node where the run ends; each team has one of its own."""
+    return f"end {route.team} {route.ending}"
 
-    def __init__(self, index: int, route: RouteArrow) -> None:
-        self.route = route
-        self.chip = ChipFigure(route) if route.kind in _CHIPS else None
-        self.via = f"chip {index}"
-        self.end = "" if route.targets else f"end {route.team} {route.ending}"
-        """The id of the shape where the run ends; each team has one of its own."""
-        self.has_shape = self.chip is not None and route.targets != (route.team,)
-        """Whether the label is on the arrow; for a self-loop it is beside it."""
-        self._index = index
 
-    def lines(self, back: frozenset[BackEdge]) -> tuple[Connector, ...]:
-        """Return the lines in the direction of the run; the last ones have heads."""
-        ends = [team_shape(team) for team in self.route.targets] or [self.end]
-        tail = team_shape(self.route.team)
-        turned = {
-            team_shape(team) for team in self.route.targets if (self.route.team, team) in back
-        }
-        if self.chip is not None and not self.has_shape:
-            return (Connector(self.via, tail, tail, label=(self.chip.width + 8, self.chip.height)),)
-        if self.chip is None:
-            return tuple(
-                Connector(f"{self._index}", tail, end, backwards=end in turned and end != tail)
-                for end in ends
-            )
-        up = ends == [*turned]
-        first = Connector(
-            f"{self._index} in",
-            tail,
-            self.via,
-            head_port="s" if up else "n",
-            backwards=up,
-            arrow=False,
-            weight=2,
-        )
-        rest = (
-            Connector(
-                f"{self._index} out {end}",
-                self.via,
-                end,
-                tail_port="n" if up else "s" if len(ends) == 1 else "",
-                backwards=end in turned,
-                weight=2,
-            )
-            for end in ends
-        )
-        return first, *rest
+def is_labelled(route: RouteArrow) -> bool:
+    """Return whether a label shows when the route is taken."""
+    return route.kind in _LABELLED
+
+
+def is_through_label(route: RouteArrow) -> bool:
+    """Return whether the label is a node on the arrow; for a self-loop it is beside it."""
+    return is_labelled(route) and route.targets != (route.team,)
+
+
+def edges(route: RouteArrow, label: str, back: frozenset[BackEdge]) -> Iterator[Edge]:
+    """Yield the edges of a route, by way of its label's node if it has one; the last have heads."""
+    tail = team_node(route.team)
+    ends = {team_node(team): (route.team, team) in back for team in route.targets}
+    ends = ends or {end_node(route): False}
+    if not is_through_label(route):
+        for end, turned in ends.items():
+            yield _edge(tail, end, turned=turned and end != tail)
+        return
+    up = all(ends.values())
+    into, out = ("s", "n") if up else ("n", "s")
+    yield _edge(tail, label, turned=up, head="none", headport=into, weight="2")
+    for end, turned in ends.items():
+        port = {"tailport": out} if up or len(ends) == 1 else {}
+        yield _edge(label, end, turned=turned, weight="2", **port)
+
+
+def _edge(tail: str, end: str, *, turned: bool, head: str = "normal", **more: str) -> Edge:
+    """Return an edge; one that points upwards is laid out reversed."""
+    if not turned:
+        return Edge(tail, end, {"arrowhead": head, **more})
+    other = {"tailport": "headport", "headport": "tailport"}
+    given = {other.get(key, key): value for key, value in more.items()}
+    return Edge(end, tail, {"dir": "back", "arrowtail": head, **given})
 
 
 def back_edges(picture: Picture) -> frozenset[BackEdge]:
     """Return the routes that lead back to an earlier team; without them the graph has no cycles."""
-    following: dict[str, list[str]] = {box.id: [] for box in picture.boxes}
+    following: dict[str, list[str]] = {picture.entry: []}
     for route in picture.routes:
-        following.setdefault(route.team, [])
-        following[route.team] += route.targets
+        following.setdefault(route.team, []).extend(route.targets)
     back: set[BackEdge] = set()
     seen: set[str] = set()
-    for begin in (picture.entry, *following):
-        if begin not in seen:
-            back |= set(_back_from(begin, following, seen))
-    return frozenset(back)
-
-
-def _back_from(begin: str, following: dict[str, list[str]], seen: set[str]) -> Iterator[BackEdge]:
-    """Search depth-first without recursion, because chains of teams may be long."""
-    seen.add(begin)
-    open_here = {begin: None}
-    stack = [(begin, iter(following[begin]))]
+    path: set[str] = set()
+    stack = [(team, False) for team in reversed(following)]
     while stack:
-        team, rest = stack[-1]
-        target = next(rest, None)
-        if target is None:
-            stack.pop()
-            del open_here[team]
-        elif target in open_here:
-            yield team, target
-        elif target not in seen:
-            seen.add(target)
-            open_here[target] = None
-            stack.append((target, iter(following[target])))
+        team, is_done = stack.pop()
+        if is_done:
+            path.remove(team)
+        elif team not in seen:
+            seen.add(team)
+            path.add(team)
+            targets = following.get(team, [])
+            back.update((team, target) for target in targets if target in path)
+            stack.append((team, True))
+            stack += ((target, False) for target in reversed(targets))
+    return frozenset(back)

@@ -1,137 +1,107 @@
+# ruff: noqa: RUF001  # letters of several alphabets that look alike
 """Measure and break texts without a font at hand.
 
-The SVG fixes each text's length to the width in Helvetica and its clones (Arial, Liberation Sans,
-Nimbus Sans). Boxes have room for the widest common font, because some programs have none of these
-and ignore the length.
+A text gets the room that it needs in DejaVu Sans, the widest common font: a machine without
+Helvetica and its clones uses such a font.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 
-from coterie.graph.drawing import fallback
+from coterie.graph.drawing.style import FONTS
 
-_REGULAR = {
-    191: "'",
-    222: "ijl",
-    260: "|",
-    278: " !,./:;I[\\]ft·",
-    333: "()-`r",
-    334: "{}",
-    350: "•",
-    355: '"',
-    389: "*",
-    469: "^",
-    500: "Jcksvxyzç",
-    549: "≤≥≠",
-    556: "#$0123456789?L_abdeghnopquäöüéèàñ",
-    584: "+<=>~",
-    611: "FTZß",
-    667: "&ABEKPSVXYÄ",
-    722: "CDHNRUwÜ",
-    778: "GOQÖ",
-    833: "Mm",
-    889: "%",
-    944: "W",
-    1000: "…→←—",
-    1015: "@",
-}
 _BOLD = {
-    238: "'",
-    278: " ,./I\\ijl·",
-    280: "|",
-    333: "!()-:;[]`ft",
-    350: "•",
-    389: "*r{}",
-    474: '"',
-    500: "z",
-    549: "≤≥≠",
-    556: "#$0123456789J_aceksvxyäéèàç",
-    584: "+<=>^~",
-    611: "?FLTZbdghnopquöüßñ",
-    667: "EPSVXY",
-    722: "&ABCDHKNRUÄÜ",
-    778: "GOQwÖ",
-    833: "M",
-    889: "%m",
-    944: "W",
-    975: "@",
-    1000: "…→←—",
+    325: "'",
+    350: " ijıі",
+    375: "/I\\|łΙІ",
+    400: ",.:;·ι‘’",
+    425: "-‹›",
+    450: "fſ",
+    475: "!()[]",
+    500: "lrtŧ",
+    525: '"',
+    550: "*`–",
+    575: "Jŀ",
+    600: "_cszεζгзсэє",
+    625: "?ξ",
+    650: "LxĿŁΓλςχвтхь•",
+    675: "akvy«»ĸτГауя“”",
+    700: "$0123456789FTeoðøĳŦΕΞΣΤγδθνουЕТбекоч",
+    725: "ESYbdghnpqu{}ßþđŋΥαβηκρЗинпр",
+    750: "PZÞĲΖΡμЄРСЭлц",
+    775: "ABCKRVXΑΒΔΚΛΧАБВУХЬЯъ",
+    800: "ħπσφψ",
+    825: "UКЧд",
+    850: "DGHNÐĐŊΗΝΠИЛНПм",
+    875: "&OQØΘΟΦΨΩО",
+    900: "Д",
+    925: "#+<=>^w~×÷ωы≤≥",
+    950: "ЦЪ",
+    975: "ю",
+    1000: "MĦŉΜМФжф",
+    1050: "%Ы",
+    1075: "mæш—…←→",
+    1100: "@Æœ",
+    1125: "Wщ",
+    1175: "Œ",
+    1200: "Ю",
+    1225: "Ж",
+    1250: "Ш",
 }
-_OTHER = 640
-"""Default width: most letters of other alphabets are narrower."""
-_MAX_OTHER_WIDTH = 1350
-"""Default width in the fallback font."""
-_EMOJI = "\U0001f000"
-"""From here on characters are wider than Chinese ones."""
+"""Widths of bold characters, in thousandths of the font size; letters without their accents."""
+_WIDTHS = {character: width for width, all_of in _BOLD.items() for character in all_of}
+_REGULAR = 0.925
+"""Width of a character that is not bold, at most."""
+_OTHER = 1350
+_CHINESE = re.compile("[\u2e80-\ud7ff\uf900-\uffef]")
+"""Characters of China, Japan and Korea are as wide as the font is high."""
 _PIECE = re.compile(r"\S*\s+|\S+")
 _NAME_PIECE = re.compile(r"[^._/-]*[._/-]+|[^._/-]+")
 
 
-def _table(groups: Mapping[int, str]) -> dict[str, int]:
-    return {character: width for width, all_of in groups.items() for character in all_of}
-
-
-_TABLES = {False: _table(_REGULAR), True: _table(_BOLD)}
-_FALLBACK = {False: _table(fallback.REGULAR), True: _table(fallback.BOLD)}
-
-
-def drawn_width(text: str, size: float, *, bold: bool = False) -> float:
-    """Return the drawn width of a line in pixels, at a font size in pixels."""
-    table = _TABLES[bold]
-    widths = (table.get(character) or _other(character, _OTHER) for character in text)
-    return sum(widths) * size / 1000
-
-
-def width(text: str, size: float, *, bold: bool = False) -> float:
-    """Return the room in pixels that one line needs, whatever the font."""
-    table, wide = _TABLES[bold], _FALLBACK[bold]
-    widths = (
-        max(table.get(character, 0), wide.get(character) or _other(character, _MAX_OTHER_WIDTH))
-        for character in text
+def width(text: str, css: str) -> float:
+    """Return the room in pixels that one line of a class of text needs, whatever the font."""
+    font = FONTS[css]
+    wide = sum(
+        _WIDTHS.get(character) or (1000 if _CHINESE.match(character) else _OTHER)
+        for character in unicodedata.normalize("NFD", text)
+        if not unicodedata.combining(character)
     )
-    return sum(widths) * size / 1000
+    return wide * font.size * (1 if font.bold else _REGULAR) / 1000
 
 
-def _other(character: str, usual: int) -> int:
-    if unicodedata.combining(character):
-        return 0
-    if character >= _EMOJI:
-        return 1350
-    return 1000 if unicodedata.east_asian_width(character) in ("W", "F") else usual
-
-
-def widest(lines: Iterable[str], size: float, *, bold: bool = False) -> float:
+def widest(lines: Iterable[str], css: str) -> float:
     """Return the width of the widest line; 0 if there is none."""
-    return max((width(line, size, bold=bold) for line in lines), default=0.0)
+    return max((width(line, css) for line in lines), default=0.0)
 
 
-def cut(text: str, maximum: float, size: float, *, bold: bool = False) -> str:
+def cut(text: str, maximum: float, css: str) -> str:
     """Shorten the text with an ellipsis to at most `maximum` pixels."""
-    if width(text, size, bold=bold) <= maximum:
+    if width(text, css) <= maximum:
         return text
     kept = text
-    while kept and width(f"{kept}…", size, bold=bold) > maximum:
+    while kept and width(f"{kept}…", css) > maximum:
         kept = kept[:-1]
     return f"{kept.rstrip()}…"
 
 
-def wrapped(text: str, maximum: float, size: float, *, lines: int, bold: bool = False) -> list[str]:
+def wrapped(text: str, maximum: float, css: str, *, lines: int) -> list[str]:
     """Break the text into lines of at most `maximum` pixels; shorten the last of `lines` lines.
 
     Break after blanks; in a name that is too long, after dots, dashes and the like.
     """
     made: list[str] = []
     line = ""
-    for part in _parts(text, lambda word: width(word, size, bold=bold) > maximum):
-        if line and width((line + part).rstrip(), size, bold=bold) > maximum:
+    for part in _parts(text, lambda word: width(word, css) > maximum):
+        if line and width((line + part).rstrip(), css) > maximum:
             made.append(line)
             line = ""
         line += part
     made.append(line)
     if len(made) > lines:
         made = [*made[: lines - 1], "".join(made[lines - 1 :])]
-    return [cut(one.strip(), maximum, size, bold=bold) for one in made if one.strip()]
+    return [cut(one.strip(), maximum, css) for one in made if one.strip()]
 
 
 def _parts(text: str, too_wide: Callable[[str], bool]) -> Iterator[str]:

@@ -1,34 +1,51 @@
-"""Render the picture as SVG: Graphviz lays it out, this module draws it."""
+"""Render the picture as SVG: Graphviz draws teams and routes, with classes for one style sheet.
 
-from collections.abc import Iterator
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+The condition of a route is a node on the arrow, so that it cannot appear beside the wrong arrow or
+over another one. Back edges are laid out reversed, so that the start of a run stays on top.
+"""
 
-from coterie.graph.drawing.arrows import START_SHAPE, Arrow, back_edges, team_shape
-from coterie.graph.drawing.boxes import BoxFigure
-from coterie.graph.drawing.layout import Connector, Point, Shape, laid_out
-from coterie.graph.drawing.legend import Legend
-from coterie.graph.drawing.measure import cut, wrapped
-from coterie.graph.drawing.pen import Pen, middle, pill_width
-from coterie.graph.drawing.style import MARKS, style_sheet
-from coterie.graph.drawing.tree_panels import TreePanel
-from coterie.graph.picture import Picture, RouteArrow, RouteKind
+from typing import cast
+from xml.etree.ElementTree import Element, fromstring, indent, tostring
+
+from coterie.failures import CommandError
+from coterie.graph.drawing.around import below, heading
+from coterie.graph.drawing.arrows import (
+    Edge,
+    back_edges,
+    edges,
+    end_node,
+    is_labelled,
+    is_through_label,
+    team_node,
+)
+from coterie.graph.drawing.cells import Cells, core, grouped, moved, nested, row, shape, table
+from coterie.graph.drawing.labels import box, chip
+from coterie.graph.drawing.style import style_sheet
+from coterie.graph.picture import START, Picture, RouteArrow, TeamBox
 from coterie.graph.taken_path import Mark, Standing, Walk, with_walk
 
 _MARGIN = 36
-_NARROWEST = 720
-_PANEL_GAP = 16
+_GAP = 14
+_NARROWEST = 648
+_INCH = 72
+_GRAPH = {
+    "rankdir": "TB",
+    "ranksep": "0.42",
+    "nodesep": "0.34",
+    "splines": "true",
+    "newrank": "true",
+    "mclimit": "8",
+    "nslimit": "100",
+    "searchsize": "200",
+    "bgcolor": "transparent",
+    "pad": "0",
+    "outputorder": "edgesfirst",
+}
 _STANDING: dict[Standing, str] = {
     "now": "now here",
     "waiting": "waits for a person",
     "failed": "failed here",
     "stopped": "stopped here",
-}
-_DASHES: dict[RouteKind, str] = {
-    "default": " default",
-    "call": " call",
-    "timeout": " timeout",
-    "bound": " bound",
-    "redirect": " redirect",
 }
 
 
@@ -38,170 +55,158 @@ def svg_of(picture: Picture, walk: Walk | None = None) -> str:
     Raises:
         CommandError: The layout library is not installed.
     """
-    return _Drawing(picture, walk).text()
+    picture = with_walk(picture, walk)
+    graph, wide, high = _Drawing(picture, walk).drawn()
+    room = max(wide, _NARROWEST)
+    top, head = heading(picture, walk, room)
+    bottom, foot = below(picture, walk, room)
+    middle = _MARGIN + top + _GAP
+    under = middle + high + _MARGIN
+    size = {
+        "width": f"{room + 2 * _MARGIN:.0f}",
+        "height": f"{under + bottom + _GAP:.0f}",
+    }
+    frame = {"viewBox": f"0 0 {size['width']} {size['height']}", "role": "img"}
+    root = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", **size, **frame})
+    title = picture.name if walk is None else f"{picture.name}: {walk.run}"
+    root.extend(grouped("", title=title))
+    root.append(style := Element("style"))
+    style.text = style_sheet()
+    root.append(shape("rect", "page", **size))
+    root.append(moved(_MARGIN, _MARGIN - 8, *head))
+    root.append(moved(round(_MARGIN + (room - wide) / 2), middle, graph))
+    root.append(moved(_MARGIN, under, *foot))
+    indent(root)
+    return tostring(root, encoding="unicode") + "\n"
 
 
 class _Drawing:
-    """Renders one picture."""
+    """Describes one picture to Graphviz."""
 
     def __init__(self, picture: Picture, walk: Walk | None) -> None:
-        self.picture = picture = with_walk(picture, walk)
-        self.walk = walk
-        self.boxes = {box.id: BoxFigure(box, marked=walk is not None) for box in picture.boxes}
-        self.arrows = [Arrow(index, route) for index, route in enumerate(picture.routes)]
-        back = back_edges(picture)
-        self.lines = {arrow.via: arrow.lines(back) for arrow in self.arrows}
-        entry = Connector("entry", START_SHAPE, team_shape(picture.entry), weight=4)
-        lines = [entry, *(line for lines in self.lines.values() for line in lines)]
-        self.layout = laid_out(list(self._shapes()), lines)
+        self._picture = picture
+        self._walk = walk
+        self._cells = Cells()
+        self._groups: list[Element] = []
+        self._nodes: dict[str, dict[str, str]] = {}
+        self._edges: list[Edge] = []
 
-    def _shapes(self) -> Iterator[Shape]:
-        yield Shape(START_SHAPE, 16, 16, round=True)
-        for team, figure in self.boxes.items():
-            yield Shape(team_shape(team), figure.width, figure.height)
-        for arrow in self.arrows:
-            if arrow.chip is not None and arrow.has_shape:
-                yield Shape(arrow.via, arrow.chip.width, arrow.chip.height)
-        for end in dict.fromkeys(arrow.end for arrow in self.arrows if arrow.end):
-            yield Shape(end, 20, 20, round=True)
+    def drawn(self) -> tuple[Element, float, float]:
+        """Return the drawing, its width and its height: lines first, then ends and boxes."""
+        self._entry()
+        back = back_edges(self._picture)
+        for route in sorted(self._picture.routes, key=lambda route: bool(self._orders(route))):
+            self._route(route, back)
+        for route in self._picture.routes:
+            if not route.targets and end_node(route) not in self._nodes:
+                self._end(route)
+        for team in self._picture.boxes:
+            self._box(team)
+        drawn = _drawn_by_graphviz(self._nodes, self._edges)
+        canvas = drawn[0]
+        self._cells.fill(canvas)
+        for part in canvas:
+            if part.get("id", "").isdigit():
+                group = self._groups[int(part.get("id", ""))]
+                group.extend(shape for shape in part if shape.tag != "title")
+        canvas[:] = self._groups
+        wide, high = (float(drawn.get(side, "").removesuffix("pt")) for side in ("width", "height"))
+        canvas.attrib = {"transform": f"translate(0 {high:g})"}
+        return canvas, wide, high
 
-    def text(self) -> str:
-        """Return the SVG document."""
-        wide = max(self.layout.width + 2 * _MARGIN, _NARROWEST)
-        headline = self._headline(wide - 2 * _MARGIN)
-        head = 88 + 20 * len(headline)
-        legend = Legend(self.picture, self.walk, wide - 2 * _MARGIN)
-        trees = () if self.walk is None else self.walk.trees
-        panels = [TreePanel(tree, wide - 2 * _MARGIN) for tree in trees]
-        below = head + self.layout.height + _MARGIN
-        high = below + sum(panel.height + _PANEL_GAP for panel in panels) + legend.height + 20
-        root = Element(
-            "svg",
-            {
-                "xmlns": "http://www.w3.org/2000/svg",
-                "viewBox": f"0 0 {wide:.0f} {high:.0f}",
-                "width": f"{wide:.0f}",
-                "height": f"{high:.0f}",
-                "role": "img",
-            },
-        )
-        SubElement(root, "style").text = style_sheet()
-        pen = Pen(root)
-        pen.title(self._title())
-        pen.rect(0, 0, wide, high, 0, "page")
-        self._head(pen, headline, wide - 2 * _MARGIN)
-        left = (wide - self.layout.width) / 2
-        self._graph(pen.moved(Point(left, head)))
-        for panel in panels:
-            panel.draw(pen, Point(_MARGIN, below - 12))
-            below += panel.height + _PANEL_GAP
-        legend.draw(pen, Point(_MARGIN, high - legend.height - 6))
-        indent(root)
-        return tostring(root, encoding="unicode") + "\n"
-
-    def _title(self) -> str:
-        return self.picture.name if self.walk is None else f"{self.picture.name}: {self.walk.run}"
-
-    def _headline(self, maximum: float) -> list[str]:
-        if self.walk is None:
-            return []
-        return wrapped(f"{self.walk.run}: {self.walk.headline}", maximum, 13.5, lines=4)
-
-    def _head(self, pen: Pen, headline: list[str], maximum: float) -> None:
-        y = 52
-        pen.text(
-            _MARGIN, y - 4, cut(self.picture.name, maximum, 22, bold=True), 22, "ink", bold=True
-        )
-        for line in headline:
-            y += 20
-            pen.text(_MARGIN, y, line, 13.5, "ink")
-        limits = " · ".join((*self.picture.limits, f"digest {self.picture.digest}"))
-        pen.text(_MARGIN, y + 21, cut(limits, maximum, 12), 12, "soft")
-
-    def _graph(self, pen: Pen) -> None:
-        """Draw lines first, then boxes and labels, then the path of the run."""
-        begin = pen.group("entry", "the run starts here")
-        begin.curve(self.layout.curves["entry"], self._entry())
-        begin.circle(self.layout.centres[START_SHAPE], 8, "start")
-        taken = [arrow for arrow in self.arrows if self._orders(arrow.route)]
-        for arrow in (*(one for one in self.arrows if one not in taken), *taken):
-            self._arrow(pen, arrow)
-        for end in dict.fromkeys(arrow.end for arrow in self.arrows if arrow.end):
-            self._end(pen, end)
-        for team in self.boxes:
-            self._box(pen, team)
-
-    def _entry(self) -> str:
-        return "taken" if self.walk is not None and self.walk.began_at_entry else "edge"
+    def _group(self, css: str, title: str, *, faded: bool = False) -> str:
+        """Add a group, and return the id of its nodes and edges."""
+        faded = faded and self._walk is not None
+        self._groups.append(grouped(f"{css} unvisited" if faded else css, title=title))
+        return str(len(self._groups) - 1)
 
     def _orders(self, route: RouteArrow) -> tuple[int, ...]:
-        return () if self.walk is None else self.walk.orders(route)
+        return () if self._walk is None else self._walk.orders(route)
 
-    def _arrow(self, pen: Pen, arrow: Arrow) -> None:
-        route = arrow.route
+    def _entry(self) -> None:
+        taken = self._walk is not None and self._walk.began_at_entry
+        group = self._group(f"entry line{' taken' if taken else ''}", "the run starts here")
+        size = f"{16 / _INCH}"
+        start = {"shape": "circle", "fixedsize": "true", "width": size, "height": size}
+        self._nodes[team_node(START)] = {"id": group, "label": "", **start}
+        entry = {"id": group, "weight": "4"}
+        self._edges.append(Edge(team_node(START), team_node(self._picture.entry), entry))
+
+    def _route(self, route: RouteArrow, back: frozenset[tuple[str, str]]) -> None:
         orders = self._orders(route)
-        faded = " unvisited" if self.walk is not None and not orders else ""
-        group = pen.group(f"route{faded}", describe_route(route))
-        css = f"{'taken' if orders else 'edge'}{_DASHES.get(route.kind, '')}"
-        curves = [self.layout.curves[line.id] for line in self.lines[arrow.via]]
-        for curve in curves:
-            group.curve(curve, css)
-        if arrow.chip is not None:
-            arrow.chip.draw(group, self._chip(arrow), "visited" if orders else "")
-        if orders:
-            label = _order_text(orders)
-            group.pill(self._badge(arrow, label), label, "done")
+        css = f"route line {route.kind}{' taken' if orders else ''}"
+        group = self._group(css, describe_route(route), faded=not orders)
+        node = f"label {group}"
+        label: dict[str, str] = {}
+        if is_labelled(route) or orders:
+            around = chip(self._cells, route, _order_text(orders))
+            label = {
+                "label": f"<{around if is_through_label(route) else table(nested(around, 4))}>"
+            }
+        if is_through_label(route):
+            self._nodes[node] = {"id": group, "shape": "plain", **label}
+            label = {}
+        for tail, head, attributes in edges(route, node, back):
+            self._edges.append(Edge(tail, head, {"id": group, **attributes, **label}))
 
-    def _chip(self, arrow: Arrow) -> Point:
-        """Return the centre of a route's label."""
-        return self.layout.labels.get(arrow.via) or self.layout.centres[arrow.via]
-
-    def _badge(self, arrow: Arrow, label: str) -> Point:
-        """Return the place of a route's position numbers: above its label's end, or on its line."""
-        if arrow.chip is None:
-            return middle(self.layout.curves[self.lines[arrow.via][0].id])
-        chip = self._chip(arrow)
-        right = chip.x + arrow.chip.width / 2
-        return Point(right + 10 - pill_width(label) / 2, chip.y - arrow.chip.height / 2 - 4)
-
-    def _end(self, pen: Pen, end: str) -> None:
-        at = self.layout.centres[end]
-        routes = [arrow.route for arrow in self.arrows if arrow.end == end]
-        reached = any(self._orders(route) for route in routes)
-        faded = " unvisited" if self.walk is not None and not reached else ""
-        if routes[0].ending == "failure":
-            group = pen.group(f"final{faded}", "the run fails")
-            group.circle(at, 9, "page")
-            group.circle(at, 9, "failed-end")
-            group.path(MARKS["failure"], "failed-end", at)
-        else:
-            group = pen.group(f"final{faded}", "the run ends")
-            group.circle(at, 9, "page")
-            group.circle(at, 9, "end")
-            group.circle(at, 4.5, "end-core")
-
-    def _box(self, pen: Pen, team: str) -> None:
-        figure, at = self.boxes[team], self.layout.centres[team_shape(team)]
-        walk = self.walk
-        visits = 0 if walk is None else walk.visits.get(team, 0)
-        standing = None if walk is None else walk.standing.get(team)
-        if walk is None or not (visits or standing):
-            faded = "" if walk is None else " unvisited"
-            figure.draw(pen.group(f"team{faded}", f"team {team}"), at, {}, "")
-            return
-        group = pen.group("team", f"team {team}")
-        marks: dict[str, Mark] = {
-            path: mark for (where, path), mark in walk.marks.items() if where == team
+    def _end(self, route: RouteArrow) -> None:
+        node = end_node(route)
+        same = [other for other in self._picture.routes if not other.targets]
+        reached = any(self._orders(other) for other in same if end_node(other) == node)
+        css, title = "ends", "the run ends"
+        if route.ending == "failure":
+            css, title = "fails", "the run fails"
+        size = f"{18 / _INCH}"
+        inside = self._cells.cell(8, 8, [core(css, 4, 4)], pad=0)
+        self._nodes[node] = {
+            "id": self._group(f"final {css}", title, faded=not reached),
+            "shape": "circle",
+            "fixedsize": "true",
+            "width": size,
+            "height": size,
+            "margin": "0",
+            "label": f"<{table(row(inside))}>",
         }
-        figure.draw(group, at, marks, f"visited at-{standing}" if standing else "visited")
+
+    def _box(self, team: TeamBox) -> None:
+        walk = self._walk
+        visits = 0 if walk is None else walk.visits.get(team.id, 0)
+        standing = None if walk is None else walk.standing.get(team.id)
+        badges: list[tuple[str, str]] = []
         if visits:
-            label = "1 visit" if visits == 1 else f"{visits} visits"
-            right = at.x + figure.width / 2 - pill_width(label) / 2 - 10
-            group.pill(Point(right, at.y - figure.height / 2), label, "done")
+            badges.append(("1 visit" if visits == 1 else f"{visits} visits", "done"))
         if standing is not None:
-            label = _STANDING[standing]
-            left = at.x - figure.width / 2 + pill_width(label) / 2 + 10
-            group.pill(Point(left, at.y + figure.height / 2 + 3), label, standing)
+            badges.append((_STANDING[standing], standing))
+        marks: dict[str, Mark] | None = None
+        if walk is not None:
+            marks = {path: mark for (where, path), mark in walk.marks.items() if where == team.id}
+        frame = "box visited" if badges else "box"
+        frame = f"{frame} at-{standing}" if standing else frame
+        self._nodes[team_node(team.id)] = {
+            "id": self._group("team", f"team {team.id}", faded=not badges),
+            "shape": "plain",
+            "label": f"<{box(self._cells, team, marks, badges, frame)}>",
+        }
+
+
+def _drawn_by_graphviz(nodes: dict[str, dict[str, str]], lines: list[Edge]) -> Element:
+    """Return the SVG of the graph, without name spaces."""
+    try:
+        from pygraphviz import AGraph  # pyright: ignore
+    except ImportError as error:
+        raise CommandError(
+            f"SVG output needs the package pygraphviz, which does not load here ({error}); "
+            "install it, or use --format mermaid"
+        ) from None
+    graph = AGraph(directed=True, strict=False, **_GRAPH)  # pyright: ignore
+    for name, attributes in nodes.items():
+        graph.add_node(name, **attributes)  # pyright: ignore
+    for number, (tail, head, attributes) in enumerate(lines):
+        graph.add_edge(tail, head, key=number, arrowsize="0.9", **attributes)  # pyright: ignore
+    drawn = fromstring(cast("bytes", graph.draw(format="svg", prog="dot")))  # pyright: ignore
+    for part in drawn.iter():
+        part.tag = part.tag.rpartition("}")[2]
+    return drawn
 
 
 def _order_text(orders: tuple[int, ...]) -> str:
@@ -216,4 +221,4 @@ def describe_route(route: RouteArrow) -> str:
     what = f"rule {route.number}: " if route.number is not None else ""
     sets = f"; sets {', '.join(route.updates)}" if route.updates else ""
     words = f"{what}{' and '.join(route.words)} " if route.words else ""
-    return f"{route.team or START_SHAPE}: {words}→ {whither}{sets}"
+    return f"{route.team or 'start'}: {words}→ {whither}{sets}"

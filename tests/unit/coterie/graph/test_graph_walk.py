@@ -165,8 +165,6 @@ def test_labels_of_a_run_cover_no_text(times: int) -> None:
         for number, entry in enumerate(ONCE_AROUND * times, 1)
     ]
     hold_apart(drawn(walk_of("run-1", "goes on", around, status())))
-    walked = svg_of(picture(PLAN), walk_of("run-1", "goes on", around, status()))
-    hold_apart(Drawing(walked, wide_font=True))
     hold_apart(
         drawn(walk_of("run-1", "goes on", around, status(waiting_for=["review/sign_off#1"])))
     )

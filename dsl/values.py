@@ -17,6 +17,7 @@ __all__ = [
     "Seconds",
     "Segment",
     "Timeout",
+    "closed_mapping",
     "form_mismatch",
 ]
 
@@ -25,6 +26,17 @@ Json = dict[str, JsonValue]
 Segment = str | int
 NodePath = tuple[Segment, ...]
 """A path in a document: keys and indexes from its root."""
+
+
+def closed_mapping(properties: Json, *optional: str) -> Json:
+    """Return the schema of a mapping with these keys and no other."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [name for name in properties if name not in optional],
+        "additionalProperties": False,
+    }
+
 
 UNREADABLE = "\0"
 """Stands for a missing name; every check of names accepts it."""

@@ -23,19 +23,16 @@ from coterie.dsl.hooks.hook_costs import maximum_retries, skill_calls
 from coterie.dsl.model.context.declarations import declared_at
 from coterie.dsl.model.hooks import Hook
 from coterie.dsl.model.plan import Persona, Plan
+from coterie.dsl.model.step_kinds.step_list import EachRound, ListRole, Tried, WhenHolds, form_of
 from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
-    BlockStep,
-    BranchStep,
-    LoopStep,
     ParallelStep,
     SkillStep,
     Step,
     TaskGraphStep,
     TeamStep,
     ToolStep,
-    TryStep,
 )
 from coterie.dsl.model.template_bound import maximum_of
 from coterie.dsl.model.tools.tool_contract import Tool
@@ -99,8 +96,9 @@ class Loads:
             return once
         return times(once, 1 + maximum_of(step.retry.retries))
 
-    def _once(self, step: Step, path: NodePath) -> Load:  # noqa: C901  # one case a kind
-        inside = [self._all(inner.steps, inner.path) for inner in step.lists(path)]
+    def _once(self, step: Step, path: NodePath) -> Load:  # one case a kind
+        lists = tuple(step.lists(path))
+        inside = [self._all(inner.steps, inner.path) for inner in lists]
         match step:
             case AgentStep():
                 asked: Load = {APPROVALS: 1} if step.requires_approval else {}
@@ -115,24 +113,30 @@ class Loads:
                 return self._tool(step)
             case TeamStep(team=team):
                 return {("team", team): 1}
-            case LoopStep():
-                return times(inside[0], self._rounds(step, path, inside[0]))
             case TaskGraphStep():
                 return self._graph(step, path, inside)
-            case BranchStep():
-                return largest(inside)
-            case TryStep():
-                tried, *clauses, last = inside
-                return added((tried, largest(clauses), last))
             case ParallelStep():
                 may_run = possible_branches(step)
                 return added(
                     one for name, one in zip(step.branches, inside, strict=True) if name in may_run
                 )
-            case BlockStep():
-                return added(inside)
             case _:
-                return {}
+                return self._lists(step, path, form_of(lists), inside)
+
+    def _lists(
+        self, step: Step, path: NodePath, form: ListRole | None, inside: Sequence[Load]
+    ) -> Load:
+        """Return the load of a step that does nothing but run its lists."""
+        match form:
+            case EachRound() as rounds:
+                return times(inside[0], self._rounds(step, rounds, path, inside[0]))
+            case WhenHolds():
+                return largest(inside)
+            case Tried():
+                tried, *clauses, last = inside
+                return added((tried, largest(clauses), last))
+            case _:
+                return added(inside)
 
     def _graph(self, step: TaskGraphStep, path: NodePath, inside: Sequence[Load]) -> Load:
         """Count a choice and a body for every attempt, and the recovery of every task."""
@@ -216,13 +220,13 @@ class Loads:
         hooks = self.plan.hooks
         return largest(self._call_load(*named, hooks) for named in tools_of(step, self.plan))
 
-    def _rounds(self, step: LoopStep, path: NodePath, body: Load) -> float:
-        rounds = math.inf if step.max_iterations is None else maximum_of(step.max_iterations)
-        rounds = min(rounds, self._declared_length(step.iterate_on))
-        if isinstance(step.iterate_on, list):
-            return min(rounds, len(step.iterate_on))
+    def _rounds(self, step: Step, form: EachRound, path: NodePath, body: Load) -> float:
+        rounds = math.inf if form.maximum is None else maximum_of(form.maximum)
+        rounds = min(rounds, self._declared_length(form.over))
+        if isinstance(form.over, list):
+            return min(rounds, len(form.over))
         if rounds == math.inf and any(key[0] != "team" for key in body):
-            shown = " ".join(str(step.iterate_on).split())
+            shown = " ".join(str(form.over).split())
             mark = self.tree.find((*path, "iterate_on")).mark
             self.unbounded[path] = Unbounded(step.name, shown, mark)
         return rounds

@@ -7,7 +7,7 @@ a condition, a route or a loop over a possibly empty list, never makes a start f
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import chain
-from typing import NamedTuple, assert_never
+from typing import NamedTuple
 
 from coterie.dsl.analysis.bodies import TEAMS, Bodies
 from coterie.dsl.analysis.dataflow import Flow
@@ -15,25 +15,7 @@ from coterie.dsl.analysis.reader import Reader
 from coterie.dsl.analysis.reads import Read, condition_reads, update_reads
 from coterie.dsl.analysis.routes.teams import Teams
 from coterie.dsl.model.plan import Team
-from coterie.dsl.model.steps import (
-    AgentStep,
-    ApprovalStep,
-    BlockStep,
-    BranchStep,
-    FailStep,
-    LoopStep,
-    ParallelStep,
-    ReplyStep,
-    ReturnStep,
-    SetStep,
-    SkillStep,
-    Step,
-    TaskGraphStep,
-    TeamStep,
-    ToolStep,
-    TryStep,
-    WaitStep,
-)
+from coterie.dsl.model.steps import AgentStep, BranchStep, Step, TeamStep
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.source.author_paths import author_path
 from coterie.dsl.values import NodePath
@@ -132,14 +114,13 @@ class Needs:
         if isinstance(step, BranchStep):
             first = condition_reads(step.branches[0].condition, (*path, "branches", 0, "condition"))
             return Certain(_at(path, first), goes_on=not _ends(step))
-        if isinstance(step, ReturnStep | FailStep):
+        if step.ends_list:
             return Certain(_at(path, self._reader.before(step, path)), goes_on=False)
         inside = self._inside(step, path, depth)
         return sum_of((Certain(_at(path, self._reader.certain(step, path))), inside))
 
     def _inside(self, step: Step, path: NodePath, depth: int) -> Certain:
         """Return the certain effects of the steps within a step."""
-        lists = list(step.lists(path))
         match step:
             case AgentStep():
                 plans = list(self._bodies.plans_of(step))
@@ -149,36 +130,11 @@ class Needs:
                 return self._steps(plan.steps, plan.path, depth + 1)._replace(goes_on=True)
             case TeamStep(team=team):
                 return Certain(teams=(team,))
-            case LoopStep(iterate_on=over, while_=None) if over is None or (
-                isinstance(over, list) and over
-            ):
-                return self._steps(lists[0].steps, lists[0].path, depth)
-            case BlockStep():
-                return self._steps(lists[0].steps, lists[0].path, depth)
-            case ParallelStep(join="all", only=None):
-                return sum_of(self._steps(one.steps, one.path, depth) for one in lists)
-            case TryStep(catch=clauses):
-                tried, last = lists[0], self._steps(lists[-1].steps, lists[-1].path, depth)
-                if clauses:
-                    return last._replace(goes_on=not _ends(step))
-                return sum_of((self._steps(tried.steps, tried.path, depth), last))
-            case (
-                LoopStep()  # nothing within these is certain
-                | BranchStep()
-                | ParallelStep()
-                | TaskGraphStep()
-                | SkillStep()
-                | ToolStep()
-                | SetStep()
-                | ApprovalStep()
-                | WaitStep()
-                | ReplyStep()
-                | ReturnStep()
-                | FailStep()
-            ):
-                return Certain(goes_on=not _ends(step))
             case _:
-                assert_never(step)
+                certain = [*step.certain_lists(path)]
+                found = sum_of(self._steps(one.steps, one.path, depth) for one in certain)
+                all_run = len(certain) == len([*step.lists(path)])
+                return found if all_run else found._replace(goes_on=not _ends(step))
 
 
 _MAX_PLANS = 5
@@ -221,7 +177,7 @@ def _union(sure: Mapping[str, int], teams: Iterable[str]) -> int:
 
 def _ends(step: Step) -> bool:
     """Return whether something within the step may end the whole list of steps."""
-    return any(isinstance(one, ReturnStep | FailStep) for one, _ in walk([step], ()))
+    return any(one.ends_list for one, _ in walk([step], ()))
 
 
 def _is_covered(path: str, needs: dict[str, str]) -> bool:

@@ -9,7 +9,7 @@ from coterie.dsl.evaluate.prompt_choice import SYSTEM, asked_prompt
 from coterie.dsl.model.conditions import Condition
 from coterie.dsl.model.facts import OWN_RESULT
 from coterie.dsl.model.plan import Plan, Team
-from coterie.dsl.model.steps import AgentStep, LoopStep, Step, TaskGraphStep
+from coterie.dsl.model.steps import AgentStep, Step, TaskGraphStep
 from coterie.dsl.model.template_bound import TemplateBound
 from coterie.dsl.model.traversal.step_walk import (
     APPROVAL_CONDITION,
@@ -118,8 +118,6 @@ class Reader:
         """Return what a loop reads between rounds, and a task graph between its steps."""
         if isinstance(step, TaskGraphStep):
             return [*value_reads(step.chosen, (*path, "chosen")), *self.added(step, path)]
-        if not isinstance(step, LoopStep):
-            return []
         asked = (pair for pair in conditions(step, path) if pair[1][-1] in _ROUNDS)
         return [
             read
@@ -127,9 +125,10 @@ class Reader:
             for read in condition_reads(condition, inner_path)
         ]
 
-    def added(self, step: TaskGraphStep, path: NodePath) -> list[Read]:
+    def added(self, step: Step, path: NodePath) -> list[Read]:
         """Return what a task graph reads after the body of a task."""
-        return list(value_reads(step.add, (*path, "add")))
+        added = step.add if isinstance(step, TaskGraphStep) else None
+        return list(value_reads(added, (*path, "add")))
 
     def _prompts(self, step: AgentStep, path: NodePath) -> Iterator[Read]:
         """Yield the reads of the prompts sent to the model; a plan's steps read its own prompts."""

@@ -6,27 +6,23 @@ from typing import assert_never
 from coterie.dsl.analysis.bodies import TEAMS, Bodies, Body
 from coterie.dsl.analysis.reader import Guards, Reader, guarded
 from coterie.dsl.analysis.reads import Read
-from coterie.dsl.model.facts import GRAPH_VARIABLE, ROOTS
-from coterie.dsl.model.steps import (
-    AgentStep,
-    ApprovalStep,
-    BlockStep,
-    BranchStep,
-    FailStep,
-    LoopStep,
-    ParallelStep,
-    ReplyStep,
-    ReturnStep,
-    SetStep,
-    SkillStep,
-    Step,
-    TaskGraphStep,
-    TeamStep,
-    ToolStep,
-    TryStep,
-    WaitStep,
+from coterie.dsl.model.facts import ROOTS
+from coterie.dsl.model.step_kinds.step_list import (
+    AtTheEnd,
+    Choosing,
+    Concurrent,
+    EachRound,
+    EachTask,
+    Grouped,
+    OnError,
+    OnFailedTask,
+    Otherwise,
+    StepList,
+    Tried,
+    WhenHolds,
+    form_of,
 )
-from coterie.dsl.model.template_bound import maximum_of
+from coterie.dsl.model.steps import SetStep, Step
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.paths import Path
 from coterie.dsl.source.collected_problems import Problems
@@ -113,59 +109,65 @@ class _Check:
         return known
 
     def _inside(self, step: Step, path: NodePath, known: Names, guards: Guards | None) -> Names:
-        match step:
-            case LoopStep():
-                return self._loop(step, path, known, guards)
-            case BranchStep() | ParallelStep():
+        lists = tuple(step.lists(path))
+        form = form_of(lists)
+        match form:
+            case None:
+                return known
+            case EachRound() as rounds:
+                return self._loop(step, lists[0], rounds, path, known, guards)
+            case WhenHolds() | Otherwise() | Concurrent():
                 after = known
-                for inner in step.lists(path):
+                for inner in lists:
                     after |= self.steps(inner.steps, inner.path, known, guards)
                 return after
-            case TaskGraphStep():
-                return self._graph(step, path, known, guards)
-            case BlockStep(steps=steps):
-                return self.steps(steps, (*path, "steps"), known, guards)
-            case TryStep():
-                return self._try(step, path, known, guards)
-            case (
-                AgentStep()
-                | SkillStep()
-                | ToolStep()
-                | SetStep()
-                | ApprovalStep()
-                | WaitStep()
-                | ReplyStep()
-                | TeamStep()
-                | ReturnStep()
-                | FailStep()
-            ):
-                return known
+            case Choosing() | EachTask() | OnFailedTask():
+                return self._graph(step, lists, path, known, guards)
+            case Grouped():
+                return self.steps(lists[0].steps, lists[0].path, known, guards)
+            case Tried() | OnError() | AtTheEnd():
+                return self._try(step, lists, known, guards)
             case _:
-                assert_never(step)
+                assert_never(form)
 
-    def _loop(self, step: LoopStep, path: NodePath, known: Names, guards: Guards | None) -> Names:
-        gains = self.mask(_gains(step.body))
-        item = self.mask(((step.loop_variable,),) if step.loop_variable else ())
-        again = 0 if step.is_concurrent or _once(step) else gains
-        self.steps(step.body, (*path, "body"), known | item | again, guards)
+    def _loop(
+        self,
+        step: Step,
+        body: StepList,
+        rounds: EachRound,
+        path: NodePath,
+        known: Names,
+        guards: Guards | None,
+    ) -> Names:
+        gains = self.mask(_gains(body.steps))
+        item = self.mask(((rounds.item,),) if rounds.item else ())
+        again = 0 if rounds.is_concurrent or rounds.is_once else gains
+        self.steps(body.steps, body.path, known | item | again, guards)
         self.order = self.positions[path]
         self.reads(guarded(self.reader.between(step, path), guards), known | item | gains)
-        if step.is_concurrent:
+        if rounds.is_concurrent:
             return known
         stays = known | gains
         return stays if step.timeout is not None or not item & ~known else stays & ~item
 
     def _graph(
-        self, step: TaskGraphStep, path: NodePath, known: Names, guards: Guards | None
+        self,
+        step: Step,
+        lists: Sequence[StepList],
+        path: NodePath,
+        known: Names,
+        guards: Guards | None,
     ) -> Names:
         """Each task has variables of its own; those of `select` stay."""
-        select, body, failed = step.lists(path)
-        graph = self.mask(((GRAPH_VARIABLE,),))
-        inside = graph | self.mask(((step.task_variable,),))
+        select, body, failed = lists
+        graph = self.mask((one.name,) for one in step.variables() if one.exists == "provided")
+        inside = graph | self.mask(
+            (one.name,) for one in step.variables() if one.exists == "within"
+        )
         selected = self.mask(_gains(select.steps))
         chosen = self.steps(select.steps, select.path, known | graph | selected, guards)
         after = self.steps(body.steps, body.path, chosen | inside, guards)
-        gains = self.mask(_gains(step.body))
+        gains = self.mask(_gains(body.steps))
         self.steps(failed.steps, failed.path, chosen | inside | gains, guards)
         self.order = self.positions[path]
         between = self.reader.between(step, path)
@@ -174,11 +176,13 @@ class _Check:
         self.reads(guarded(added, guards), after)
         return known | selected
 
-    def _try(self, step: TryStep, path: NodePath, known: Names, guards: Guards | None) -> Names:
-        tried, *clauses, last = step.lists(path)
+    def _try(
+        self, step: Step, lists: Sequence[StepList], known: Names, guards: Guards | None
+    ) -> Names:
+        tried, *clauses, last = lists
         known = known | self.steps(tried.steps, tried.path, known, guards)
         if clauses:
-            known |= self.mask((("error",),))
+            known |= self.mask((one.name,) for one in step.variables() if one.exists == "provided")
         for clause in clauses:
             known |= self.steps(clause.steps, clause.path, known, guards)
         return self.steps(last.steps, last.path, known, guards)
@@ -211,10 +215,7 @@ def _key(path: Path) -> Path:
 
 def _sets(step: Step) -> Iterator[Path]:
     """Yield the variables that a step sets."""
-    if step.output_variable is not None:
-        yield (step.output_variable,)
-    if isinstance(step, SetStep):
-        yield from ((name,) for name in step.values)
+    yield from ((one.name,) for one in step.variables() if one.exists == "after")
 
 
 def _key_of_value(read: Read, path: NodePath) -> str:
@@ -233,17 +234,7 @@ def _gains(steps: Sequence[Step]) -> Iterator[Path]:
 
 def _all_sets(step: Step) -> Iterator[Path]:
     yield ("tasks", step.name)
-    yield from _sets(step)
-    match step:
-        case LoopStep(loop_variable=str() as name):
-            yield (name,)
-        case TaskGraphStep(task_variable=name):
-            yield (name,)
-            yield (GRAPH_VARIABLE,)
-        case TryStep(catch=clauses) if clauses:
-            yield ("error",)
-        case _:
-            pass
+    yield from ((one.name,) for one in step.variables())
 
 
 def _setters(body: Body) -> dict[Path, tuple[str, int]]:
@@ -253,10 +244,3 @@ def _setters(body: Body) -> dict[Path, tuple[str, int]]:
         for key in _all_sets(step):
             found.setdefault(key, (step.name, order))
     return found
-
-
-def _once(step: LoopStep) -> bool:
-    bound = step.max_iterations
-    return (bound is not None and maximum_of(bound) == 1) or (
-        isinstance(step.iterate_on, list) and len(step.iterate_on) < 2
-    )

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from coterie.dsl.checks.document_steps import PlacedSteps
 from coterie.dsl.model.document import Orchestration, TeamDocument
 from coterie.dsl.model.step_kinds.step_list import AtTheEnd, Concurrent
-from coterie.dsl.model.steps import LoopStep, ReplyStep, Step, TaskGraphStep, WaitStep
+from coterie.dsl.model.steps import LoopStep, ReplyStep, Step, TaskGraphStep
 from coterie.dsl.model.template_bound import maximum_of
 from coterie.dsl.problem_details import Details
 from coterie.dsl.source.collected_problems import Problems
@@ -31,7 +31,7 @@ def check_sessions(
         problems.note("E507", tree.find(path).at, path, details)
 
     replies = [(step, path) for step, path in steps if isinstance(step, ReplyStep)]
-    waits = [(step, path) for step, path in steps if isinstance(step, WaitStep) and step.message]
+    waits = [(step, path) for step, path in steps if step.takes_message]
     if replies and not waits:
         step, path = replies[0]
         note(path, reply_without_session(step.name))
@@ -61,11 +61,7 @@ def _misplaced_steps(
 
 def is_session_step(step: Step) -> bool:
     """Whether a step waits for a message, or replies."""
-    match step:
-        case WaitStep(message=message):
-            return message is not None
-        case _:
-            return isinstance(step, ReplyStep)
+    return step.takes_message or isinstance(step, ReplyStep)
 
 
 def _session_steps_aside(

@@ -12,7 +12,6 @@ from coterie.dsl.checks.agents.call_approval_checks import checked_by
 from coterie.dsl.checks.steps.bound_checks import with_maxima
 from coterie.dsl.checks.steps.outside_reads import OutsideReads
 from coterie.dsl.checks.steps.step_scope import StepScope
-from coterie.dsl.compile.loop_policy import compiled_loop
 from coterie.dsl.compile.merged_personas import PersonaMerger
 from coterie.dsl.compile.persona_checks import PersonaChecks
 from coterie.dsl.egress.channel_labels import call_labels
@@ -25,7 +24,7 @@ from coterie.dsl.model.step_kinds.agent_types import (
     offered_tools,
 )
 from coterie.dsl.model.step_kinds.step_base import terms_of
-from coterie.dsl.model.steps import AgentStep, LoopStep, SkillStep, Step
+from coterie.dsl.model.steps import AgentStep, SkillStep, Step
 from coterie.dsl.model.traversal.step_lists import rebuilt
 from coterie.dsl.values import UNREADABLE, Json, NodePath
 from coterie.dsl.wording.agent_wording import skill_as_task
@@ -87,11 +86,8 @@ class AgentResolver:
                     resolved.append(agent)
                 case SkillStep():
                     resolved.append(self._skill(step, here, in_plan))
-                case LoopStep():
-                    loop = compiled_loop(step)
-                    resolved.append(rebuilt(loop, here, inner))
                 case _:
-                    resolved.append(rebuilt(step, here, inner))
+                    resolved.append(rebuilt(step.resolved(), here, inner))
         return tuple(resolved)
 
     def _skill(self, step: SkillStep, path: NodePath, in_plan: bool) -> SkillStep:

@@ -19,7 +19,8 @@ from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.document import Orchestration, SystemDocument, TeamDocument
 from coterie.dsl.model.plan import BUILT_IN_AGGREGATES, CONCENTRATOR_NAMES, Collect, MaxVisits, Team
 from coterie.dsl.model.step_kinds.step_base import terms_of
-from coterie.dsl.model.steps import LoopStep, SkillStep, Step
+from coterie.dsl.model.step_kinds.step_list import EachRound, form_of
+from coterie.dsl.model.steps import SkillStep, Step
 from coterie.dsl.model.template_bound import TemplateBound
 from coterie.dsl.model.traversal.step_bounds import VISITS
 from coterie.dsl.source.collected_problems import Problems
@@ -187,8 +188,8 @@ def _asking_about_failures(steps: Sequence[Step], team_type: str) -> tuple[Step,
     """
     if team_type == "loop":
         return tuple(
-            step.model_copy(update={"body": _asking_about_failures(step.body, "standard")})
-            if isinstance(step, LoopStep)
+            step.with_lists(_asking_about_failures(one.steps, "standard") for one in step.lists())
+            if isinstance(form_of(tuple(step.lists())), EachRound)
             else step
             for step in steps
         )

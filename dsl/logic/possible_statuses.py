@@ -2,29 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import assert_never, cast
+from typing import cast
 
 from coterie.dsl.logic.solver import ABSENT, ANY_STATUS, FAILURE, SKIPPED, SUCCESS, Effort, Statuses
 from coterie.dsl.model.conditions import Expression
-from coterie.dsl.model.steps import (
-    AgentStep,
-    ApprovalStep,
-    BlockStep,
-    BranchStep,
-    FailStep,
-    LoopStep,
-    ParallelStep,
-    ReplyStep,
-    ReturnStep,
-    SetStep,
-    SkillStep,
-    Step,
-    TaskGraphStep,
-    TeamStep,
-    ToolStep,
-    TryStep,
-    WaitStep,
-)
+from coterie.dsl.model.step_kinds.step_list import OnError, Tried, form_of
+from coterie.dsl.model.steps import FailStep, ReturnStep, Step
 from coterie.dsl.model.traversal.step_bounds import bound_templates
 from coterie.dsl.model.traversal.step_walk import conditions, leaves, templated, walk
 from coterie.dsl.templates.template import is_template
@@ -153,46 +136,21 @@ def can_fail(step: Step) -> bool:
     certain = step.timeout is None and step.fail_when is None and not bound_templates(step)
     if not certain or _asks_expressions(step):
         return True
-    match step:
-        case ParallelStep(join=join) if join != "all" and _may_not_run(step):
-            return True
-        case SetStep() | ReturnStep() | BranchStep() | ParallelStep() | BlockStep():
-            return _always_fills(step) or any(_fails(inner.steps) for inner in step.lists())
-        case LoopStep(iterate_on=items, body=body):
-            return not isinstance(items, list | None) or _always_fills(step) or _fails(body)
-        case WaitStep(duration=duration, signal=signal, deadline=deadline):
-            if signal is not None:
-                return deadline is not None
-            return duration is None or _always_fills(step)  # a message may never come
-        case TryStep(steps=steps, catch=clauses, finally_=last):
-            caught = any(clause.takes_all for clause in clauses)
+    if step.can_fail_itself:
+        return True
+    lists = tuple(step.lists())
+    match form_of(lists):
+        case Tried():
+            tried, *clauses, last = lists
+            caught = any(isinstance(one.role, OnError) and one.role.takes_all for one in clauses)
             in_clause = any(_fails(clause.steps) for clause in clauses)
-            return _fails(last) or (_fails(steps) and (not caught or in_clause))
-        case (
-            AgentStep()
-            | SkillStep()
-            | ToolStep()
-            | TeamStep()
-            | TaskGraphStep()
-            | ApprovalStep()
-            | ReplyStep()
-            | FailStep()
-        ):
-            return True
+            return _fails(last.steps) or (_fails(tried.steps) and (not caught or in_clause))
         case _:
-            assert_never(step)
+            return _always_fills(step) or any(_fails(inner.steps) for inner in lists)
 
 
 def _fails(steps: Sequence[Step]) -> bool:
     return any(map(stops, steps))
-
-
-def _may_not_run(step: Step) -> bool:
-    """Return whether a branch may have none of its steps run, and so not succeed."""
-    return any(
-        all(one.when is not None or one.on_failure == "ask" for one in inner.steps)
-        for inner in step.lists()
-    )
 
 
 def _asks_expressions(step: Step) -> bool:

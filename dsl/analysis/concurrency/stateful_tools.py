@@ -12,8 +12,8 @@ from coterie.dsl.analysis.bodies import Bodies, Body
 from coterie.dsl.analysis.labels.label_sources import executes
 from coterie.dsl.analysis.routes.teams import TeamNode, Teams
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.step_kinds.step_list import EachRound, EachTask
-from coterie.dsl.model.steps import LoopStep, ParallelStep, Step, TaskGraphStep, TeamStep, ToolStep
+from coterie.dsl.model.step_kinds.step_list import EachRound, EachTask, form_of
+from coterie.dsl.model.steps import ParallelStep, Step, TaskGraphStep, TeamStep, ToolStep
 from coterie.dsl.model.traversal.callable_tools import tools_of
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.source.collected_problems import Problems
@@ -51,16 +51,17 @@ def _concurrent_tools(
     step: Step, path: NodePath, reach: "_Reach"
 ) -> Iterator[tuple[NodePath, set[str]]]:
     """Yield the key that makes steps concurrent, with the tools that they call at once."""
-    inner = step.lists(path)
+    inner = tuple(step.lists(path))
     match step:
         case ParallelStep(join="fallback"):
             return
         case ParallelStep():
             yield ("branches",), _twice([reach.of_steps(one.steps) for one in inner])
-        case LoopStep() if step.is_concurrent:
-            bodies = [one.steps for one in inner if isinstance(one.role, EachRound)]
+        case _ if isinstance(rounds := form_of(inner), EachRound) and rounds.is_concurrent:
+            bodies = [one.steps for one in inner]
             yield ("concurrency",), set[str]().union(*map(reach.of_steps, bodies))
-            yield (), _twice([{name} & reach.stateful for name in _tools_of_rounds(step)])
+            named = _tools_of_rounds(rounds, inner[0].steps)
+            yield (), _twice([{name} & reach.stateful for name in named])
         case TaskGraphStep() if step.concurrency != 1:
             bodies = [one.steps for one in inner if isinstance(one.role, EachTask)]
             yield ("concurrency",), set[str]().union(*map(reach.of_steps, bodies))
@@ -68,12 +69,12 @@ def _concurrent_tools(
             return
 
 
-def _tools_of_rounds(step: LoopStep) -> Iterator[str]:
+def _tools_of_rounds(rounds: EachRound, body: Sequence[Step]) -> Iterator[str]:
     """Yield the tool of each round, for a loop over a literal list of calls."""
-    named = f"{{{{ {step.loop_variable}.tool }}}}"
-    if not any(isinstance(one, ToolStep) and one.tool == named for one in step.body):
+    named = f"{{{{ {rounds.item}.tool }}}}"
+    if not any(isinstance(one, ToolStep) and one.tool == named for one in body):
         return
-    for item in step.iterate_on if isinstance(step.iterate_on, Sequence) else ():
+    for item in rounds.over if isinstance(rounds.over, Sequence) else ():
         if isinstance(item, Mapping) and isinstance(item.get("tool"), str):
             yield str(item["tool"])
 

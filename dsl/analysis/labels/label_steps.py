@@ -17,24 +17,31 @@ from coterie.dsl.analysis.labels.points import (
     union,
 )
 from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.step_kinds.step_list import (
+    AtTheEnd,
+    Choosing,
+    Concurrent,
+    EachRound,
+    EachTask,
+    Grouped,
+    OnError,
+    OnFailedTask,
+    Otherwise,
+    StepList,
+    Tried,
+    WhenHolds,
+    form_of,
+)
 from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
-    BlockStep,
-    BranchStep,
-    FailStep,
-    LoopStep,
     ParallelStep,
-    ReplyStep,
     ReturnStep,
-    SetStep,
     SkillStep,
     Step,
     TaskGraphStep,
     TeamStep,
     ToolStep,
-    TryStep,
-    WaitStep,
 )
 from coterie.dsl.model.traversal.callable_tools import tools_of
 from coterie.dsl.values import NodePath
@@ -112,10 +119,9 @@ class StepFlow:
             done = union(done, ends.failed)
         return PointsByEnd(done, ends.failed, ends.returned)
 
-    def _attempt(  # noqa: C901  # one case a kind
+    def _attempt(  # one case a kind
         self, step: Step, path: NodePath, points: Points, position: WalkPosition
     ) -> PointsByEnd:
-        inside = list(step.lists(path))
         match step:
             case SkillStep(skill=skill, terms=terms, requires_approval=asked):
                 labels = () if terms is None else terms.labels
@@ -139,33 +145,46 @@ class StepFlow:
                 return PointsByEnd(FRESH if clears(step) else points, points)
             case ReturnStep():
                 return PointsByEnd(NOTHING, points, points)
-            case LoopStep() | TaskGraphStep():
-                return self._rounds(step, path, points, position)
-            case BranchStep():
+            case _:
+                return self._lists(step, path, points, position)
+
+    def _lists(
+        self, step: Step, path: NodePath, points: Points, position: WalkPosition
+    ) -> PointsByEnd:
+        """Follow the lists of a step."""
+        inside = tuple(step.lists(path))
+        form = form_of(inside)
+        match form:
+            case None:
+                return PointsByEnd(points, points)
+            case EachRound(concurrency=concurrency):
+                return self._rounds(inside, concurrency != 1, points, position)
+            case Choosing() | EachTask() | OnFailedTask():
+                together = isinstance(step, TaskGraphStep) and step.concurrency != 1
+                return self._rounds(inside, together, points, position)
+            case WhenHolds() | Otherwise():
                 some = [self.steps(one.steps, one.path, points, position) for one in inside]
                 return PointsByEnd(
                     union(points, *(one.done for one in some)),
                     union(points, *(one.failed for one in some)),
                     union(*(one.returned for one in some)),
                 )
-            case ParallelStep():
-                return self._together(step, path, points, position)
-            case TryStep():
-                return self._try_step(step, path, points, position)
-            case BlockStep():
+            case Concurrent():
+                all_end = isinstance(step, ParallelStep) and step.join == "all"
+                return self._together(inside, all_end, points, position)
+            case Tried() | OnError() | AtTheEnd():
+                return self._try_step(inside, points, position)
+            case Grouped():
                 ends = self.steps(inside[0].steps, inside[0].path, points, position)
                 return PointsByEnd(ends.done, union(points, ends.failed), ends.returned)
-            case SetStep() | WaitStep() | ReplyStep() | FailStep():
-                return PointsByEnd(points, points)
             case _:
-                assert_never(step)
+                assert_never(form)
 
     def _rounds(
-        self, step: LoopStep | TaskGraphStep, path: NodePath, points: Points, position: WalkPosition
+        self, inside: Sequence[StepList], together: bool, points: Points, position: WalkPosition
     ) -> PointsByEnd:
         """Repeat all lists of a loop or a task graph, in any order, until nothing new is met."""
-        inside = list(step.lists(path))
-        if step.concurrency != 1:
+        if together:
             around = (one for below in inside for one in self._within(below.steps, position.name))
             position = position._replace(beside=(*position.beside, *around))
         found, failed, returned = points, points, NOTHING
@@ -176,15 +195,14 @@ class StepFlow:
                 found = union(found, ends.done, ends.returned)
                 failed = union(failed, ends.failed)
                 returned = union(returned, ends.returned)
-                if isinstance(step, TaskGraphStep):
+                if isinstance(below.role, Choosing | EachTask | OnFailedTask):
                     found = union(found, ends.failed)  # a failed task ends no other one
             if found.keys() == before.keys():
                 return PointsByEnd(found, union(failed, found), returned)
 
     def _together(
-        self, step: ParallelStep, path: NodePath, points: Points, position: WalkPosition
+        self, inside: Sequence[StepList], all_end: bool, points: Points, position: WalkPosition
     ) -> PointsByEnd:
-        inside = list(step.lists(path))
         done = failed = returned = NOTHING
         for below in inside:
             around = tuple(
@@ -202,7 +220,7 @@ class StepFlow:
             around = [one for below in inside for one in self._within(below.steps, position.name)]
             done = union(done, possibly(points, around))
         some_fail = union(points, failed)
-        finished = done if step.join == "all" else union(done, failed)
+        finished = done if all_end else union(done, failed)
         return PointsByEnd(finished, union(some_fail, done), returned)
 
     def _within(self, steps: Sequence[Step], name: str) -> Iterator[Source]:
@@ -221,12 +239,12 @@ class StepFlow:
         )
 
     def _try_step(
-        self, step: TryStep, path: NodePath, points: Points, position: WalkPosition
+        self, inside: Sequence[StepList], points: Points, position: WalkPosition
     ) -> PointsByEnd:
-        tried, *clauses, last = step.lists(path)
+        tried, *clauses, last = inside
         ends = self.steps(tried.steps, tried.path, points, position)
         done, returned = ends.done, ends.returned
-        caught = any(clause.takes_all for clause in step.catch)
+        caught = any(isinstance(one.role, OnError) and one.role.takes_all for one in clauses)
         failed = NOTHING if caught else union(points, ends.failed)
         for clause in clauses:
             handled = self.steps(clause.steps, clause.path, union(points, ends.failed), position)

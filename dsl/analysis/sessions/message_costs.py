@@ -13,7 +13,6 @@ from coterie.dsl.analysis.loads import Loads
 from coterie.dsl.analysis.routes.exits import Exit
 from coterie.dsl.analysis.routes.teams import Teams
 from coterie.dsl.analysis.routes.visits import RoutesBound
-from coterie.dsl.analysis.sessions.paths_without_reply import takes_message
 from coterie.dsl.evaluate.limits import depth_allowed
 from coterie.dsl.logic.solver import SUCCESS, Effort, Statuses, can_hold
 from coterie.dsl.model.plan import Plan, Routing
@@ -50,7 +49,7 @@ def message_bounds(graph: Teams, bodies: Bodies, loads: Loads) -> MessageBounds 
     takers = [
         team
         for team, body in bodies.teams.items()
-        if team in graph.reached and any(takes_message(step) for step, _ in body.steps_with_paths())
+        if team in graph.reached and any(step.takes_message for step, _ in body.steps_with_paths())
     ]
     if not takers:
         return None
@@ -217,7 +216,7 @@ def _is_decided_by_routing(routing: Routing, exit: Exit) -> bool:
 
 def _only_wait(body: Body) -> int | None:
     """Return the index of the team's only wait for a message; None where one is nested."""
-    waits = [step for step, _ in body.steps_with_paths() if takes_message(step)]
+    waits = [step for step, _ in body.steps_with_paths() if step.takes_message]
     found = [index for index, step in enumerate(body.steps) if step is _one(waits)]
     return found[0] if found else None
 

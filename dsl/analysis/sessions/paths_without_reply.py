@@ -6,31 +6,14 @@ list are all of them, or None if there are too many to list.
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, assert_never
+from typing import NamedTuple
 
 from coterie.dsl.logic.formulas import Formula
 from coterie.dsl.logic.translation import formula
 from coterie.dsl.model.conditions import Condition
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.steps import (
-    AgentStep,
-    ApprovalStep,
-    BlockStep,
-    BranchStep,
-    FailStep,
-    LoopStep,
-    ParallelStep,
-    ReplyStep,
-    ReturnStep,
-    SetStep,
-    SkillStep,
-    Step,
-    TaskGraphStep,
-    TeamStep,
-    ToolStep,
-    TryStep,
-    WaitStep,
-)
+from coterie.dsl.model.step_kinds.step_list import EachRound, Grouped, Tried, form_of
+from coterie.dsl.model.steps import BranchStep, FailStep, ReplyStep, ReturnStep, Step, TeamStep
 from coterie.dsl.model.traversal.step_walk import walk
 
 _MAX_PATHS = 64
@@ -97,18 +80,21 @@ class PathsWithoutReply:
                 return (PathWithoutReply(returned=True),)
             case TeamStep(team=team):
                 return () if team in self.replying else (STRAIGHT,)
-            case BlockStep(steps=steps) | TryStep(steps=steps):
-                return self.through(steps)
             case BranchStep():
                 return self._branches(step)
-            case LoopStep(body=body):
-                return self.through(body) if _has_a_round(step) else self._maybe(step)
-            case ParallelStep() | TaskGraphStep():  # one of several may reply
-                return (STRAIGHT,)
-            case AgentStep() | SkillStep() | ToolStep() | SetStep() | ApprovalStep() | WaitStep():
-                return (STRAIGHT,)
             case _:
-                assert_never(step)
+                return self._lists(step)
+
+    def _lists(self, step: Step) -> SomePaths:
+        """Return the paths through a step that holds others, or calls something."""
+        lists = tuple(step.lists())
+        match form_of(lists):
+            case Grouped() | Tried():
+                return self.through(lists[0].steps)
+            case EachRound() as rounds:
+                return self.through(lists[0].steps) if rounds.has_round else self._maybe(step)
+            case _:  # one of several may reply
+                return (STRAIGHT,)
 
     def _branches(self, step: BranchStep) -> SomePaths:
         found: list[PathWithoutReply] = []
@@ -130,7 +116,7 @@ class PathsWithoutReply:
                 earlier.append(formula(condition, False))
         return tuple(found)
 
-    def _maybe(self, step: LoopStep) -> SomePaths:
+    def _maybe(self, step: Step) -> SomePaths:
         """Return the paths through a loop that may have no round."""
         return (PathWithoutReply(empty=(step.name,)),) if _replies(step) else (STRAIGHT,)
 
@@ -148,20 +134,8 @@ def continued(
     return tuple(found) if len(found) <= _MAX_PATHS else None
 
 
-def _has_a_round(step: LoopStep) -> bool:
-    """Return whether the loop has a round, whatever its facts."""
-    if isinstance(step.iterate_on, list):
-        return bool(step.iterate_on)
-    return step.iterate_on is None and step.while_ is None
-
-
 def _replies(step: Step) -> bool:
     return any(isinstance(inner, ReplyStep) for inner, _ in walk([step], ()))
-
-
-def takes_message(step: Step) -> bool:
-    """Return whether a step waits for a message."""
-    return isinstance(step, WaitStep) and step.message is not None
 
 
 def replying_teams(plan: Plan) -> frozenset[str]:
@@ -169,7 +143,7 @@ def replying_teams(plan: Plan) -> frozenset[str]:
     found = {
         team.id
         for team in plan.teams.values()
-        if any(isinstance(one, ReplyStep) or takes_message(one) for one in _all(team.steps))
+        if any(isinstance(one, ReplyStep) or one.takes_message for one in _all(team.steps))
     }
     before: dict[str, list[str]] = {}
     for team in plan.teams:

@@ -16,7 +16,6 @@ from coterie.dsl.analysis.sessions.paths_without_reply import (
     SomePaths,
     continued,
     replying_teams,
-    takes_message,
 )
 from coterie.dsl.logic.formulas import Formula
 from coterie.dsl.logic.possible_statuses import after_success
@@ -46,7 +45,7 @@ def check_replies(
         if team not in graph.main_path:
             continue
         for step, path in body.steps_with_paths():
-            hops = walker.unanswered(body, step) if takes_message(step) else None
+            hops = walker.unanswered(body, step) if step.takes_message else None
             if hops is not None:
                 details = unanswered_message(step.name, hops)
                 problems.note("W522", tree.find(path).at, path, details)
@@ -156,7 +155,7 @@ class _Paths:
         """Return whether a visit of the team comes to a wait for a message without a reply."""
         if team not in self.waiting:
             steps = self.bodies.teams[team].steps
-            waits = (step for step, _ in walk(steps, ()) if takes_message(step))
+            waits = (step for step, _ in walk(steps, ()) if step.takes_message)
             self.waiting[team] = any(bool(self._before(steps, wait)) for wait in waits)
         return self.waiting[team]
 

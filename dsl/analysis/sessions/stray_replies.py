@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 
 from coterie.dsl.analysis.bodies import TEAMS, Bodies
 from coterie.dsl.analysis.routes.teams import Teams
-from coterie.dsl.analysis.sessions.paths_without_reply import replying_teams, takes_message
+from coterie.dsl.analysis.sessions.paths_without_reply import replying_teams
 from coterie.dsl.logic.possible_statuses import after_failures
 from coterie.dsl.logic.solver import Effort, can_hold
-from coterie.dsl.model.steps import BlockStep, BranchStep, ReplyStep, Step, TeamStep
+from coterie.dsl.model.step_kinds.step_list import Grouped, WhenHolds, form_of
+from coterie.dsl.model.steps import ReplyStep, Step, TeamStep
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.values import NodePath
@@ -85,6 +86,7 @@ class _Messages:
 
     def _one(self, step: Step, path: NodePath, before: bool) -> tuple[bool, bool]:
         may_fail = step.on_failure == "continue"
+        lists = tuple(step.lists(path))
         match step:
             case ReplyStep():
                 _, known = self.replies.get(path, (step, False))
@@ -92,15 +94,11 @@ class _Messages:
                 return before and may_fail, before
             case TeamStep(team=team) if team in self.replying:
                 return True, before
-            case BlockStep(steps=steps):
-                after, seen = self._list(steps, (*path, "steps"), before)
-                return after or (seen and may_fail), seen
-            case BranchStep():
-                lists = step.lists(path)
+            case _ if isinstance(form_of(lists), Grouped | WhenHolds):
                 inner = [self._list(one.steps, one.path, before) for one in lists]
                 seen = any(within for _, within in inner)
                 return any(after for after, _ in inner) or (seen and may_fail), seen
-            case _ if takes_message(step):
+            case _ if step.takes_message:
                 return True, before
             case _:
                 seen = self._others(step, path, before)

@@ -18,7 +18,7 @@ from coterie.dsl.checks.contracts.call_data import (
     is_own_answer,
 )
 from coterie.dsl.checks.contracts.known_answers import inlined, resolved, schema_at
-from coterie.dsl.checks.contracts.step_data import last_data, step_data, written_form
+from coterie.dsl.checks.contracts.step_data import step_data, written_form
 from coterie.dsl.model.capabilities import SkillContract
 from coterie.dsl.model.context.declarations import (
     UNDECLARED,
@@ -27,21 +27,8 @@ from coterie.dsl.model.context.declarations import (
     declared_below,
 )
 from coterie.dsl.model.document import SystemDocument, TeamDocument
-from coterie.dsl.model.facts import GRAPH_VARIABLE
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
-from coterie.dsl.model.steps import (
-    AgentStep,
-    BlockStep,
-    LoopStep,
-    ReturnStep,
-    SetStep,
-    SkillStep,
-    Step,
-    TaskGraphStep,
-    TeamStep,
-    ToolStep,
-    TryStep,
-)
+from coterie.dsl.model.steps import AgentStep, ReturnStep, SkillStep, Step, TeamStep, ToolStep
 from coterie.dsl.model.tools.tool_section import ToolSection
 from coterie.dsl.model.traversal.step_walk import variables, walk
 from coterie.dsl.paths import Path
@@ -156,8 +143,6 @@ class DeclaredOutputs:
                 return self._tool(name, self._document.tools[name], depth)
             case TeamStep(team=team):
                 return self._team(team)
-            case BlockStep(steps=steps):
-                return last_data(steps, partial(self._step_alone, depth=depth))
             case _:
                 return step_data(step, partial(self._step_alone, depth=depth))
 
@@ -237,21 +222,10 @@ def _variables(steps: Sequence[Step], outputs: Outputs) -> dict[str, Json]:
 
 def _sets(step: Step, item: Callable[[JsonValue], Json]) -> list[tuple[str, Json | None]]:
     """Return `(variable, schema)` of each; empty if unknown, None for the schema of its data."""
-    found: list[tuple[str, Json | None]] = []
-    if step.output_variable is not None:
-        found.append((step.output_variable, None))
-    match step:
-        case LoopStep(loop_variable=str() as name, iterate_on=over):
-            found.append((name, item(over)))
-        case TaskGraphStep(task_variable=name):
-            found += [(name, {}), (GRAPH_VARIABLE, {})]
-        case SetStep(values=values):
-            found += [(name, {}) for name in values]
-        case TryStep(catch=clauses) if clauses:
-            found.append(("error", {}))
-        case _:
-            pass
-    return found
+    return [
+        (one.name, None if one.path == ("output_variable",) else item(one.item_of))
+        for one in step.variables()
+    ]
 
 
 def _item(over: JsonValue, outputs: Outputs) -> Json:

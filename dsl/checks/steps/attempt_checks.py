@@ -1,29 +1,9 @@
 """Checks of the keys about a step's attempts and its result, where its kind has none."""
 
-from typing import assert_never
-
 from coterie.dsl.checks.steps.once_checks import check_retry_of_once
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.model.retryability import can_pass
-from coterie.dsl.model.steps import (
-    AgentStep,
-    ApprovalStep,
-    BlockStep,
-    BranchStep,
-    FailStep,
-    LoopStep,
-    ParallelStep,
-    ReplyStep,
-    ReturnStep,
-    SetStep,
-    SkillStep,
-    Step,
-    TaskGraphStep,
-    TeamStep,
-    ToolStep,
-    TryStep,
-    WaitStep,
-)
+from coterie.dsl.model.steps import Step
 from coterie.dsl.values import NodePath
 from coterie.dsl.wording.steps.attempt_wording import (
     never_applied,
@@ -36,27 +16,14 @@ from coterie.dsl.wording.steps.attempt_wording import (
 
 def check_attempts(scope: StepScope, step: Step, path: NodePath) -> None:
     """Note keys for results and attempts that do nothing, and failures that no attempt changes."""
-    match step:
-        case ReturnStep() | FailStep():
-            _result(scope, step, path)
-            _attempts(scope, step, path, "timeout", "retry")
-        case ReplyStep():
-            _attempts(scope, step, path, "timeout", "retry")
-        case SetStep():
-            _attempts(scope, step, path, "timeout")
-            _retry(scope, step, path, ("fail_when",))
-        case ApprovalStep():
-            _retry(scope, step, path, ("timeout", "fail_when"))
-        case WaitStep():
-            can_expire = step.signal is not None or step.message is not None
-            keys = ("deadline",) if can_expire else ()
-            _retry(scope, step, path, (*keys, "timeout", "fail_when"))
-        case AgentStep() | SkillStep() | ToolStep() | TeamStep():
-            pass  # they call something
-        case LoopStep() | BranchStep() | ParallelStep() | TaskGraphStep() | TryStep() | BlockStep():
-            pass  # they hold steps that may
-        case _:
-            assert_never(step)
+    if step.ends_list:
+        _result(scope, step, path)
+    for key in step.without_effect:
+        if getattr(step, key) is not None:
+            scope.note("E107", (*path, key), no_attempt(key, step.name, step.kind))
+    causes = step.retry_causes
+    if step.retry is not None and causes and all(getattr(step, key) is None for key in causes):
+        scope.note("W517", (*path, "retry"), never_retried(step.name, step.kind, causes))
     check_retry_of_once(scope, step, path)
     for index, error in enumerate(step.retry.errors if step.retry is not None else ()):
         if not can_pass(error, data_can_differ=step.contains_calls):
@@ -64,7 +31,7 @@ def check_attempts(scope: StepScope, step: Step, path: NodePath) -> None:
             scope.note("E105", key_path, retry_in_vain(step.name, error))
 
 
-def _result(scope: StepScope, step: ReturnStep | FailStep, path: NodePath) -> None:
+def _result(scope: StepScope, step: Step, path: NodePath) -> None:
     """Note the keys that apply to a result: these steps end their list without one."""
     if step.fail_when is not None:
         scope.note("E107", (*path, "fail_when"), no_result(step.name, step.kind))
@@ -74,26 +41,3 @@ def _result(scope: StepScope, step: ReturnStep | FailStep, path: NodePath) -> No
     ):
         if value:
             scope.note("E107", (*path, key), never_applied(key, step.name, step.kind))
-
-
-def _attempts(
-    scope: StepScope,
-    step: ReturnStep | FailStep | ReplyStep | SetStep,
-    path: NodePath,
-    *keys: str,
-) -> None:
-    """Note the keys for attempts of steps that take no time, and end each time the same."""
-    for key in keys:
-        if getattr(step, key) is not None:
-            scope.note("E107", (*path, key), no_attempt(key, step.name, step.kind))
-
-
-def _retry(
-    scope: StepScope,
-    step: SetStep | ApprovalStep | WaitStep,
-    path: NodePath,
-    causes: tuple[str, ...],
-) -> None:
-    """Warn of a `retry` without any of the keys that can make the step fail and be repeated."""
-    if step.retry is not None and all(getattr(step, key) is None for key in causes):
-        scope.note("W517", (*path, "retry"), never_retried(step.name, step.kind, causes))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.model.facts import RESERVED, ROOTS
-from coterie.dsl.model.steps import LoopStep, Step, TaskGraphStep
+from coterie.dsl.model.steps import Step
 from coterie.dsl.values import UNREADABLE, NodePath
 from coterie.dsl.wording.steps.loop_wording import loop_variable_taken
 from coterie.dsl.wording.steps.step_wording import (
@@ -61,22 +61,11 @@ def _loop_variables(
     for index, step in enumerate(steps):
         here = (*path, index)
         inner = dict(taken)
-        item, key = _item_variable(step)
-        if item is not None:
+        for one in (one for one in step.variables() if one.exists == "within"):
+            item = one.name
             if item in taken:
-                key_path = (*here, key)
+                key_path = (*here, *one.path)
                 scope.note_value("E208", key_path, loop_variable_taken(item, taken[item]))
             inner[item] = step.name
         for below in step.lists(here):
             _loop_variables(scope, below.steps, below.path, inner)
-
-
-def _item_variable(step: Step) -> tuple[str | None, str]:
-    """Return the name of the current item of a loop, or task of a graph, and its key."""
-    match step:
-        case LoopStep():
-            return step.loop_variable, "loop_variable"
-        case TaskGraphStep():
-            return step.task_variable, "task_variable"
-        case _:
-            return None, ""

@@ -8,7 +8,7 @@ from typing_extensions import override
 from coterie.dsl.model.step_kinds.step_base import COMMON_BOUNDS, StepBase
 from coterie.dsl.model.template_bound import BoundKey
 from coterie.dsl.model.terms import ApprovalTerms, DecisionTerms
-from coterie.dsl.values import MAX_DURATION
+from coterie.dsl.values import MAX_DURATION, Json, closed_mapping
 
 
 class ApprovalStep(StepBase, ApprovalTerms):
@@ -25,6 +25,18 @@ class ApprovalStep(StepBase, ApprovalTerms):
     """The question, as the person reads it; a template."""
     show: JsonValue = None
     """What the person needs to see to decide."""
+
+    @property
+    @override
+    def retry_causes(self) -> tuple[str, ...]:
+        return ("timeout", "fail_when")
+
+    @property
+    @override
+    def data_form(self) -> Json:
+        verdict: Json = {"enum": ["approved", "rejected"]}
+        shown: Json = {"decision": verdict, "by": {}, "comment": {}, "at": {}}
+        return closed_mapping(shown | ({"payload": {}} if self.editable else {}))
 
     @property
     @override

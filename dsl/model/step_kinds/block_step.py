@@ -28,5 +28,14 @@ class BlockStep(StepBase):
         yield StepList(self.steps, (*path, "steps"), Grouped())
 
     @override
+    def certain_lists(self, path: NodePath = ()) -> Iterator[StepList]:
+        return self.lists(path)
+
+    @property
+    @override
+    def lets_time_pass(self) -> bool:
+        return any(step.lets_time_pass for step in self.steps)
+
+    @override
     def with_lists(self, lists: Iterator[tuple["Step", ...]]) -> Self:
         return self.model_copy(update={"steps": next(lists)})

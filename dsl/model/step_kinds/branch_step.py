@@ -9,7 +9,7 @@ from typing_extensions import override
 from coterie.dsl.model.conditions import Condition
 from coterie.dsl.model.step_kinds.step_base import StepBase
 from coterie.dsl.model.step_kinds.step_list import Otherwise, StepList, WhenHolds
-from coterie.dsl.values import Frozen, NodePath
+from coterie.dsl.values import Frozen, Json, NodePath, closed_mapping
 
 if TYPE_CHECKING:  # `steps` adds it when all kinds are known
     from coterie.dsl.model.steps import Step
@@ -37,6 +37,11 @@ class BranchStep(StepBase):
         for index, one in enumerate(self.branches):
             yield StepList(one.steps, (*path, "branches", index, "steps"), WhenHolds(one.condition))
         yield StepList(self.otherwise, (*path, "otherwise"), Otherwise())
+
+    @property
+    @override
+    def data_form(self) -> Json:
+        return closed_mapping({"chosen": {"type": ["integer", "null"]}, "data": {}})
 
     @override
     def with_lists(self, lists: Iterator[tuple["Step", ...]]) -> Self:

@@ -12,6 +12,7 @@ class FailStep(StepBase):
     fails_itself: ClassVar = True
     ends_list: ClassVar = True
     asks_about_failure: ClassVar = False
+    without_effect: ClassVar = ("timeout", "retry")
     shown: ClassVar = ("message",)
 
     kind: Literal["fail"]

@@ -1,6 +1,6 @@
 """The step that repeats its body."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue
@@ -16,10 +16,21 @@ from coterie.dsl.model.step_kinds.step_base import (
 )
 from coterie.dsl.model.step_kinds.step_list import EachRound, StepList
 from coterie.dsl.model.template_bound import Bound, ConcurrencyBound
-from coterie.dsl.values import NodePath
+from coterie.dsl.values import Json, NodePath, closed_mapping
 
 if TYPE_CHECKING:  # `steps` adds it when all kinds are known
     from coterie.dsl.model.steps import Step
+
+_COUNT: Json = {"type": "integer", "minimum": 0}
+_DATA = closed_mapping(
+    {
+        "rounds": _COUNT,
+        "results": {"type": "array"},
+        "completed": {"type": "boolean"},
+        "dropped": {"type": "integer", "minimum": 1},
+    },
+    "dropped",
+)
 
 
 class LoopStep(StepBase):
@@ -62,7 +73,44 @@ class LoopStep(StepBase):
 
     @override
     def lists(self, path: NodePath = ()) -> Iterator[StepList]:
-        yield StepList(self.body, (*path, "body"), EachRound())
+        role = EachRound(
+            self.iterate_on,
+            self.while_ is not None,
+            self.loop_variable,
+            self.max_iterations,
+            self.concurrency,
+        )
+        yield StepList(self.body, (*path, "body"), role)
+
+    @override
+    def certain_lists(self, path: NodePath = ()) -> Iterable[StepList]:
+        certain = self.while_ is None and (self.iterate_on is None or _is_filled(self.iterate_on))
+        return self.lists(path) if certain else ()
+
+    @property
+    @override
+    def can_fail_itself(self) -> bool:
+        return not isinstance(self.iterate_on, list | None)
+
+    @property
+    @override
+    def data_form(self) -> Json:
+        return _DATA
+
+    @override
+    def resolved(self) -> Self:
+        """Return the loop with its policy for repeated calls.
+
+        A loop that waits between its rounds polls, so its calls may repeat. A loop over a list ends
+        by itself, so its calls count for the loop around it, if there is one.
+        """
+        if self.repeated_calls is not None:
+            return self
+        over_a_list = self.iterate_on is not None and self.break_when is None
+        policy = None if over_a_list else "stop"
+        if any(step.lets_time_pass for step in self.body):
+            policy = "allow"
+        return self.model_copy(update={"repeated_calls": policy})
 
     @override
     def with_lists(self, lists: Iterator[tuple["Step", ...]]) -> Self:
@@ -80,3 +128,7 @@ class LoopStep(StepBase):
         yield from super().variables()
         if self.loop_variable is not None:
             yield SetVariable(self.loop_variable, ("loop_variable",), "within", self.iterate_on)
+
+
+def _is_filled(over: JsonValue) -> bool:
+    return isinstance(over, list) and bool(over)

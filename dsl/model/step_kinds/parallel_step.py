@@ -1,6 +1,6 @@
 """The step that runs named branches concurrently."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, JsonValue, Tag
@@ -79,6 +79,19 @@ class ParallelStep(StepBase):
                 yield StepList(one.steps, (*key_path, "steps"), role)
             else:
                 yield StepList(one, key_path, Concurrent(name))
+
+    @override
+    def certain_lists(self, path: NodePath = ()) -> Iterable[StepList]:
+        return self.lists(path) if self.join == "all" and self.only is None else ()
+
+    @property
+    @override
+    def can_fail_itself(self) -> bool:
+        """Whether a branch may have none of its steps run, and so not succeed."""
+        return self.join != "all" and any(
+            all(one.when is not None or one.on_failure == "ask" for one in inner.steps)
+            for inner in self.lists()
+        )
 
     @override
     def with_lists(self, lists: Iterator[tuple["Step", ...]]) -> Self:

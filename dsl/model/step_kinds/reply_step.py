@@ -12,6 +12,7 @@ class ReplyStep(StepBase):
 
     filled: ClassVar = ("value",)
     fails_itself: ClassVar = True
+    without_effect: ClassVar = ("timeout", "retry")
     shown: ClassVar = ("value",)
 
     kind: Literal["reply"]

@@ -12,6 +12,7 @@ class ReturnStep(StepBase):
 
     filled: ClassVar = ("value",)
     fails_itself: ClassVar = False
+    without_effect: ClassVar = ("timeout", "retry")
     ends_list: ClassVar = True
     asks_about_failure: ClassVar = False
 

@@ -15,9 +15,15 @@ class SetStep(StepBase):
 
     filled: ClassVar = ("values",)
     fails_itself: ClassVar = False
+    without_effect: ClassVar = ("timeout",)
 
     kind: Literal["set"]
     values: Json = Field(default_factory=dict[str, JsonValue])
+
+    @property
+    @override
+    def retry_causes(self) -> tuple[str, ...]:
+        return ("fail_when",)
 
     @override
     def variables(self) -> Iterator[SetVariable]:

@@ -99,6 +99,28 @@ class StepBase(Frozen):
     person decides it."""
     shown: ClassVar[tuple[str, ...]] = ()
     """The fields that a person is shown."""
+    without_effect: ClassVar[tuple[str, ...]] = ()
+    """The common keys that do nothing on it: it takes no time, or ends each time the same."""
+
+    @property
+    def can_fail_itself(self) -> bool:
+        """Whether this step can; false only when it certainly does not."""
+        return self.fails_itself
+
+    @property
+    def retry_causes(self) -> tuple[str, ...] | None:
+        """The keys of which one must be there for a `retry` to do anything; None if none must."""
+        return None
+
+    @property
+    def lets_time_pass(self) -> bool:
+        """Whether a loop polls that has it in its body."""
+        return False
+
+    @property
+    def data_form(self) -> Json | None:
+        """JSON Schema of its data when it succeeds, where the kind alone decides that."""
+        return None
 
     @property
     def approval(self) -> CallApproval | None:
@@ -133,6 +155,14 @@ class StepBase(Frozen):
     def lists(self, path: NodePath = ()) -> Iterable[StepList]:
         """Return the lists of steps inside the step, empty ones too, in written order."""
         return ()
+
+    def certain_lists(self, path: NodePath = ()) -> Iterable[StepList]:
+        """Return the lists that run to their end whenever the step succeeds."""
+        return ()
+
+    def resolved(self) -> Self:
+        """Return the step with what the compiler decides by its shape alone."""
+        return self
 
     def with_lists(self, lists: "Iterator[tuple[Step, ...]]") -> Self:
         """Return the step with other lists of steps, one for each of `lists`."""

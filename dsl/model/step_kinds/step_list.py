@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import JsonValue
 
 from coterie.dsl.model.conditions import Condition
+from coterie.dsl.model.template_bound import Bound, ConcurrencyBound, maximum_of
 from coterie.dsl.values import NodePath
 
 if TYPE_CHECKING:  # `steps` adds it when all kinds are known
@@ -16,6 +17,34 @@ if TYPE_CHECKING:  # `steps` adds it when all kinds are known
 @dataclass(frozen=True, slots=True)
 class EachRound:
     """The body of a loop."""
+
+    over: JsonValue = None
+    """The list, or the template for one."""
+    has_condition: bool = False
+    """Whether one is tested before each round."""
+    item: str | None = None
+    """The variable of the current item."""
+    maximum: Bound | None = None
+    concurrency: ConcurrencyBound = 1
+
+    @property
+    def has_round(self) -> bool:
+        """Whether there is a round, whatever its facts."""
+        if isinstance(self.over, list):
+            return bool(self.over)
+        return self.over is None and not self.has_condition
+
+    @property
+    def is_once(self) -> bool:
+        """Whether there is at most one round."""
+        return (self.maximum is not None and maximum_of(self.maximum) == 1) or (
+            isinstance(self.over, list) and len(self.over) < 2
+        )
+
+    @property
+    def is_concurrent(self) -> bool:
+        """Whether each round has its own variables; also where a template decides how many."""
+        return self.over is not None and self.concurrency != 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +99,11 @@ class OnError:
 
     errors: tuple[str, ...]
 
+    @property
+    def takes_all(self) -> bool:
+        """Whether it takes every failure."""
+        return "*" in self.errors
+
 
 @dataclass(frozen=True, slots=True)
 class AtTheEnd:
@@ -98,3 +132,8 @@ class StepList(NamedTuple):
     path: NodePath
     """Where they are written."""
     role: ListRole
+
+
+def form_of(lists: Sequence[StepList]) -> ListRole | None:
+    """Return the role of the first list, which tells the form of a step; None if it holds none."""
+    return lists[0].role if lists else None

@@ -24,7 +24,7 @@ from coterie.dsl.model.template_bound import (
     RetriesBound,
     TasksBound,
 )
-from coterie.dsl.values import NodePath
+from coterie.dsl.values import Json, NodePath, closed_mapping
 
 if TYPE_CHECKING:  # `steps` adds it when all kinds are known
     from coterie.dsl.model.steps import Step
@@ -32,6 +32,39 @@ if TYPE_CHECKING:  # `steps` adds it when all kinds are known
 
 TaskOrder = Literal["written", "critical_path"]
 """Which available task of a task graph comes first."""
+
+_TEXT: Json = {"type": "string"}
+_COUNT: Json = {"type": "integer", "minimum": 0}
+_STATUSES: tuple[str, ...] = (
+    "pending",
+    "in_progress",
+    "completed",
+    "failed",
+    "blocked",
+    "skipped",
+)
+_DATA = closed_mapping(
+    {
+        "tasks": {
+            "type": "array",
+            "items": closed_mapping(
+                {
+                    "id": _TEXT,
+                    "status": {"enum": [*_STATUSES]},
+                    "because": _TEXT,
+                    "attempts": _COUNT,
+                    "data": {},
+                }
+            ),
+        },
+        "counts": closed_mapping(dict.fromkeys(_STATUSES, _COUNT)),
+        "iterations": _COUNT,
+        "completed": {"type": "boolean"},
+        "notes": {"type": "array"},
+        "dropped": {"type": "integer", "minimum": 1},
+    },
+    "dropped",
+)
 
 
 class TaskGraphStep(StepBase):
@@ -85,6 +118,11 @@ class TaskGraphStep(StepBase):
         yield StepList(self.body, (*path, "body"), EachTask())
         recovery = self.on_failed_task if isinstance(self.on_failed_task, tuple) else ()
         yield StepList(recovery, (*path, "on_failed_task"), OnFailedTask())
+
+    @property
+    @override
+    def data_form(self) -> Json:
+        return _DATA
 
     @override
     def with_lists(self, lists: Iterator[tuple["Step", ...]]) -> Self:

@@ -1,6 +1,6 @@
 """The step that handles failures."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from pydantic import Field
@@ -52,6 +52,11 @@ class TryStep(StepBase):
             key_path = (*path, "catch", index, "steps")
             yield StepList(clause.steps, key_path, OnError(clause.errors))
         yield StepList(self.finally_, (*path, "finally"), AtTheEnd())
+
+    @override
+    def certain_lists(self, path: NodePath = ()) -> Iterable[StepList]:
+        tried, *_, last = self.lists(path)
+        return (last,) if self.catch else (tried, last)
 
     @override
     def with_lists(self, lists: Iterator[tuple["Step", ...]]) -> Self:

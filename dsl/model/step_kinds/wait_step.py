@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from coterie.dsl.model.step_kinds.step_base import COMMON_BOUNDS, StepBase
 from coterie.dsl.model.template_bound import BoundKey, DeadlineBound
-from coterie.dsl.values import MAX_DURATION, Json
+from coterie.dsl.values import MAX_DURATION, Json, closed_mapping
 
 
 class WaitStep(StepBase):
@@ -31,6 +31,31 @@ class WaitStep(StepBase):
     """`true`: waits for the next message of the session; its value is the step's data."""
     schema_: Json | None = Field(default=None, alias="schema")
     """JSON Schema of the message; a message that does not match is refused."""
+
+    @property
+    @override
+    def can_fail_itself(self) -> bool:
+        if self.signal is not None:
+            return self.deadline is not None
+        return self.duration is None  # a message may never come
+
+    @property
+    @override
+    def retry_causes(self) -> tuple[str, ...]:
+        can_expire = self.signal is not None or self.message is not None
+        return (*(("deadline",) if can_expire else ()), "timeout", "fail_when")
+
+    @property
+    @override
+    def lets_time_pass(self) -> bool:
+        return True
+
+    @property
+    @override
+    def data_form(self) -> Json | None:
+        if self.message is not None:
+            return self.schema_
+        return closed_mapping({"until": {"type": "string"}}) if self.signal is None else None
 
     @property
     @override

@@ -48,7 +48,7 @@ HOLDING: dict[str, Json] = {
     },
 }
 ROLES: dict[str, list[tuple[ListRole, NodePath]]] = {
-    "loop": [(EachRound(), (7, "body"))],
+    "loop": [(EachRound(maximum=2), (7, "body"))],
     "branch": [
         (WhenHolds(Expression(expression="{{ a }}")), (7, "branches", 0, "steps")),
         (Otherwise(), (7, "otherwise")),

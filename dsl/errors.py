@@ -28,104 +28,13 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Literal
 
+from coterie.dsl.problem_codes import Code
 from coterie.dsl.problem_details import Details
 
 _MAX_SORTED = 5_000
 _MAX_COMPARED = 50
 MAX_LISTED = 100
 """Names that a problem lists; it counts the rest."""
-
-Code = Literal[
-    "E001",
-    "E002",
-    "E003",
-    "E004",
-    "E005",
-    "E006",
-    "E007",
-    "E101",
-    "E102",
-    "E103",
-    "E104",
-    "E105",
-    "E106",
-    "E107",
-    "E108",
-    "E109",
-    "E110",
-    "E111",
-    "E201",
-    "E202",
-    "E203",
-    "E204",
-    "E205",
-    "E206",
-    "E207",
-    "E208",
-    "E209",
-    "E210",
-    "E211",
-    "E212",
-    "E213",
-    "E214",
-    "E215",
-    "E301",
-    "E302",
-    "E303",
-    "E401",
-    "E402",
-    "E403",
-    "E404",
-    "E405",
-    "E501",
-    "E502",
-    "E503",
-    "E504",
-    "E505",
-    "E506",
-    "E507",
-    "E508",
-    "E509",
-    "E510",
-    "E511",
-    "E601",
-    "E602",
-    "W501",
-    "W502",
-    "W503",
-    "W504",
-    "W505",
-    "W506",
-    "W507",
-    "W508",
-    "W509",
-    "W510",
-    "W511",
-    "W512",
-    "W513",
-    "W514",
-    "W515",
-    "W516",
-    "W517",
-    "W518",
-    "W519",
-    "W520",
-    "W521",
-    "W522",
-    "W523",
-    "W524",
-    "W525",
-    "W526",
-    "W527",
-    "W528",
-    "W529",
-    "W530",
-    "W531",
-]
-"""Stable codes; `docs/errors.md` has one heading for each."""
-
-UNREADABLE: frozenset[Code] = frozenset({"E001", "E002", "E004", "E005", "E006"})
-"""Codes of files that cannot be read, so that other problems may only follow from these."""
 
 Severity = Literal["error", "warning"]
 

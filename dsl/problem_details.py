@@ -6,7 +6,9 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Literal, NamedTuple, ParamSpec, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, ParamSpec, cast
+
+from coterie.dsl.problem_codes import Code
 
 if TYPE_CHECKING:  # the command line starts without pydantic
     from pydantic import JsonValue
@@ -71,6 +73,7 @@ class Found:
 class MissingKey:
     """A required key is missing."""
 
+    code: ClassVar[Code] = "E102"
     key: str
 
 
@@ -78,6 +81,7 @@ class MissingKey:
 class UnknownKey:
     """A key that has no meaning at this place."""
 
+    code: ClassVar[Code] = "E101"
     key: str
     known: tuple[str, ...]
     suggestion: Suggestion | None
@@ -87,6 +91,7 @@ class UnknownKey:
 class RefusedKey:
     """A key of an older form, or of another system."""
 
+    code: ClassVar[Code] = "E108"
     key: str
     known: tuple[str, ...]
     suggestion: Suggestion
@@ -96,6 +101,7 @@ class RefusedKey:
 class UnknownName:
     """A name that refers to nothing."""
 
+    code: Code = field(repr=False)
     what: str
     """The kind of thing: `team`, `persona`."""
     name: str
@@ -107,6 +113,7 @@ class UnknownName:
 class UnknownStepKind:
     """A step whose `type` is not known, or that has none and no key that implies one."""
 
+    code: ClassVar[Code] = "E104"
     is_written: bool
     """Whether it has a `type`."""
     kind: "JsonValue"
@@ -120,6 +127,7 @@ class UnknownStepKind:
 class UnknownConditionKind:
     """A condition without a key that implies its kind."""
 
+    code: ClassVar[Code] = "E109"
     shape: "FormByKeys"
     known: tuple[str, ...]
     """The keys that imply one."""
@@ -138,6 +146,7 @@ class FormByKeys:
 class UnknownOperator:
     """An operator that is not known."""
 
+    code: ClassVar[Code] = "E401"
     operator: "JsonValue"
     known: tuple[str, ...]
     suggestion: Suggestion | None
@@ -147,6 +156,7 @@ class UnknownOperator:
 class UnlistedValue:
     """A value outside of a closed set."""
 
+    code: ClassVar[Code] = "E105"
     subject: WrongValue
     value: "JsonValue"
     known: tuple[str, ...]
@@ -157,6 +167,7 @@ class UnlistedValue:
 class OutOfBounds:
     """A number outside of its bound."""
 
+    code: ClassVar[Code] = "E106"
     subject: WrongValue
     found: Found
     bound: Bound
@@ -167,6 +178,7 @@ class OutOfBounds:
 class EmptyCollection:
     """A list or a mapping that must have an entry has none."""
 
+    code: ClassVar[Code] = "E106"
     subject: WrongValue
 
 
@@ -174,6 +186,7 @@ class EmptyCollection:
 class WrongForm:
     """A value of another type, or in a form that is not allowed."""
 
+    code: ClassVar[Code] = "E103"
     subject: WrongValue
     found: Found
     form: str
@@ -187,6 +200,7 @@ class WrongForm:
 class Remark:
     """A problem in words alone: two of them at one place with the same names are one."""
 
+    code: Code = field(repr=False)
     message: str = field(compare=False)
     allowed: str = field(compare=False, default="")
     fix: str = field(compare=False, default="")
@@ -196,25 +210,36 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A problem that only one check finds: its name and its facts; `dsl/wording` words it."""
+    """What one rule finds: the rule, its code, its facts, and their words."""
 
+    code: Code = field(repr=False)
     kind: str
+    """The name of the rule."""
     facts: tuple[object, ...]
     words: Callable[[], ProblemText] = field(compare=False, repr=False)
 
 
-def statement(words: Callable[Given, ProblemText]) -> Callable[Given, Statement]:
-    """Turn a function that words a problem into one that states it.
+RULES: dict[str, Code] = {}
+"""`{name of a rule: its code}`, of the modules that are imported."""
+
+
+def rule(code: Code) -> Callable[[Callable[Given, ProblemText]], Callable[Given, Statement]]:
+    """Make a function that words a problem a rule: it then states the problem, with its code.
 
     The arguments are the facts. The text is made only when it is read.
     """
 
-    @wraps(words)
-    def state(*args: Given.args, **kwargs: Given.kwargs) -> Statement:
-        facts = (*args, *kwargs.values())
-        return Statement(words.__name__, facts, partial(words, *args, **kwargs))
+    def of_words(words: Callable[Given, ProblemText]) -> Callable[Given, Statement]:
+        RULES[words.__name__] = code
 
-    return state
+        @wraps(words)
+        def state(*args: Given.args, **kwargs: Given.kwargs) -> Statement:
+            facts = (*args, *kwargs.values())
+            return Statement(code, words.__name__, facts, partial(words, *args, **kwargs))
+
+        return state
+
+    return of_words
 
 
 _MAX_FACTS = 10
@@ -226,7 +251,7 @@ def without_long_facts(details: "Details") -> "Details":
     if not isinstance(details, Statement):
         return details
     short = tuple(one for one in details.facts if not _is_long(one))
-    return Statement(details.kind, short, _no_words)
+    return Statement(details.code, details.kind, short, _no_words)
 
 
 def _is_long(fact: object) -> bool:

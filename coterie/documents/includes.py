@@ -15,7 +15,7 @@ from coterie.dsl.compile.compiler import SourceText
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.problem_details import Details
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.yaml_reader import read
 from coterie.dsl.wording.include_wording import (
     include_cycle,
@@ -144,7 +144,7 @@ class _Entry:
             if _can_be_included(one) and one.name not in _LAYERS and one.resolve() != itself
         ]
         if not found:
-            self.reader.problems.note("W518", self.node.mark, self.path, include_empty(text))
+            self.reader.problems.report(include_empty(text), Place(self.node.mark, self.path))
         return found
 
     def _include(self, found: Path) -> bool:
@@ -156,7 +156,7 @@ class _Entry:
             return True
         if real in reader.open:
             cycle = [*reader.open_names[reader.open.index(real) :], name]
-            reader.problems.note("E007", self.node.mark, self.path, include_cycle(cycle))
+            reader.problems.report(include_cycle(cycle), Place(self.node.mark, self.path))
             return True
         if real in reader.seen:
             return True
@@ -192,7 +192,7 @@ class _Entry:
         return SourceText(name, text, persona=persona, included=True)
 
     def _note(self, details: Details) -> None:
-        self.reader.problems.note("E006", self.node.mark, self.path, details)
+        self.reader.problems.report(details, Place(self.node.mark, self.path))
 
 
 def _can_be_included(file: Path) -> bool:

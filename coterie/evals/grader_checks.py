@@ -46,9 +46,10 @@ class _GraderChecks:
         elif grader.has("command"):
             key_path = (*path, "command")
             if grader.command not in self.commands:
-                mark = self.tree.find(key_path).mark
                 known = self.commands
-                unknown(self.problems, mark, key_path, "E209", "command", grader.command, known)
+                unknown(
+                    self.problems, self.tree.value_at(key_path), "command", grader.command, known
+                )
         else:
             self._templates(grader.of, (*path, "of"))
             self._templates(grader.exact, (*path, "exact"))

@@ -13,7 +13,7 @@ from coterie.dsl.compile.shapes import parse_as
 from coterie.dsl.errors import InvalidDocument, TemplateFailed
 from coterie.dsl.model.traversal.step_walk import message_waits
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.source.yaml_reader import read
 from coterie.dsl.values import NodePath
@@ -114,7 +114,7 @@ class _SuiteReader:
             return str(path.resolve())
         if catalog.named(node.value) is None:
             names = catalog.names()
-            unknown(self.problems, node.mark, ("team",), "E201", "team", node.value, names)
+            unknown(self.problems, Place(node.mark, ("team",)), "team", node.value, names)
             return None
         return node.value
 

@@ -17,7 +17,7 @@ from coterie.dsl.model.plan import Routing, Team
 from coterie.dsl.model.steps import BranchStep, TryStep
 from coterie.dsl.model.traversal.step_walk import conditions
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.values import NodePath
 from coterie.dsl.wording.finding_wording import (
     alternative_unreached,
@@ -79,9 +79,7 @@ class Choices:
         for number, one in enumerate(alternatives, 1):
             if not can_hold((one.passed,), worlds, self.effort, subject):
                 key_path = (*path, "default")
-                self.problems.note(
-                    "W504", self.tree.find(key_path).at, key_path, default_unused(number)
-                )
+                self.problems.report(default_unused(number), self.tree.key_at(key_path))
                 return
 
     def _steps(self, body: Body) -> None:
@@ -114,9 +112,7 @@ class Choices:
             numbers = sorted({other for other in earlier if other is not None})
             if numbers and None not in earlier:
                 key_path = (*path, "catch", number)
-                self.problems.note(
-                    "W504", self.tree.find(key_path).at, key_path, clause_unused(number, numbers)
-                )
+                self.problems.report(clause_unused(number, numbers), self.tree.key_at(key_path))
             for error in clause.errors:
                 caught.setdefault(error, number)
 
@@ -136,13 +132,11 @@ class Choices:
                 continue
             earlier = self._taken_before(alternatives, number, worlds, subject)
             if earlier:
-                self.problems.note(
-                    "W504",
-                    self.tree.find(one.at).at,
-                    one.path,
+                self.problems.report(
                     alternative_unreached(
                         what, number, earlier, _text(alternatives[earlier[0]].condition)
                     ),
+                    Place(self.tree.find(one.at).at, one.path),
                 )
 
     def _taken_before(
@@ -170,7 +164,7 @@ class Choices:
         self, condition: Condition, path: NodePath, worlds: Worlds, subject: NodePath
     ) -> None:
         reason = self._reason(condition, worlds, subject)
-        self.problems.note("W505", self.tree.find(path).at, path, impossible_condition(reason))
+        self.problems.report(impossible_condition(reason), self.tree.key_at(path))
 
     def _reason(self, condition: Condition, worlds: Worlds, subject: NodePath) -> tuple[str, ...]:
         """Return the fewest parts that exclude one another."""

@@ -170,4 +170,4 @@ def check_unused(
         if not used.readers and not used.writers:
             key_path = (*PLACE, path)
             details = declared_unused(path, is_required=one.required)
-            problems.note("W519", tree.find(key_path).at, key_path, details)
+            problems.report(details, tree.key_at(key_path))

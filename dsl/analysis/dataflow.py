@@ -181,11 +181,9 @@ def _note_field(
     read: Read, team: str, setters: list[str], tree: Written, problems: Problems
 ) -> None:
     name = ".".join(read.path)
-    problems.note(
-        "W508",
-        tree.find(read.document_path).mark,
-        read.document_path,
+    problems.report(
         field_read_too_early(name, team, setters, is_asked=not read.fails),
+        tree.value_at(read.document_path),
     )
 
 
@@ -193,12 +191,7 @@ def _note_team(read: Read, team: str, graph: Teams, tree: Written, problems: Pro
     name = read.path[1]
     if name not in graph.plan.teams:
         return
-    problems.note(
-        "W508",
-        tree.find(read.document_path).mark,
-        read.document_path,
-        team_read_too_early(read.path, team),
-    )
+    problems.report(team_read_too_early(read.path, team), tree.value_at(read.document_path))
 
 
 def _expect(inputs: dict[str, Input], read: Read, team: str, tree: Written) -> None:

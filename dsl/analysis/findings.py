@@ -89,7 +89,7 @@ def _name_unanswered(effort: Effort, tree: Node, problems: Problems) -> None:
         first = next(iter(effort.unanswered))
         names = [str(path[-1]) for path in effort.unanswered]
         details = analysis_incomplete(names, sum(effort.unanswered.values()))
-        problems.note("W531", tree.find(first).at, first, details)
+        problems.report(details, tree.key_at(first))
 
 
 def with_needs(compiled: Compiled, analysis: Analysis | None = None) -> Compiled:

@@ -6,7 +6,7 @@ from coterie.dsl.analysis.bodies import Bodies
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
 from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.values import NodePath
 from coterie.dsl.wording.agent_wording import persona_key_without_effect
 
@@ -54,4 +54,4 @@ def _note(owner: NodePath, key: str, tree: Node, problems: Problems) -> None:
     for name in _OF_CALLS:
         path = (*owner, name)
         if name in written and written[name].value is not None and not problems.has("W513", path):
-            problems.note("W513", written[name].at, path, persona_key_without_effect(name, key))
+            problems.report(persona_key_without_effect(name, key), Place(written[name].at, path))

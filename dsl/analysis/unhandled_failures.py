@@ -35,9 +35,7 @@ def check_failures(graph: Teams, tree: Tree, problems: Problems, effort: Effort)
         open_ = [name for name in left.after_failure if name in working]
         if open_ and not left.after_success:
             path = (*path, "routing")
-            problems.note(
-                "W507", tree.find(path).at, path, unhandled_failure(open_, is_called=as_step)
-            )
+            problems.report(unhandled_failure(open_, is_called=as_step), tree.key_at(path))
 
 
 def _works(step: Step) -> bool:

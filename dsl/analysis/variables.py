@@ -198,11 +198,9 @@ class _Check:
 
     def _note(self, read: Read, key: Path) -> None:
         setter, order = self.setters[key]
-        self.problems.note(
-            "W509",
-            self.tree.find(read.document_path).mark,
-            read.document_path,
+        self.problems.report(
             read_too_early(read.path, key, setter, is_later=order > self.order, is_asked=read.asks),
+            self.tree.value_at(read.document_path),
         )
 
 

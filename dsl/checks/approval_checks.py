@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from coterie.dsl.checks.document_steps import PlacedSteps
 from coterie.dsl.checks.format_checks import warn_of_formats
 from coterie.dsl.checks.questions_of_document import Question, decider_places, questions_of
-from coterie.dsl.errors import Code
 from coterie.dsl.json_schema.schema_checker import beyond
 from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.look_alikes import look_alikes
@@ -23,7 +22,7 @@ from coterie.dsl.model.terms import (
 from coterie.dsl.person_names import each_once, person_key
 from coterie.dsl.problem_details import Details
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.values import Json, NodePath
 from coterie.dsl.visible import visible_name, without_invisible
@@ -77,7 +76,7 @@ def check_approvals(
         checks.channels(orchestration.notify, ("orchestration",))
     if orchestration.no_progress == "ask":
         path: NodePath = ("orchestration", "no_progress")
-        problems.note("W502", tree.find(path).at, path, no_deadline_of_no_progress())
+        problems.report(no_deadline_of_no_progress(), tree.key_at(path))
     if orchestration.egress_approval is not None:
         checks.egress(orchestration.egress_approval)
 
@@ -96,8 +95,8 @@ class _Checks:
     def ambiguous(self, team_id: str) -> None:
         """Refuse a team with the name of an `on_timeout` outcome."""
         path: NodePath = ("orchestration", "teams", team_id)
-        self._problems.note(
-            "E105", self._tree.find(path).at, path, team_named_as_outcome(team_id, TIMEOUT_OUTCOMES)
+        self._problems.report(
+            team_named_as_outcome(team_id, TIMEOUT_OUTCOMES), self._tree.key_at(path)
         )
 
     def egress(self, terms: AskTerms) -> None:
@@ -105,12 +104,10 @@ class _Checks:
         path: NodePath = ("orchestration", "egress_approval")
         if terms.timeout_outcome == "approve":
             key_path = (*path, "on_timeout")
-            self._problems.note(
-                "E105", self._tree.find(key_path).mark, key_path, egress_by_silence()
-            )
+            self._problems.report(egress_by_silence(), self._tree.value_at(key_path))
         if terms.remember:
             key_path = (*path, "remember")
-            self._problems.note("E107", self._tree.find(key_path).at, key_path, egress_remembered())
+            self._problems.report(egress_remembered(), self._tree.key_at(key_path))
 
     def timeout_route(self, asked: Question) -> None:
         """Check that `on_timeout` is an outcome or, except for a limit, a known team."""
@@ -121,19 +118,18 @@ class _Checks:
         if team is not None and team not in teams and not self._problems.has("E303", path):
             known = None if limit else teams
             details = unknown_timeout_route(asked.name, said, TIMEOUT_OUTCOMES, known)
-            self._note("E201", asked, "on_timeout", details)
+            self._note(asked, "on_timeout", details)
         if asked.terms.deadline is None and not isinstance(asked.terms, ApprovalStep):
-            self._problems.note(
-                "W502", self._tree.find(asked.path).at, asked.path, no_deadline(asked.name)
-            )
+            self._problems.report(no_deadline(asked.name), self._tree.key_at(asked.path))
 
     def channels(self, said: str | tuple[str, ...], path: NodePath) -> None:
         """Check that each named channel exists, where the worker's channels are known."""
         for index, name in enumerate(channels(said)):
             key_path = (*path, "notify", *(() if isinstance(said, str) else (index,)))
             if self._channels is not None and name not in self._channels:
-                mark = self._tree.find(key_path).mark
-                unknown(self._problems, mark, key_path, "E212", "channel", name, self._channels)
+                unknown(
+                    self._problems, self._tree.value_at(key_path), "channel", name, self._channels
+                )
 
     def quorum(self, asked: Question) -> None:
         """Check that enough people are named for the quorum."""
@@ -142,14 +138,12 @@ class _Checks:
             return
         if not terms.approvers:
             if terms.quorum > 1:
-                self._note("E106", asked, "quorum", quorum_of_unnamed(asked.name, terms.quorum))
+                self._note(asked, "quorum", quorum_of_unnamed(asked.name, terms.quorum))
             return
         named = (*terms.approvers, *(name for one in terms.escalate for name in one.to))
         people = each_once(one for name in named for one in self._groups.get(name, (name,)))
         if len(people) < terms.quorum:
-            self._note(
-                "E106", asked, "quorum", quorum_too_large(asked.name, terms.quorum, len(people))
-            )
+            self._note(asked, "quorum", quorum_too_large(asked.name, terms.quorum, len(people)))
 
     def distinct_people(self, questions: Sequence[Question]) -> None:
         """Refuse people and groups that a reader takes for each other, anywhere in the document."""
@@ -160,7 +154,7 @@ class _Checks:
         for first, second in look_alikes(placed):
             where, path = placed[second]
             words = approvers_alike(where, visible_name(first), visible_name(second))
-            self._problems.note("E106", self._tree.find(path).mark, path, words)
+            self._problems.report(words, self._tree.value_at(path))
 
     def _places_of_names(
         self, questions: Sequence[Question]
@@ -193,7 +187,7 @@ class _Checks:
         ]
         for inner_path, words in empty:
             path = (*asked.path, *inner_path)
-            self._problems.note("E106", self._tree.find(path).mark, path, words)
+            self._problems.report(words, self._tree.value_at(path))
         return bool(empty)
 
     def moments(self, asked: Question) -> None:
@@ -201,14 +195,14 @@ class _Checks:
         terms = asked.terms
         after = [one.after for one in terms.escalate]
         if after != sorted(after):
-            self._note("E106", asked, "escalate", escalations_out_of_order(asked.name))
+            self._note(asked, "escalate", escalations_out_of_order(asked.name))
         if terms.deadline is None:
             return
         longest = maximum_of(terms.deadline)
         if after and max(after) >= longest:
-            self._note("E106", asked, "escalate", escalation_after_deadline(asked.name))
+            self._note(asked, "escalate", escalation_after_deadline(asked.name))
         if terms.remind_every is not None and terms.remind_every >= longest:
-            self._note("E106", asked, "remind_every", reminder_after_deadline(asked.name))
+            self._note(asked, "remind_every", reminder_after_deadline(asked.name))
 
     def change(self, asked: Question) -> None:
         """Check that an editable value exists, is shown, and has a valid schema."""
@@ -218,24 +212,24 @@ class _Checks:
         if terms.schema_ is not None:
             self._schema(asked, terms.schema_)
             if not terms.editable:
-                self._note("E107", asked, "schema", schema_without_changes(asked.name))
+                self._note(asked, "schema", schema_without_changes(asked.name))
         if not terms.editable or not isinstance(terms, CallApproval):
             return
         if terms.show is not None:
-            self._note("E107", asked, "show", shown_and_editable(asked.name))
+            self._note(asked, "show", shown_and_editable(asked.name))
         if terms.at == "before" and asked.nothing_sent:
-            self._note("E107", asked, "editable", nothing_to_edit(asked.name))
+            self._note(asked, "editable", nothing_to_edit(asked.name))
 
     def _schema(self, asked: Question, schema: Json) -> None:
         wrong = schema_problem(schema) or beyond(schema)
         if wrong is not None:
-            self._note("E505", asked, "schema", unusable_schema(asked.name, wrong))
+            self._note(asked, "schema", unusable_schema(asked.name, wrong))
             return
         path = (*asked.path, "schema")
         warn_of_formats(schema, self._problems, self._tree.find(path).at, path)
 
-    def _note(self, code: Code, asked: Question, key: str, details: Details) -> None:
+    def _note(self, asked: Question, key: str, details: Details) -> None:
         path = (*asked.path, key)
         node = self._tree.find(path)
-        mark = node.mark if code == "E201" else node.at  # a wrong name itself, else the key
-        self._problems.note(code, mark, path, details)
+        mark = node.mark if details.code == "E201" else node.at  # a wrong name itself, else the key
+        self._problems.report(details, Place(mark, path))

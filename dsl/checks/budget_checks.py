@@ -14,7 +14,7 @@ from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.model_names import split_model
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.values import NodePath
 from coterie.dsl.wording.budget_wording import (
@@ -78,37 +78,25 @@ class BudgetCompiler:
         mark = self.tree.find(path).at
         if terms.on_exceeded == "ask":
             key_path = (*path, "on_exceeded")
-            self.problems.note(
-                "W502", self.tree.find(key_path).at, key_path, no_deadline_of_budget(str(path[-1]))
-            )
+            self.problems.report(no_deadline_of_budget(str(path[-1])), self.tree.key_at(key_path))
         if terms.on_exceeded == "route":
             if terms.next_team is None:
-                self.problems.note("E102", mark, (*path, "next_team"), budget_route_missing())
+                self.problems.report(budget_route_missing(), Place(mark, (*path, "next_team")))
             elif terms.next_team not in self.orchestration.teams:
                 key_path = (*path, "next_team")
                 unknown(
                     self.problems,
-                    self.tree.find(key_path).mark,
-                    key_path,
-                    "E201",
+                    self.tree.value_at(key_path),
                     "team",
                     terms.next_team,
                     self.orchestration.teams,
                 )
             elif path[:4] == ("orchestration", "teams", terms.next_team, "budgets"):
-                self.problems.note(
-                    "E107",
-                    self.tree.find((*path, "next_team")).mark,
-                    path,
-                    budget_route_to_itself(),
+                self.problems.report(
+                    budget_route_to_itself(), Place(self.tree.find((*path, "next_team")).mark, path)
                 )
         elif terms.next_team is not None:
-            self.problems.note(
-                "E107",
-                self.tree.find((*path, "next_team")).at,
-                (*path, "next_team"),
-                budget_route_unused(),
-            )
+            self.problems.report(budget_route_unused(), self.tree.key_at((*path, "next_team")))
 
     def _warn_of_blind_spots(
         self,
@@ -124,18 +112,13 @@ class BudgetCompiler:
             key_path = (*path, budget.kind)
             legacy = _legacy(budget, agents.teams)
             if legacy is not None:
-                self.problems.note(
-                    "W511",
-                    self.tree.find(key_path).at,
-                    key_path,
-                    budget_blind_to_legacy(budget.description, legacy),
+                self.problems.report(
+                    budget_blind_to_legacy(budget.description, legacy), self.tree.key_at(key_path)
                 )
             for provider, model in _models_without_price(budget, agents, price_of):
-                self.problems.note(
-                    "W511",
-                    self.tree.find(key_path).at,
-                    key_path,
+                self.problems.report(
                     budget_without_price(budget.description, provider, model),
+                    self.tree.key_at(key_path),
                 )
         return budgets
 

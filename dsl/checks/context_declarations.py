@@ -59,9 +59,7 @@ class _Check:
         for path, entry in written.items():
             key_path = (*PLACE, path)
             if not _NAME.match(path):
-                self.problems.note(
-                    "E105", self.tree.find(key_path).at, key_path, declared_path_name(path)
-                )
+                self.problems.report(declared_path_name(path), self.tree.key_at(key_path))
             schema: Json = {key: value for key, value in entry.items() if key not in _OWN}
             found[path] = DeclaredPath(
                 schema=schema,
@@ -80,11 +78,11 @@ class _Check:
         for key in unknown:
             here = (*key_path, key)
             details = unknown_keyword(path, key, sorted((*KEYWORDS, *_OWN)))
-            self.problems.note("E101", self.tree.find(here).at, here, details)
+            self.problems.report(details, self.tree.key_at(here))
         problem = schema_problem(schema) or beyond(schema)
         if problem is not None:
             details = unsound_path_schema(path, problem)
-            self.problems.note("E505", self.tree.find(key_path).mark, key_path, details)
+            self.problems.report(details, self.tree.value_at(key_path))
         return problem is None and not unknown
 
     def _keep_last(self, path: str, entry: Json) -> int | None:
@@ -93,8 +91,7 @@ class _Check:
         if "keep_last" not in entry:
             return None
         if isinstance(kept, bool) or not isinstance(kept, int) or kept < 1:
-            mark = self.tree.find(key_path).mark
-            self.problems.note("E106", mark, key_path, keep_last_form(path, excerpt(kept)))
+            self.problems.report(keep_last_form(path, excerpt(kept)), self.tree.value_at(key_path))
             return None
         return kept
 
@@ -106,7 +103,7 @@ class _Check:
             if above is not None and not may_be(found[above], "object"):
                 details = declared_below_value(path, above, form_of(found[above]))
                 key_path = (*PLACE, path)
-                self.problems.note("E107", self.tree.find(key_path).at, key_path, details)
+                self.problems.report(details, self.tree.key_at(key_path))
                 del nested[path]
             self._bounds(path, one)
         for path, one in nested.items():
@@ -116,13 +113,14 @@ class _Check:
         if one.keep_last is None:
             return
         key_path = (*PLACE, path, "keep_last")
-        mark = self.tree.find(key_path).at
         least = one.schema_.get("minItems")
         if not may_be(one, "array") or "type" not in one.schema_:
-            self.problems.note("E107", mark, key_path, keep_last_without_list(path, form_of(one)))
+            self.problems.report(
+                keep_last_without_list(path, form_of(one)), self.tree.key_at(key_path)
+            )
         elif isinstance(least, int) and least > one.keep_last:
             details = keep_last_below_minimum(path, one.keep_last, least)
-            self.problems.note("E107", mark, key_path, details)
+            self.problems.report(details, self.tree.key_at(key_path))
 
     def _default(self, path: str, one: DeclaredPath, found: Declarations) -> None:
         if one.required:
@@ -140,7 +138,7 @@ class _Check:
             refusals = [] if filled is MISSING else value_problems(path, filled, one)
             details = default_refused(path, "; ".join(refusals), is_filled=True)
         if refusals:
-            self.problems.note("E405", self.tree.find(key_path).mark, key_path, details)
+            self.problems.report(details, self.tree.value_at(key_path))
 
 
 def may_be(one: DeclaredPath, kind: str) -> bool:

@@ -19,7 +19,7 @@ from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.document import Orchestration, SystemDocument
 from coterie.dsl.redaction import KEY_SHAPES
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.values import NodePath
 from coterie.dsl.wording.document_wording import orchestration_disabled, plain_secret
 
@@ -35,7 +35,7 @@ def check_document(
     refuse_secrets(tree, problems)
     if not orchestration.enabled:
         path = ("orchestration", "enabled")
-        problems.note("E504", tree.find(path).mark, path, orchestration_disabled())
+        problems.report(orchestration_disabled(), tree.value_at(path))
     refuse_texts(document, tree, problems)
     steps = tuple(every_step(document))
     check_without_effect(document, steps, tree, problems)
@@ -56,7 +56,7 @@ _SECRETS = re.compile(KEY_SHAPES)
 def refuse_secrets(tree: Node, problems: Problems) -> None:
     """Note every text that looks like a key; the message does not repeat it."""
     for node, path in _texts_like_keys(tree, ()):
-        problems.note("E602", node.mark, path, plain_secret())
+        problems.report(plain_secret(), Place(node.mark, path))
 
 
 def _texts_like_keys(node: Node, path: NodePath) -> list[tuple[Node, NodePath]]:

@@ -2,7 +2,7 @@
 
 from coterie.dsl.json_schema.schema_problems import formats, schema_problem
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Mark, Node
+from coterie.dsl.source.nodes import Mark, Node, Place
 from coterie.dsl.values import Json, NodePath
 from coterie.dsl.wording.agent_wording import unsound_schema
 from coterie.dsl.wording.document_wording import unchecked_formats
@@ -12,7 +12,7 @@ def warn_of_formats(schema: Json, problems: Problems, mark: Mark, path: NodePath
     """Warn that the formats in the schema have no effect."""
     named = formats(schema)
     if named:
-        problems.note("W515", mark, path, unchecked_formats(named))
+        problems.report(unchecked_formats(named), Place(mark, path))
 
 
 def check_answer_schema(
@@ -23,6 +23,6 @@ def check_answer_schema(
         return
     mark, problem = tree.find(where).mark, schema_problem(schema)
     if problem is not None:
-        problems.note("E505", mark, where, unsound_schema(problem))
+        problems.report(unsound_schema(problem), Place(mark, where))
     else:
         warn_of_formats(schema, problems, mark, where)

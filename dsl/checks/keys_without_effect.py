@@ -97,7 +97,7 @@ def _hooks(
     """Note hooks where an agent runs an execution plan, and makes no calls itself."""
     if persona.hooks:
         path = (*path, "hooks")
-        problems.note("E510", tree.find(path).at, path, hook_of_plan(key))
+        problems.report(hook_of_plan(key), tree.key_at(path))
 
 
 def _refuse(
@@ -105,7 +105,7 @@ def _refuse(
 ) -> None:
     if value is not None and value != {}:
         details = without_effect(str(path[-1]), is_legacy=is_legacy)
-        problems.note("E503", tree.find(path).at, path, details)
+        problems.report(details, tree.key_at(path))
 
 
 def _asked_personas(steps: PlacedSteps) -> set[str]:
@@ -195,4 +195,4 @@ def _losers(step: ParallelStep, path: NodePath, tree: Node, problems: Problems) 
 
 
 def _warn(path: NodePath, tree: Node, problems: Problems, details: Details) -> None:
-    problems.note("W517", tree.find(path).at, path, details)
+    problems.report(details, tree.key_at(path))

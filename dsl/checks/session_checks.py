@@ -28,7 +28,7 @@ def check_sessions(
     """Note what takes or answers messages where a run cannot be one conversation."""
 
     def note(path: NodePath, details: Details) -> None:
-        problems.note("E507", tree.find(path).at, path, details)
+        problems.report(details, tree.key_at(path))
 
     replies = [(step, path) for step, path in steps if isinstance(step, ReplyStep)]
     waits = [(step, path) for step, path in steps if step.takes_message]

@@ -16,7 +16,7 @@ from coterie.dsl.model.terms import AskTerms, CallApproval
 from coterie.dsl.model.tools.tool_section import ToolSection
 from coterie.dsl.model.traversal.step_walk import variables
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.values import NodePath
 from coterie.dsl.wording.agents.prompt_wording import (
     placeholders_shown,
@@ -63,7 +63,7 @@ def check_shown_texts(
         else:
             details = placeholders_shown_literally(names)
         mark = tree.find(path).line(found[0].line, f"{{{found[0].name}}}")
-        problems.note("W512", mark, path, details)
+        problems.report(details, Place(mark, path))
 
 
 def _meant_path(name: str, known: Collection[str], tasks: Collection[str]) -> str:

@@ -4,7 +4,7 @@ from coterie.dsl.checks.document_steps import every_step
 from coterie.dsl.model.document import SystemDocument, TeamDocument
 from coterie.dsl.model.steps import TeamStep
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.values import NodePath
 from coterie.dsl.wording.routing_wording import (
@@ -32,14 +32,11 @@ def check_team_type(
     if not (others or is_empty) or problems.has("E105", (*path, "type")):
         return  # correct, or the type itself is unknown
     if is_empty and not any(problems.below((*path, "tasks"))):
-        problems.note("E102", tree.find(path).at, (*path, "tasks"), team_without_tasks(team_id))
+        problems.report(team_without_tasks(team_id), Place(tree.find(path).at, (*path, "tasks")))
     for type_name in others:
         key = "collect" if type_name == "concentrator" else type_name
-        problems.note(
-            "E107",
-            tree.find((*path, key)).at,
-            (*path, key),
-            section_of_other_type(key, type_name, team_id, team.type),
+        problems.report(
+            section_of_other_type(key, type_name, team_id, team.type), tree.key_at((*path, key))
         )
 
 
@@ -56,22 +53,21 @@ def check_max_visits(
     known = tree.find(path[:2]).entries()
     for key, name in (("per", bound.per), ("then", bound.then)):
         key_path = (*path, key)
-        mark = tree.find(key_path).mark
         if name not in known:
-            unknown(problems, mark, key_path, "E201", "team", name, known)
+            unknown(problems, tree.value_at(key_path), "team", name, known)
         elif name == team_id:
-            problems.note("E107", mark, key_path, bound_of_itself(key, team_id))
+            problems.report(bound_of_itself(key, team_id), tree.value_at(key_path))
     if team.type == "concentrator":
-        problems.note("E107", tree.find(path).at, path, bound_of_concentrator(team_id))
+        problems.report(bound_of_concentrator(team_id), tree.key_at(path))
     for step, _ in every_step(document):
         if isinstance(step, TeamStep) and step.team == team_id:
             details = bound_of_called_team(team_id, step.name)
-            problems.note("E107", tree.find(path).at, path, details)
+            problems.report(details, tree.key_at(path))
             break
     circle = _circle(team_id, teams)
     if len(circle) > 1:
         key_path = (*path, "then")
-        problems.note("E107", tree.find(key_path).mark, key_path, bounds_in_circle(circle))
+        problems.report(bounds_in_circle(circle), tree.value_at(key_path))
 
 
 def _circle(team_id: str, teams: dict[str, TeamDocument]) -> list[str]:

@@ -27,7 +27,7 @@ from coterie.dsl.model.terms import ApprovalTerms, AskTerms, CallApproval
 from coterie.dsl.model.tools.tool_section import ToolSection
 from coterie.dsl.model.traversal.step_walk import FILLED_OF_CALL_APPROVALS
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import UNREADABLE, NodePath
 from coterie.dsl.wording.document_wording import (
@@ -83,13 +83,13 @@ def refuse_texts(document: SystemDocument, tree: Node, problems: Problems) -> No
     texts = list(_texts(document, (), ""))
     for path, field, text in texts:
         if is_template(text) and path[-1:] != (_KEY,):
-            problems.note("E303", tree.find(path).mark, path, unexpanded_template(field))
+            problems.report(unexpanded_template(field), tree.value_at(path))
     worker = () if document.worker is None else _texts(document.worker, ("worker",), "")
     for path, field, text in (*texts, *worker):
         name = written_variable(text)
         if name is not None and field not in _OF_COMMANDS and path[-1:] != (_KEY,):
             details = unexpanded_variable(field, name)
-            problems.note("E303", tree.find(path).mark, path, details)
+            problems.report(details, tree.value_at(path))
     for path, field, text in texts:
         found = _CONTROL.search(text)
         if found is not None and not _is_data(path, field) and text != UNREADABLE:
@@ -123,7 +123,7 @@ def _note_control(
     node = tree.find(key_path)
     mark = node.at if is_key else node.mark
     details = control_character(text if is_key else field, character, is_key=is_key)
-    problems.note("E214", mark, key_path, details)
+    problems.report(details, Place(mark, key_path))
 
 
 @cache

@@ -26,6 +26,7 @@ from coterie.dsl.model.step_kinds.agent_types import (
 from coterie.dsl.model.step_kinds.step_base import terms_of
 from coterie.dsl.model.steps import AgentStep, SkillStep, Step
 from coterie.dsl.model.traversal.step_lists import rebuilt
+from coterie.dsl.source.nodes import Place
 from coterie.dsl.values import UNREADABLE, Json, NodePath
 from coterie.dsl.wording.agent_wording import skill_as_task
 
@@ -93,7 +94,7 @@ class AgentResolver:
     def _skill(self, step: SkillStep, path: NodePath, in_plan: bool) -> SkillStep:
         if not in_plan and step.skill != UNREADABLE:
             mark = self.checks.tree.find((*path, "skill")).at
-            self.checks.problems.note("E501", mark, path, skill_as_task(step.skill))
+            self.checks.problems.report(skill_as_task(step.skill), Place(mark, path))
         contract = self.checks.capabilities.skills.get(step.skill)
         if contract is None:
             return step

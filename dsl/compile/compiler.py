@@ -14,16 +14,17 @@ from coterie.dsl.compile.document_expansion import with_declarations, with_mcp_t
 from coterie.dsl.compile.included_parts import included_part, joined
 from coterie.dsl.compile.plan_compiler import PlanCompiler
 from coterie.dsl.compile.shapes import parse_document
-from coterie.dsl.errors import UNREADABLE, InvalidDocument, Problem
+from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.price import Price
 from coterie.dsl.model.sections.provider_document import ProviderSection
 from coterie.dsl.model.sections.worker_document import WorkerSection
 from coterie.dsl.normalise.forms import normalised
+from coterie.dsl.problem_codes import UNREADABLE
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.dialects import dialect_of
-from coterie.dsl.source.nodes import Mark, Node, overlaid
+from coterie.dsl.source.nodes import Mark, Node, Place, overlaid
 from coterie.dsl.source.yaml_events import document_events
 from coterie.dsl.source.yaml_reader import document_tree, partial_tree
 from coterie.dsl.values import NodePath
@@ -97,7 +98,7 @@ def compile_sources(
     orchestration = None if document is None else document.orchestration
     if document is None or orchestration is None:
         if written is None or written.value is None:
-            problems.note("E102", tree.at, ("orchestration",), orchestration_missing())
+            problems.report(orchestration_missing(), Place(tree.at, ("orchestration",)))
         raise InvalidDocument(problems.errors)
     capabilities = with_declarations(capabilities, document)
     document, tree = with_mcp_tools(document, capabilities, tree, problems)
@@ -136,7 +137,7 @@ def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
             merged = layer if merged is None else _merge_layer(merged, layer, source)
             layer = None
     if merged is None and not problems.errors:
-        problems.note("E004", Mark("document", 1, 1), (), no_document())
+        problems.report(no_document(), Place(Mark("document", 1, 1), ()))
     if merged is None or any(problem.code in _UNMERGED for problem in problems.errors):
         raise InvalidDocument(problems.errors)
     return merged
@@ -161,10 +162,10 @@ def _read_source(source: SourceText, problems: Problems) -> Node | None:
         dialect = dialect_of(written)
         if dialect is not None:  # what else is wrong there is right in the other system
             first = next(iter(written.entries()), 0)
-            problems.note("E111", written.at, (first,), other_system(dialect.system))
+            problems.report(other_system(dialect.system), Place(written.at, (first,)))
             return None
         if isinstance(written.value, list):
-            problems.note("E004", Mark(source.file, 1, 1), (), not_a_mapping())
+            problems.report(not_a_mapping(), Place(Mark(source.file, 1, 1), ()))
             return None
     problems.take((*source.problems, *found.found()))
     if tree is None:
@@ -181,7 +182,7 @@ def _refuse_untrusted(tree: Node, problems: Problems) -> None:
     for path in (("worker",), ("llm_config", "providers")):
         node = tree.get(path)
         if node is not None:
-            problems.note("E601", node.at, path, decided_by_worker(".".join(path)))
+            problems.report(decided_by_worker(".".join(path)), Place(node.at, path))
     include = tree.child("include")
     if include is not None:
-        problems.note("E601", include.at, ("include",), include_inline())
+        problems.report(include_inline(), Place(include.at, ("include",)))

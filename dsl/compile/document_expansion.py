@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from coterie.dsl.checks.tools.tool_names import subagents_of
 from coterie.dsl.compile.server_offers import server_of, with_servers
 from coterie.dsl.egress.channel_labels import open_commands
-from coterie.dsl.errors import Code
 from coterie.dsl.model.capabilities import Capabilities, McpContract, Reach
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.sections.worker_document import sandbox_mode
@@ -102,7 +101,7 @@ def with_subagents(
         written = document.tools.get(key)
         if written is not None and written.agent != key:
             details = subagent_named_like_tool(key)
-            problems.note("E208", tree.find(path).mark, path, details)
+            problems.report(details, tree.value_at(path))
         elif persona is not None and key not in tools:
             tools[key] = ToolSection(agent=key, description=persona.description or "")
             paths[key] = path
@@ -120,15 +119,14 @@ class _Expansion:
     def tools_of(self, named: str, path: NodePath) -> Sequence[McpContract] | None:
         """Return the tools of a server; None, and a problem, if they are not known."""
         server = server_of(named)
-        mark = self.tree.find(path).mark
         state = self.capabilities.mcp_servers.get(server)
         match state:
             case None:
                 known = self.capabilities.mcp_servers
-                unknown(self.problems, mark, path, "E204", "MCP server", server, known)
+                unknown(self.problems, self.tree.value_at(path), "MCP server", server, known)
                 return None
             case "unlisted" | "moved":
-                self.problems.note("E509", mark, path, server_not_listed(server, state))
+                self.problems.report(server_not_listed(server, state), self.tree.value_at(path))
                 return None
             case "listed":
                 tools = self.capabilities.mcp_tools
@@ -139,35 +137,33 @@ class _Expansion:
     ) -> None:
         """Note a single tool that its server does not have, or that has `include`."""
         if section.include:
-            self._note("E107", ("tools", name, "include"), included_by_tool(name))
+            self._note(("tools", name, "include"), included_by_tool(name))
         known = None if contracts is None else [one.name for one in contracts]
         if known is not None and section.mcp is not None and section.mcp not in known:
             path = ("tools", name, "mcp")
-            mark = self.tree.find(path).mark
-            unknown(self.problems, mark, path, "E204", "MCP tool", section.mcp, known)
+            unknown(self.problems, self.tree.value_at(path), "MCP tool", section.mcp, known)
 
     def members(
         self, name: str, section: ToolSection, contracts: Sequence[McpContract] | None
     ) -> Iterator[tuple[str, McpContract]]:
         """Yield each member of a group by its own name; note globs that match nothing."""
         if section.description:
-            self._note("E107", ("tools", name, "description"), group_described(name))
+            self._note(("tools", name, "description"), group_described(name))
         if contracts is None:
             return
         plain = {one.name.partition("/")[2]: one for one in contracts}
         if not plain or not (section.include or any(is_included(section, one) for one in plain)):
             path: NodePath = ("tools", name, "mcp")
             details = server_without_tools(section.mcp or "")
-            self.problems.note("E204", self.tree.find(path).mark, path, details)
+            self.problems.report(details, self.tree.value_at(path))
         for index, pattern in enumerate(section.include):
             alone = section.model_copy(update={"include": (pattern,)})
             if not any(is_included(alone, tool) for tool in plain):
                 path = ("tools", name, "include", index)
-                mark = self.tree.find(path).mark
-                unknown(self.problems, mark, path, "E204", "MCP tool", pattern, plain)
+                unknown(self.problems, self.tree.value_at(path), "MCP tool", pattern, plain)
         for tool, contract in plain.items():
             if is_included(section, tool):
                 yield tool, contract
 
-    def _note(self, code: Code, path: NodePath, details: Details) -> None:
-        self.problems.note(code, self.tree.find(path).at, path, details)
+    def _note(self, path: NodePath, details: Details) -> None:
+        self.problems.report(details, self.tree.key_at(path))

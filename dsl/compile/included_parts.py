@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from coterie.dsl.model.document import Orchestration, SystemDocument
 from coterie.dsl.model.sections.provider_document import LlmConfig
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node, overlaid
+from coterie.dsl.source.nodes import Node, Place, overlaid
 from coterie.dsl.values import NodePath
 from coterie.dsl.wording.include_wording import defined_twice, include_form, key_of_including
 
@@ -36,9 +36,9 @@ def included_part(tree: Node, problems: Problems) -> Node:
             if key not in names or key_path in _SECTIONS or key_path in _OWN:
                 continue  # the shape check reports an unknown key
             if key not in own:
-                problems.note("E110", node.at, key_path, key_of_including(key))
+                problems.report(key_of_including(key), Place(node.at, key_path))
             if key == "include" and not _is_list_of_texts(node):
-                problems.note("E103", node.mark, key_path, include_form())
+                problems.report(include_form(), Place(node.mark, key_path))
             tree = _without(tree, key_path)
     return tree
 
@@ -53,7 +53,7 @@ def joined(base: Node, added: Node, problems: Problems) -> Node:
         for below, there, node in _clashes(earlier, later, deep=what == "setting"):
             at = f"{there.at.file}:{there.at.line}"
             problem = defined_twice(what, ".".join(below), at)
-            problems.note("E208", node.at, (*path, *below), problem)
+            problems.report(problem, Place(node.at, (*path, *below)))
             added = _without(added, (*path, *below))
     return overlaid(base, added)
 

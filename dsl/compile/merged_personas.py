@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from coterie.dsl.errors import Code
 from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.merge import deep_merge
 from coterie.dsl.model.plan import Persona
@@ -20,10 +19,10 @@ from coterie.dsl.model.steps import (
 )
 from coterie.dsl.problem_details import Details
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.values import Json, JsonValue, NodePath
-from coterie.dsl.wording.agent_wording import chosen_for_all, model_missing, provider_missing
+from coterie.dsl.wording.agent_wording import CHOSEN_FOR_ALL, model_missing, provider_missing
 
 PERSONAS: NodePath = ("llm_config", "personas")
 _Choice = Literal["provider", "model"]
@@ -88,7 +87,7 @@ class PersonaMerger:
         section = self.tree.get(PERSONAS)
         known = {} if section is None else section.entries()
         if key not in known:  # a persona with problems of its own is known, too
-            unknown(self.problems, self.tree.find(path).mark, path, "E202", "persona", key, known)
+            unknown(self.problems, self.tree.value_at(path), "persona", key, known)
 
     def _with_model(
         self, merged: Json, origins: _Origins, key: str, *, asks: bool
@@ -120,17 +119,15 @@ class PersonaMerger:
 
     def _note_missing(self, key: _Choice, details: Details, origins: _Origins) -> None:
         path = origins[1]
-        self.problems.note("E102", self.tree.find(path).at, (*path, key), details)
+        self.problems.report(details, Place(self.tree.find(path).at, (*path, key)))
 
     def _note_unknown(
         self, key: _Choice, name: str, known: Collection[str], origins: _Origins
     ) -> None:
-        code: Code = "E205" if key == "provider" else "E105"
         where = self._where(origins, key)
-        mark = self.tree.find(where).mark
         # The name may come from outside the document.
-        what = key if self.model is None else chosen_for_all(key)
-        unknown(self.problems, mark, where, code, what, name, known)
+        origin = "" if self.model is None else CHOSEN_FOR_ALL
+        unknown(self.problems, self.tree.value_at(where), key, name, known, origin=origin)
 
     def _where(self, origins: _Origins, key: str) -> NodePath:
         """Return where a persona's field is written: in the task, the persona, or the defaults."""

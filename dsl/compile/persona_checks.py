@@ -212,12 +212,12 @@ def _plan_fits(
         if not persona.execution_plan or step.agent_type != SINGLE_SHOT:
             return True
         where = (*path, "agent_type")
-        problems.note("E503", tree.find(where).mark, where, plan_not_followed(key))
+        problems.report(plan_not_followed(key), tree.value_at(where))
         return False
     if persona.execution_plan is None:
         spot: NodePath = ("llm_config", "personas", key)
-        problems.note("E503", tree.find(spot).at, spot, plan_missing(key, step.name))
+        problems.report(plan_missing(key, step.name), tree.key_at(spot))
         return False
     if is_open:
-        problems.note("E503", tree.find(named_at).mark, named_at, plan_within_itself(key))
+        problems.report(plan_within_itself(key), tree.value_at(named_at))
     return not is_open

@@ -204,14 +204,13 @@ def _check_written_model(checks: PersonaChecks, persona: PersonaDocument, path: 
     providers, written = checks.capabilities.providers, persona.provider
     if written is not None and written not in providers:
         where = (*path, "provider")
-        mark = tree.find(where).mark
-        unknown(problems, mark, where, "E205", "provider", written, providers)
+        unknown(problems, tree.value_at(where), "provider", written, providers)
         return
     section = llm.providers.get(str(llm.defaults.choose(written, persona.model).provider))
     valid = section.valid_models if section is not None else ()
     if persona.model is not None and valid and persona.model not in valid:
         where = (*path, "model")
-        unknown(problems, tree.find(where).mark, where, "E105", "model", persona.model, valid)
+        unknown(problems, tree.value_at(where), "model", persona.model, valid)
 
 
 def _nests_grants(tools: Collection[Tool]) -> bool:

@@ -19,8 +19,9 @@ from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.templates.path_templates import fixed_part
 from coterie.dsl.values import NodePath
 from coterie.dsl.wording.routing_wording import (
+    branches_repeated,
     clean_up_collects,
-    fan_out_branches,
+    fan_out_empty,
     key_of_fan_out,
     no_rule_matches,
     not_a_concentrator,
@@ -56,15 +57,14 @@ class RouteCompiler:
     def check_team(self, name: str, path: NodePath) -> None:
         """Note a team that does not exist."""
         if name not in self.known:
-            mark = self.tree.find(path).mark
-            unknown(self.problems, mark, path, "E201", "team", name, self.known)
+            unknown(self.problems, self.tree.value_at(path), "team", name, self.known)
 
     def check_clean_up(self, name: str, path: NodePath) -> None:
         """Note a cleanup team that does not exist, or that waits for branches."""
         self.check_team(name, path)
         team = self.teams.get(name)
         if team is not None and team.type == "concentrator":
-            self.problems.note("E107", self.tree.find(path).mark, path, clean_up_collects(name))
+            self.problems.report(clean_up_collects(name), self.tree.value_at(path))
 
     def routing(self, team: TeamDocument, path: NodePath, scope: StepScope) -> Routing | None:
         """Compile the routing of one team."""
@@ -95,9 +95,7 @@ class RouteCompiler:
         rules = [rule.condition for rule in written.rules]
         left = holes(team.tasks, team.stop_on_failure, rules, self.effort, path[:-1])
         if left.after_success:
-            self.problems.note(
-                "W501", self.tree.find(path).at, path, no_rule_matches(left.after_failure)
-            )
+            self.problems.report(no_rule_matches(left.after_failure), self.tree.key_at(path))
 
     def _rule(self, rule: RuleDocument, path: NodePath, scope: StepScope) -> Rule:
         fans_out = not isinstance(rule.next_team, str | None)
@@ -110,9 +108,7 @@ class RouteCompiler:
         concentrator = self._meeting(rule, path) if fans_out else None
         for key in ("merge", "concentrator"):
             if getattr(rule, key) and not fans_out:
-                self.problems.note(
-                    "E107", self.tree.find((*path, key)).at, (*path, key), key_of_fan_out(key)
-                )
+                self.problems.report(key_of_fan_out(key), self.tree.key_at((*path, key)))
         if fans_out:
             self._check_merge_policies(rule, path)
         return Rule(
@@ -132,9 +128,7 @@ class RouteCompiler:
                 continue
             key_path = (*path, "merge", policy)
             known = {path_text(one) for one in written}
-            self.problems.note(
-                "W516", self.tree.find(key_path).at, key_path, nothing_merged(policy, known)
-            )
+            self.problems.report(nothing_merged(policy, known), self.tree.key_at(key_path))
 
     def _on_branches(self, rule: RuleDocument) -> set[str]:
         """Return the teams that the branches can reach before, and past, their join."""
@@ -183,33 +177,30 @@ class RouteCompiler:
         key_path = (*path, "next_team")
         twice = sorted({branch for branch in branches if branches.count(branch) > 1})
         if twice or not branches:
-            self.problems.note(
-                "E208" if twice else "E106",
-                self.tree.find(key_path).mark,
-                key_path,
-                fan_out_branches(twice),
-            )
+            details = branches_repeated(twice) if twice else fan_out_empty()
+            self.problems.report(details, self.tree.value_at(key_path))
         found = tuple(dict.fromkeys(self._reachable(branches, set())))
         if rule.concentrator is not None:
             self._check_concentrator(rule.concentrator, found, path)
             return rule.concentrator
         if len(found) > 1:
-            self.problems.note(
-                "E107", self.tree.find(key_path).at, key_path, several_concentrators(found)
-            )
+            self.problems.report(several_concentrators(found), self.tree.key_at(key_path))
         return found[0] if found else None
 
     def _check_concentrator(self, concentrator: str, found: Sequence[str], path: NodePath) -> None:
         """Note a rule's `concentrator` that is none, or branches that reach another one first."""
         where = (*path, "concentrator")
         self.check_team(concentrator, where)
-        mark = self.tree.find(where).mark
         team = self.teams.get(concentrator)
         if team is not None and team.type != "concentrator":
-            self.problems.note("E107", mark, where, not_a_concentrator(concentrator, team.type))
+            self.problems.report(
+                not_a_concentrator(concentrator, team.type), self.tree.value_at(where)
+            )
         others = [name for name in found if name != concentrator]
         if team is not None and others:
-            self.problems.note("E107", mark, where, other_concentrators(others, concentrator))
+            self.problems.report(
+                other_concentrators(others, concentrator), self.tree.value_at(where)
+            )
 
     def _reachable(self, names: Sequence[str], seen: set[tuple[str, str]]) -> Iterator[str]:
         """Yield the concentrators that the branches reach first, past those of inner fan-outs."""

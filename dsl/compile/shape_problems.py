@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from coterie.dsl.compile.model_locations import keys, model_at, path_at, words_at
-from coterie.dsl.errors import Code, closest
+from coterie.dsl.errors import closest
 from coterie.dsl.evaluate.operators.operator_table import SHORT_NAMES
 from coterie.dsl.model.conditions import CONDITION_KEYS, UNKNOWN_CONDITION
 from coterie.dsl.model.document import SystemDocument
@@ -36,7 +36,7 @@ from coterie.dsl.problem_details import (
 )
 from coterie.dsl.redaction import HIDDEN, names_secret
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.synonyms import meant_word
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import UNREADABLE, Form, NodePath
@@ -118,35 +118,35 @@ class ShapeProblem:
     def report(self, tree: Node, problems: Problems) -> None:
         """Note the problem at its position."""
         node = tree.find(self.path)
-        code, details = self.facts(tree, node)
+        details = self.facts(tree, node)
         path = self.path
-        if code == "E104" and "kind" in node.entries():
+        if isinstance(details, UnknownStepKind) and "kind" in node.entries():
             path, node = (*path, "type"), node.entries()["kind"]
-        on_value = code in ("E103", "E104", "E105", "E106", "E109", "E401")
+        on_value = details.code in ("E103", "E104", "E105", "E106", "E109", "E401")
         mark = node.mark if on_value and node.key_mark else node.at
-        problems.note(code, mark, path, details)
+        problems.report(details, Place(mark, path))
 
-    def facts(self, tree: Node, node: Node) -> tuple[Code, Details]:
-        """Return the code and the details of the problem."""
+    def facts(self, tree: Node, node: Node) -> Details:
+        """Return the details of the problem."""
         match self.kind:
             case "extra_forbidden":
                 return self._unknown_key(tree)
             case "missing":
-                return "E102", MissingKey(self._key)
+                return MissingKey(self._key)
             case _ if self.kind == UNKNOWN_STEP:
-                return "E104", self._unknown_kind(node)
+                return self._unknown_kind(node)
             case _ if self.kind == UNKNOWN_CONDITION:
-                return "E109", UnknownConditionKind(_shape(node), _CONDITION_KEYS)
+                return UnknownConditionKind(_shape(node), _CONDITION_KEYS)
             case "literal_error":
                 return self._not_among(node)
             case "too_short":
-                return "E106", EmptyCollection(self._subject)
+                return EmptyCollection(self._subject)
             case _ if self.kind in _BOUNDS:
                 bound, name = _BOUNDS[self.kind]
                 limit = cast("float", self.context[name])
-                return "E106", OutOfBounds(self._subject, self._describe_value(node), bound, limit)
+                return OutOfBounds(self._subject, self._describe_value(node), bound, limit)
             case _:
-                return "E103", self._wrong_form(node)
+                return self._wrong_form(node)
 
     @property
     def _key(self) -> str:
@@ -159,7 +159,7 @@ class ShapeProblem:
     def _describe_value(self, node: Node) -> Found:
         return Found("scalar", HIDDEN) if names_secret(self._key) else _describe_found(node)
 
-    def _unknown_key(self, tree: Node) -> tuple[Code, Details]:
+    def _unknown_key(self, tree: Node) -> Details:
         name = self._key
         known = set(keys(self.model)) if self.model else set[str]()
         there = tree.find(self.path[:-1]).entries()
@@ -167,7 +167,7 @@ class ShapeProblem:
         others = self._kinds_with(name)
         instead = replacement(part, name, anywhere=self.of_system and not others)
         if instead is not None:
-            return "E108", RefusedKey(name, tuple(sorted(known)), instead)
+            return RefusedKey(name, tuple(sorted(known)), instead)
         unused = {key for key in known if key not in there}
         meant = meant_word(name, unused, part) or closest(name, known)
         otherwise = of_other_kinds(name, others) if others else explained(part, name)
@@ -176,7 +176,7 @@ class ShapeProblem:
         suggestion = Advice(otherwise) if meant is None else DidYouMean(meant)
         if name == "type" and "kind" in known:
             suggestion = WriteKey("kind")
-        return "E101", UnknownKey(name, tuple(sorted(known)), suggestion)
+        return UnknownKey(name, tuple(sorted(known)), suggestion)
 
     def _kinds_with(self, key: str) -> tuple[str, ...]:
         """Return the kinds of step that have a key which a step of this kind does not have."""
@@ -193,7 +193,7 @@ class ShapeProblem:
         suggestion = None if meant is None else DidYouMean(meant)
         return UnknownStepKind(True, kind, _shape(node), STEP_KINDS, suggestion)
 
-    def _not_among(self, node: Node) -> tuple[Code, Details]:
+    def _not_among(self, node: Node) -> Details:
         shown = HIDDEN if names_secret(self._key) else node.plain()
         known = (*self.words, *SHORT_NAMES) if self._key == "operator" else self.words
         meant = closest(str(shown), known)
@@ -201,8 +201,8 @@ class ShapeProblem:
         if self._key == "operator":
             opposite = REPLACED_OPERATORS.get(str(shown))
             advice = suggestion if opposite is None else Advice(opposite)
-            return "E401", UnknownOperator(shown, self.words, advice)
-        return "E105", UnlistedValue(self._subject, shown, self.words, suggestion)
+            return UnknownOperator(shown, self.words, advice)
+        return UnlistedValue(self._subject, shown, self.words, suggestion)
 
     def _wrong_form(self, node: Node) -> WrongForm:
         wanted = wanted_form(self.kind, self._key, str(self.details["msg"]))

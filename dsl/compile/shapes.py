@@ -64,7 +64,7 @@ def _each_once(mismatches: list["ShapeProblem"], tree: Node) -> Iterator["ShapeP
     reported: set[NodePath] = set()
     for mismatch in mismatches:
         if mismatch.kind == "extra_forbidden":
-            meant = key_meant(mismatch.facts(tree, tree.find(mismatch.path))[1])
+            meant = key_meant(mismatch.facts(tree, tree.find(mismatch.path)))
             if meant is not None:
                 misspelt.add((*mismatch.path[:-1], meant))
     for mismatch in mismatches:

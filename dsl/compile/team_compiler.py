@@ -164,8 +164,7 @@ def _aggregation(
     contract = known.get(collect.aggregate)
     if contract is None:
         names = (*BUILT_IN_AGGREGATES, *known)
-        mark = tree.find(key_path).mark
-        unknown(problems, mark, key_path, "E204", "aggregation", collect.aggregate, names)
+        unknown(problems, tree.value_at(key_path), "aggregation", collect.aggregate, names)
         return ()
     given: Json = {"branches": "{{ branches }}", "data": "{{ data }}"}
     labels = call_labels(contract, given, capabilities.reach)

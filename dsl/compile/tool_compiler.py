@@ -21,7 +21,6 @@ from coterie.dsl.checks.tools.section_checks import (
 from coterie.dsl.checks.tools.tool_conditions import check_tool_condition
 from coterie.dsl.compile.agent_resolver import AgentResolver
 from coterie.dsl.egress.channel_labels import call_labels
-from coterie.dsl.errors import Code
 from coterie.dsl.json_schema.argument_schemas import (
     arguments_schema,
     declared_arguments,
@@ -35,7 +34,7 @@ from coterie.dsl.model.tools.local_activities import is_local
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.model.tools.tool_section import ToolSection
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.tool_loop.tool_descriptions import with_sources
 from coterie.dsl.values import Json, NodePath
@@ -68,7 +67,7 @@ class ToolCompiler:
         if origin.kind not in self.capabilities.tool_kinds:
             key_path = (*path, origin.kind)
             details = tool_not_run(name, origin.kind, self.capabilities.tool_kinds)
-            self.problems.note("E105", self.tree.find(key_path).at, key_path, details)
+            self.problems.report(details, self.tree.key_at(key_path))
         match origin.kind:
             case "skill":
                 return self._skill(name, section, origin.name, path)
@@ -86,7 +85,7 @@ class ToolCompiler:
     def _skill(self, name: str, section: ToolSection, skill: str, path: NodePath) -> Tool | None:
         contract = self.capabilities.skills.get(skill)
         if contract is None:
-            self._unknown("E204", "skill", skill, self.capabilities.skills, (*path, "skill"))
+            self._unknown("skill", skill, self.capabilities.skills, (*path, "skill"))
             return None
         fixed: NodePath = (*path, "fixed")
         check_command(self.capabilities, self.problems, self.tree, skill, section.fixed, fixed)
@@ -141,7 +140,7 @@ class ToolCompiler:
     def _agent(self, name: str, section: ToolSection, agent: str, path: NodePath) -> Tool | None:
         personas = self.document.llm_config.personas
         if agent not in personas:
-            self._unknown("E202", "persona", agent, personas, (*path, "agent"))
+            self._unknown("persona", agent, personas, (*path, "agent"))
             return None
         schema = self._arguments(name, section, path)
         if schema is None:
@@ -160,7 +159,7 @@ class ToolCompiler:
         orchestration = self.document.orchestration
         teams = {} if orchestration is None else orchestration.teams
         if team not in teams:
-            self._unknown("E201", "team", team, teams, (*path, "team"))
+            self._unknown("team", team, teams, (*path, "team"))
             return None
         schema = self._arguments(name, section, path)
         if schema is None:
@@ -184,7 +183,7 @@ class ToolCompiler:
         self._approval(name, section, schema, result or {})
         if not description:
             where = (*path, "description")
-            problems.note("E102", tree.find(path).at, where, description_missing(name))
+            problems.report(description_missing(name), Place(tree.find(path).at, where))
         approval = self._checked_approval(section, schema, result, path)
         return _pin_tool(
             Tool(
@@ -233,7 +232,7 @@ class ToolCompiler:
             if argument not in known and schema.get("additionalProperties") is False:
                 key_path = (*path, "fixed", argument)
                 details = fixed_unknown(name, argument, known)
-                self.problems.note("E213", self.tree.find(key_path).at, key_path, details)
+                self.problems.report(details, self.tree.key_at(key_path))
         return schema
 
     def _approval(self, name: str, section: ToolSection, given: Json, result: Json) -> None:
@@ -241,10 +240,8 @@ class ToolCompiler:
             name, section, given, result, self.capabilities, self.tree, self.problems
         )
 
-    def _unknown(
-        self, code: Code, what: str, name: str, known: Collection[str], path: NodePath
-    ) -> None:
-        unknown(self.problems, self.tree.find(path).mark, path, code, what, name, known)
+    def _unknown(self, what: str, name: str, known: Collection[str], path: NodePath) -> None:
+        unknown(self.problems, self.tree.value_at(path), what, name, known)
 
 
 def _terms_of_question(approval: Approval) -> Approval:

@@ -5,7 +5,7 @@ A failed call is a result like the others, so one failure loses no other result.
 
 from coterie.dsl.model.facts import CALL_VARIABLE
 from coterie.dsl.normalise.here import Here
-from coterie.dsl.source.nodes import Node, text_node
+from coterie.dsl.source.nodes import Node, Place, text_node
 from coterie.dsl.wording.form_wording import calls_with_one_call
 
 CALLED_TOOL = f"{{{{ {CALL_VARIABLE}.tool }}}}"
@@ -26,7 +26,7 @@ def calls_as_loop(node: Node, here: Here) -> Node:
     for key in ("tool", "arguments"):
         if key in entries:
             one = entries[key]
-            here.problems.note("E107", one.at, here.path_of(one), calls_with_one_call(key))
+            here.problems.report(calls_with_one_call(key), Place(one.at, here.path_of(one)))
     name = entries.get("name")
     base = name.value if name is not None and isinstance(name.value, str) else "calls"
     own = ("kind", "calls", "tool", "arguments")

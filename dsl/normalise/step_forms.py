@@ -10,7 +10,7 @@ from coterie.dsl.normalise.here import Here
 from coterie.dsl.normalise.several_calls import calls_as_loop
 from coterie.dsl.normalise.written_steps import present_step, skill_call
 from coterie.dsl.problem_details import Advice, UnlistedValue, WrongValue
-from coterie.dsl.source.nodes import Node, change_entries, each_item
+from coterie.dsl.source.nodes import Node, Place, change_entries, each_item
 from coterie.dsl.wording.approval_wording import moment_is_not_a_condition
 from coterie.dsl.wording.document_wording import no_form_of_plans, not_enabled
 from coterie.dsl.wording.form_wording import policy_renamed
@@ -69,7 +69,7 @@ def policy_form(node: Node, here: Here) -> Node:
     key = path[-1] if path else None
     advice = Advice(policy_renamed())
     details = UnlistedValue(WrongValue(key), "append", get_args(MergePolicy), advice)
-    here.problems.note("E105", node.mark, path, details)
+    here.problems.report(details, Place(node.mark, path))
     return node.with_value("extend")
 
 
@@ -85,7 +85,7 @@ def approval_form(node: Node, here: Here) -> Node:
     if asked.value not in _MOMENTS:
         return node.with_value({**entries, "when": condition_form(asked, here)})
     details = moment_is_not_a_condition(str(asked.value))
-    here.problems.note("E108", asked.at, (*here.path_of(node), "when"), details)
+    here.problems.report(details, Place(asked.at, (*here.path_of(node), "when")))
     rest = {key: item for key, item in entries.items() if key != "when"}
     return node.with_value({"at": asked, **rest})
 
@@ -133,16 +133,13 @@ def _steps_of_plan(node: Node, here: Here) -> Node:
         return node
     for key, entry in entries.items():
         if key not in ("enabled", "steps", "description"):
-            here.problems.note(
-                "E108",
-                entry.at,
-                here.path_of(entry),
-                no_form_of_plans(key, REPLACEMENTS.get(key)),
+            here.problems.report(
+                no_form_of_plans(key, REPLACEMENTS.get(key)), Place(entry.at, here.path_of(entry))
             )
     enabled = entries.get("enabled")
     if enabled is not None and not isinstance(enabled.value, bool):
-        here.problems.note(
-            "E103", enabled.mark, here.path_of(enabled), not_enabled(enabled.plain())
+        here.problems.report(
+            not_enabled(enabled.plain()), Place(enabled.mark, here.path_of(enabled))
         )
     off = enabled is not None and enabled.value is False
     return node.with_value([]) if off else entries["steps"]

@@ -5,7 +5,7 @@ from pydantic import BaseModel
 from coterie.dsl.model.document import ApprovalSection, ChatSection, LoopSection
 from coterie.dsl.normalise.chat_teams import WINDOW, chat_team
 from coterie.dsl.normalise.here import Here
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.wording.document_wording import section_missing
 from coterie.dsl.wording.session_wording import chat_without_reply, window_without_persona
 
@@ -23,7 +23,7 @@ def section_as_steps(node: Node, team: str, here: Here) -> Node:
     kind = str(entries["type"].value)
     section = entries.get(kind)
     if section is None:
-        here.problems.note("E102", node.at, (*here.path_of(node), kind), section_missing(kind))
+        here.problems.report(section_missing(kind), Place(node.at, (*here.path_of(node), kind)))
         return node
     known = {field.alias or name for name, field in SHORT_TEAMS[kind].model_fields.items()}
     if not isinstance(section.value, dict) or not known.issuperset(section.value):
@@ -45,14 +45,14 @@ def section_as_steps(node: Node, team: str, here: Here) -> Node:
 def _as_chat(node: Node, team: str, section: Node, here: Here) -> Node:
     chat = section.entries()
     if "reply" not in chat and "persona_key" not in chat:
-        here.problems.note(
-            "E102", section.at, (*here.path_of(section), "reply"), chat_without_reply()
+        here.problems.report(
+            chat_without_reply(), Place(section.at, (*here.path_of(section), "reply"))
         )
         return node
     named = chat.get("persona_key")
     for window in (key for key in WINDOW if named is None and key in chat):
         at = chat[window]
         details = window_without_persona(window)
-        here.problems.note("E107", at.at, here.path_of(at), details)
+        here.problems.report(details, Place(at.at, here.path_of(at)))
     persona = named and here.value_at("llm_config", "personas", str(named.value))
     return chat_team(team, node, section, persona or None)

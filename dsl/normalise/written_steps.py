@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 
 from pydantic import JsonValue
 
-from coterie.dsl.errors import Code
 from coterie.dsl.model.step_kinds.agent_types import (
     ORCHESTRATING,
     SINGLE_SHOT,
@@ -12,9 +11,9 @@ from coterie.dsl.model.step_kinds.agent_types import (
     offered_tools,
 )
 from coterie.dsl.normalise.here import Here
-from coterie.dsl.source.nodes import Node, text_node
+from coterie.dsl.source.nodes import Node, Place, text_node
 from coterie.dsl.values import Json
-from coterie.dsl.wording.document_wording import compiled_key
+from coterie.dsl.wording.document_wording import compiled_kind, compiled_terms
 
 Entries = dict[str, Node]
 
@@ -70,8 +69,6 @@ STEP_TYPES = {
 
 _FALLBACKS = ("generic_fallback", "GenericFallbackAgent")
 _SKILL_AGENTS = ("generic_skill", "GenericSkillAgent")
-_COMPILED: dict[str, Code] = {"kind": "E108", "terms": "E101"}
-"""`{key of the compiled form: the code for a file that has it}`."""
 
 
 def present_step(node: Node, here: Here) -> Node:
@@ -97,10 +94,10 @@ def _in_present_words(node: Node, here: Here) -> Node:
 
 def _refuse_compiled_keys(entries: Entries, here: Here) -> None:
     """Refuse keys of the compiled form, which documents must not contain."""
-    for key, code in _COMPILED.items():
+    for key, problem in (("kind", compiled_kind()), ("terms", compiled_terms())):
         if key in entries:
             entry = entries.pop(key)
-            here.problems.note(code, entry.at, here.path_of(entry), compiled_key(key))
+            here.problems.report(problem, Place(entry.at, here.path_of(entry)))
             if key == "kind":
                 entries.setdefault("type", entry)
 

@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from coterie.dsl.errors import Code, Problem
+from coterie.dsl.errors import Problem
+from coterie.dsl.problem_codes import Code
 from coterie.dsl.problem_details import (
     Details,
     ProblemText,
@@ -16,7 +17,7 @@ from coterie.dsl.problem_details import (
 )
 from coterie.dsl.problem_texts import problem_text
 from coterie.dsl.redaction import redacted
-from coterie.dsl.source.nodes import Mark, dotted
+from coterie.dsl.source.nodes import Mark, Place, dotted
 from coterie.dsl.values import NodePath, Segment
 from coterie.dsl.wording.document_wording import problem_not_described
 
@@ -62,10 +63,11 @@ class Problems:
         names: Collection[str] = (),
     ) -> None:
         """Note a problem that one check words itself, and the names that it is about."""
-        self.note(code, mark, path, Remark(message, allowed, fix, tuple(names)))
+        self.report(Remark(code, message, allowed, fix, tuple(names)), Place(mark, path))
 
-    def note(self, code: Code, mark: Mark, path: Sequence[Segment], details: Details) -> None:
+    def report(self, details: Details, place: Place) -> None:
         """Note one problem with secrets masked; codes that start with W are warnings."""
+        code, (mark, path) = details.code, place
         severity = "warning" if code.startswith("W") else "error"
         described = self.describes(code)
         message, allowed, fix = self._text(code, details)

@@ -19,6 +19,13 @@ class Mark(NamedTuple):
     column: int
 
 
+class Place(NamedTuple):
+    """The place of a problem: where it is written, and its path in the document."""
+
+    mark: Mark
+    path: Sequence[Segment]
+
+
 class Node(NamedTuple):
     """A value of a document, with the positions of the value and its key."""
 
@@ -73,6 +80,14 @@ class Node(NamedTuple):
                 return node
             node = below
         return node
+
+    def key_at(self, path: Sequence[Segment]) -> Place:
+        """Return the place of the key of the value at the path."""
+        return Place(self.find(path).at, path)
+
+    def value_at(self, path: Sequence[Segment]) -> Place:
+        """Return the place of the value at the path."""
+        return Place(self.find(path).mark, path)
 
     def entries(self) -> "dict[str, Node]":
         """Return the entries of a mapping; empty for anything else."""

@@ -23,10 +23,9 @@ from yaml import (
     YAMLError,
 )
 
-from coterie.dsl.errors import Code
 from coterie.dsl.problem_details import Details
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Mark
+from coterie.dsl.source.nodes import Mark, Place
 from coterie.dsl.wording.yaml_wording import (
     character_not_allowed,
     document_explodes,
@@ -106,7 +105,7 @@ def document_events(
     allowed = CollectionStartEvent if may_be_list else MappingStartEvent
     if events is None or (events.found and isinstance(events.found[0], allowed)):
         return events
-    problems.note("E004", positions.of(0), (), not_a_mapping())
+    problems.report(not_a_mapping(), Place(positions.of(0), ()))
     return None
 
 
@@ -115,33 +114,32 @@ def _parse(text: str, positions: TextPositions, problems: Problems) -> "YamlEven
     try:
         return YamlEvents(text, positions)
     except _Refused as error:
-        problems.note(error.code, positions.at(error.mark), (), error.details)
+        problems.report(error.details, Place(positions.at(error.mark), ()))
     except MarkedYAMLError as error:
         raw = error.problem_mark or error.context_mark
         if raw and raw.line >= len(text.splitlines()):
             raw = error.context_mark  # noticed only at the end; the start is more helpful
         if raw is not None and text[raw.index : raw.index + 1] == "\t":
-            problems.note("E002", positions.at(raw), (), tab_as_indentation())
+            problems.report(tab_as_indentation(), Place(positions.at(raw), ()))
             return None
         if (odd := _odd_space_before(text, raw)) is not None:
-            problems.note("E002", positions.of(odd), (), odd_space(text[odd]))
+            problems.report(odd_space(text[odd]), Place(positions.of(odd), ()))
             return None
         reason = ", ".join(part for part in (error.context, error.problem) if part)
-        problems.note("E002", positions.at(raw), (), yaml_syntax(reason))
+        problems.report(yaml_syntax(reason), Place(positions.at(raw), ()))
     except (YAMLError, UnicodeEncodeError) as error:
         start = _unreadable(error, text)
-        problems.note("E002", positions.of(start), (), character_not_allowed(text[start]))
+        problems.report(character_not_allowed(text[start]), Place(positions.of(start), ()))
     return None
 
 
 class _Refused(Exception):
     """YAML that its parser accepts, and that a reader of one tree cannot."""
 
-    def __init__(self, code: Code, mark: RawMark | None, details: Details) -> None:
-        self.code: Code = code
+    def __init__(self, mark: RawMark | None, details: Details) -> None:
         self.mark = mark
         self.details = details
-        super().__init__(code)
+        super().__init__(details.code)
 
 
 class YamlEvents:
@@ -175,7 +173,7 @@ class YamlEvents:
                 self.ends[open_.pop()] = len(self.found) + 1
                 self.found.append(event)
             elif isinstance(event, DocumentStartEvent) and self.found:
-                raise _Refused("E002", event.start_mark, second_document())
+                raise _Refused(event.start_mark, second_document())
 
     def _value(self, event: NodeEvent, open_: list[int], positions: TextPositions) -> None:
         number = len(self.found)
@@ -188,15 +186,15 @@ class YamlEvents:
         if isinstance(event, CollectionStartEvent):
             open_.append(number)
         if len(open_) > MAX_DEPTH or number > MAX_NODES:
-            raise _Refused("E005", event.start_mark, document_explodes())
+            raise _Refused(event.start_mark, document_explodes())
         name = event.anchor
         if name is None:
             return
         if isinstance(event, AliasEvent):
             if name not in self.anchors:
-                raise _Refused("E002", event.start_mark, unknown_anchor(name))
+                raise _Refused(event.start_mark, unknown_anchor(name))
         elif name in self.anchors:
-            raise _Refused("E002", event.start_mark, repeated_anchor(name))
+            raise _Refused(event.start_mark, repeated_anchor(name))
         else:
             self.anchors[name] = number
 

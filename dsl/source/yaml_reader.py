@@ -10,7 +10,7 @@ from typing import Literal
 
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Mark, Node
+from coterie.dsl.source.nodes import Mark, Node, Place
 from coterie.dsl.source.yaml_events import (
     MAX_DEPTH,
     MAX_NODES,
@@ -30,7 +30,7 @@ from coterie.dsl.wording.yaml_wording import (
     leading_zeros,
     merge_key,
     nul_character,
-    odd_space,
+    odd_space_in_key,
     repeated_key,
     tag_not_allowed,
     unreadable_scalar,
@@ -158,7 +158,7 @@ class _TreeReader:
 
     def _explode(self, mark: Mark, path: NodePath) -> None:
         if not self.exploded:
-            self.problems.note("E005", mark, path, document_explodes())
+            self.problems.report(document_explodes(), Place(mark, path))
         self.exploded = True
 
     def _take_end(self) -> bool:
@@ -186,27 +186,27 @@ class _TreeReader:
             event = self.events.found[number]
         mark = self.events.marks[number]
         if not isinstance(event, ScalarEvent):
-            self.problems.note("E005", mark, path, key_is_no_text())
+            self.problems.report(key_is_no_text(), Place(mark, path))
             return mark, None
         key = event.value
         if "\0" in key:
             self._refuse_nul(path, mark)
             return mark, None
         if key == "<<" and not event.style:
-            self.problems.note("E005", mark, path, merge_key())
+            self.problems.report(merge_key(), Place(mark, path))
             return mark, None
         odd = None if event.style else find_odd_space(key)
         if odd is not None:
             at = mark._replace(column=mark.column + odd)
-            self.problems.note("E005", at, path, odd_space(key[odd]))
+            self.problems.report(odd_space_in_key(key[odd]), Place(at, path))
             return mark, None
         if key in seen:
-            self.problems.note("E003", mark, (*path, key), repeated_key(key, seen[key].line))
+            self.problems.report(repeated_key(key, seen[key].line), Place(mark, (*path, key)))
             return mark, None
         return mark, key
 
     def _refuse_nul(self, path: NodePath, mark: Mark) -> None:
-        self.problems.note("E005", mark, path, nul_character())
+        self.problems.report(nul_character(), Place(mark, path))
 
     def _tag(
         self, event: ScalarEvent | CollectionStartEvent, path: NodePath, mark: Mark
@@ -216,7 +216,7 @@ class _TreeReader:
         if written is None or written == "!":
             return None
         if written not in _TAGS:
-            self.problems.note("E005", mark, path, tag_not_allowed(written))
+            self.problems.report(tag_not_allowed(written), Place(mark, path))
         return written
 
     def _scalar(self, event: ScalarEvent, path: NodePath, mark: Mark) -> _Scalar:
@@ -230,11 +230,11 @@ class _TreeReader:
                 return text
             tag = _plain_tag(text)
             if _LEADING_ZERO.match(text) and tag == f"{_CORE}int":
-                self.problems.note("W529", mark, path, leading_zeros(text))
+                self.problems.report(leading_zeros(text), Place(mark, path))
         try:
             return _scalar(text, tag)
         except UnreadableScalar as error:
-            self.problems.note("E005", mark, path, unreadable_scalar(text, error.defect))
+            self.problems.report(unreadable_scalar(text, error.defect), Place(mark, path))
             return None
 
 

@@ -3,16 +3,16 @@
 from collections.abc import Collection, Sequence
 
 from coterie.dsl.errors import listed
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.wording.step_names import called
 
 
-@statement
+@rule("E102")
 def persona_key_missing() -> ProblemText:
     return ProblemText("the key 'persona_key' is missing", fix="add `persona_key:`")
 
 
-@statement
+@rule("E105")
 def persona_name_refused(name: str) -> ProblemText:
     return ProblemText(
         f"no persona can be called {name!r}",
@@ -21,7 +21,7 @@ def persona_name_refused(name: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E102")
 def personas_missing(step: str) -> ProblemText:
     return ProblemText(
         f"the persona of {called(step, 'the task')} is a template, so nothing can be checked",
@@ -29,7 +29,7 @@ def personas_missing(step: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def personas_without_template(step: str, key: str) -> ProblemText:
     return ProblemText(
         f"{called(step, 'the task')} lists `personas`, but its persona_key {key!r} is not a "
@@ -38,12 +38,12 @@ def personas_without_template(step: str, key: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E105")
 def persona_listed_twice(name: str) -> ProblemText:
     return ProblemText(f"the persona {name!r} is listed twice", fix="remove one of them")
 
 
-@statement
+@rule("E203")
 def skill_as_agent(name: str, agent_types: Collection[str]) -> ProblemText:
     return ProblemText(
         f"{name!r} is a skill, and a task needs an agent type",
@@ -52,7 +52,7 @@ def skill_as_agent(name: str, agent_types: Collection[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def two_forms_of_agent(step: str) -> ProblemText:
     return ProblemText(
         f"{called(step, 'the task')} has both agent_class and agent_type or persona_key",
@@ -60,7 +60,7 @@ def two_forms_of_agent(step: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E108")
 def config_of_legacy(step: str) -> ProblemText:
     return ProblemText(
         "`config` overrides a persona, and a legacy agent has none",
@@ -68,7 +68,7 @@ def config_of_legacy(step: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E501")
 def skill_as_task(name: str) -> ProblemText:
     return ProblemText(
         f"{name!r} is a skill, and a team's task calls an agent or a tool",
@@ -77,7 +77,7 @@ def skill_as_task(name: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E503")
 def plan_not_followed(persona: str) -> ProblemText:
     return ProblemText(
         f"the persona {persona!r} has an execution_plan, and a generic_single_shot agent never "
@@ -86,7 +86,7 @@ def plan_not_followed(persona: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E503")
 def plan_missing(persona: str, step: str) -> ProblemText:
     return ProblemText(
         f"the persona {persona!r} has no execution_plan, and {called(step, 'the task')} needs one",
@@ -94,7 +94,7 @@ def plan_missing(persona: str, step: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E503")
 def plan_within_itself(persona: str) -> ProblemText:
     return ProblemText(
         f"the execution_plan of {persona!r} contains itself",
@@ -102,12 +102,12 @@ def plan_within_itself(persona: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E505")
 def unsound_schema(reason: str) -> ProblemText:
     return ProblemText(f"the output_schema cannot be used: {reason}")
 
 
-@statement
+@rule("E502")
 def prompt_not_chosen(persona: str, prompts: Sequence[str]) -> ProblemText:
     return ProblemText(
         f"the persona {persona!r} has several prompts, and the task selects none",
@@ -116,7 +116,7 @@ def prompt_not_chosen(persona: str, prompts: Sequence[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("E502")
 def nothing_to_ask(persona: str) -> ProblemText:
     return ProblemText(
         f"the agent has no question for the model: persona {persona!r} has no prompt beside "
@@ -125,7 +125,7 @@ def nothing_to_ask(persona: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E102")
 def provider_missing(persona: str) -> ProblemText:
     return ProblemText(
         f"the persona {persona!r} has no provider and there is no default",
@@ -133,7 +133,7 @@ def provider_missing(persona: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E102")
 def model_missing(persona: str, provider: str) -> ProblemText:
     return ProblemText(
         f"the persona {persona!r} has no model and provider {provider!r} no default one",
@@ -141,7 +141,7 @@ def model_missing(persona: str, provider: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E503")
 def stream_not_supported(persona: str, agent_type: str) -> ProblemText:
     return ProblemText(
         f"the persona {persona!r} streams its answer, and a {agent_type} agent shows nothing "
@@ -150,7 +150,7 @@ def stream_not_supported(persona: str, agent_type: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E503")
 def batch_not_supported(persona: str, agent_type: str) -> ProblemText:
     return ProblemText(
         f"the persona {persona!r} has `batch: true`, and the model calls of a {agent_type} agent "
@@ -159,7 +159,7 @@ def batch_not_supported(persona: str, agent_type: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E506")
 def batch_streamed(persona: str) -> ProblemText:
     return ProblemText(
         f"the persona {persona!r} has `batch: true` and `stream: true`: the answer of a batch "
@@ -168,7 +168,7 @@ def batch_streamed(persona: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E503")
 def provider_without_batches(provider: str) -> ProblemText:
     return ProblemText(
         f"the provider {provider!r} has no batch API: only OpenAI's own servers and "
@@ -177,7 +177,7 @@ def provider_without_batches(provider: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E506")
 def streamed_before_reask(reasks: int) -> ProblemText:
     return ProblemText(
         "`stream` would show an answer that may still be rejected: the model is asked again for "
@@ -186,7 +186,7 @@ def streamed_before_reask(reasks: int) -> ProblemText:
     )
 
 
-@statement
+@rule("E506")
 def streamed_before_approval(step: str) -> ProblemText:
     return ProblemText(
         f"`stream` would show an answer of {called(step, 'the task')} that a person may still "
@@ -195,7 +195,7 @@ def streamed_before_approval(step: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E506")
 def streamed_before_decision(step: str, approval: str) -> ProblemText:
     return ProblemText(
         f"{approval!r} lets a person reject the answer of {called(step, 'the task')}, which "
@@ -204,7 +204,7 @@ def streamed_before_decision(step: str, approval: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E506")
 def streamed_before_check(step: str) -> ProblemText:
     return ProblemText(
         f"`stream` would show an answer of {called(step, 'the task')} that its `fail_when` may "
@@ -213,11 +213,10 @@ def streamed_before_check(step: str) -> ProblemText:
     )
 
 
-def chosen_for_all(what: str) -> str:
-    return f"{what} given for every persona instead of its own:"
+CHOSEN_FOR_ALL = " given for every persona instead of its own:"
 
 
-@statement
+@rule("E503")
 def without_effect(key: str, *, is_legacy: bool) -> ProblemText:
     if is_legacy:
         return ProblemText(
@@ -229,7 +228,7 @@ def without_effect(key: str, *, is_legacy: bool) -> ProblemText:
     )
 
 
-@statement
+@rule("W513")
 def persona_key_without_effect(key: str, persona: str) -> ProblemText:
     return ProblemText(
         f"`{key}` has no effect: the persona {persona!r} only follows its plan here, and asks no "
@@ -241,7 +240,7 @@ def persona_key_without_effect(key: str, persona: str) -> ProblemText:
 _MOVE = "move it to the persona of an agent step of the plan"
 
 
-@statement
+@rule("W517")
 def key_of_another_kind(key: str, provider: str, kind: str, reader: str) -> ProblemText:
     return ProblemText(
         f"`{key}` has no effect: only a provider of kind {reader!r} reads it, and {provider!r} is "
@@ -250,7 +249,7 @@ def key_of_another_kind(key: str, provider: str, kind: str, reader: str) -> Prob
     )
 
 
-@statement
+@rule("W517")
 def options_unread(provider: str, kind: str) -> ProblemText:
     return ProblemText(
         f"`options` has no effect: {provider!r} is of kind {kind!r}, and only kinds of packages "
@@ -259,7 +258,7 @@ def options_unread(provider: str, kind: str) -> ProblemText:
     )
 
 
-@statement
+@rule("W517")
 def unread_section(name: str) -> ProblemText:
     return ProblemText(
         f"no task with an `agent_class` is called {name!r}, so no agent reads this section",

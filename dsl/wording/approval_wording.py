@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from coterie.dsl.errors import listed, nearest
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.wording.step_names import called
 
 
@@ -23,7 +23,7 @@ def approval_before_step(name: str) -> str:
     return f"the approval of {called(name)}"
 
 
-@statement
+@rule("E105")
 def team_named_as_outcome(name: str, outcomes: Collection[str]) -> ProblemText:
     return ProblemText(
         f"no team can be called {name!r}",
@@ -31,7 +31,7 @@ def team_named_as_outcome(name: str, outcomes: Collection[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("E201")
 def unknown_timeout_route(
     question: str, value: str, outcomes: Collection[str], teams: Collection[str] | None
 ) -> ProblemText:
@@ -43,7 +43,7 @@ def unknown_timeout_route(
     )
 
 
-@statement
+@rule("E105")
 def egress_by_silence() -> ProblemText:
     return ProblemText(
         "`on_timeout: approve` is not allowed here: only a person lets private data out",
@@ -52,7 +52,7 @@ def egress_by_silence() -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def egress_remembered() -> ProblemText:
     return ProblemText(
         "an approval of `egress_approval` covers one call with its arguments only",
@@ -60,7 +60,7 @@ def egress_remembered() -> ProblemText:
     )
 
 
-@statement
+@rule("W502")
 def no_deadline(question: str) -> ProblemText:
     return ProblemText(
         f"{question} has no deadline: it may wait forever",
@@ -68,7 +68,7 @@ def no_deadline(question: str) -> ProblemText:
     )
 
 
-@statement
+@rule("W502")
 def no_deadline_of_no_progress() -> ProblemText:
     return ProblemText(
         "the question of `no_progress` has no deadline: it may wait forever",
@@ -76,7 +76,7 @@ def no_deadline_of_no_progress() -> ProblemText:
     )
 
 
-@statement
+@rule("E106")
 def quorum_of_unnamed(question: str, quorum: int) -> ProblemText:
     return ProblemText(
         f"{question}: {quorum} people must approve, and `approvers` names nobody, so one person "
@@ -85,7 +85,7 @@ def quorum_of_unnamed(question: str, quorum: int) -> ProblemText:
     )
 
 
-@statement
+@rule("E106")
 def quorum_too_large(question: str, quorum: int, people: int) -> ProblemText:
     return ProblemText(
         f"{question}: {quorum} people must approve, and {people} may decide",
@@ -93,7 +93,7 @@ def quorum_too_large(question: str, quorum: int, people: int) -> ProblemText:
     )
 
 
-@statement
+@rule("E106")
 def empty_group(question: str, group: str) -> ProblemText:
     return ProblemText(
         f"{question}: the group {group!r} is empty, so nobody in it can decide",
@@ -101,7 +101,7 @@ def empty_group(question: str, group: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E106")
 def unnamed_approver(question: str) -> ProblemText:
     return ProblemText(
         f"{question}: a name of an approver is empty, so a decision without a name could count",
@@ -114,7 +114,7 @@ def name_of_group(group: str) -> str:
     return f"the group {group!r}"
 
 
-@statement
+@rule("E106")
 def approvers_alike(where: str, first: str, second: str) -> ProblemText:
     return ProblemText(
         f"{where}: the approvers {first!r} and {second!r} look alike, so a reader takes one for "
@@ -123,7 +123,7 @@ def approvers_alike(where: str, first: str, second: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E106")
 def escalations_out_of_order(question: str) -> ProblemText:
     return ProblemText(
         f"{question}: the escalations are not in the order of their times",
@@ -131,7 +131,7 @@ def escalations_out_of_order(question: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E106")
 def escalation_after_deadline(question: str) -> ProblemText:
     return ProblemText(
         f"{question}: an escalation is due at or after the deadline, so it never happens",
@@ -139,7 +139,7 @@ def escalation_after_deadline(question: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E106")
 def reminder_after_deadline(question: str) -> ProblemText:
     return ProblemText(
         f"{question}: the first reminder is due at or after the deadline, so it never happens",
@@ -147,7 +147,7 @@ def reminder_after_deadline(question: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def schema_without_changes(question: str) -> ProblemText:
     return ProblemText(
         f"{question}: a `schema` checks changes, and this allows none",
@@ -155,7 +155,7 @@ def schema_without_changes(question: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def shown_and_editable(question: str) -> ProblemText:
     return ProblemText(
         f"{question}: a person edits the input or the result, so `show` cannot show anything else",
@@ -163,14 +163,14 @@ def shown_and_editable(question: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def nothing_to_edit(question: str) -> ProblemText:
     return ProblemText(
         f"{question}: the step has no input to edit", fix="give it `input:`, or write `at: after`"
     )
 
 
-@statement
+@rule("E108")
 def moment_is_not_a_condition(moment: str) -> ProblemText:
     return ProblemText(
         "`when` of `requires_approval` is a condition now; `at` says whether it asks before or "
@@ -179,7 +179,7 @@ def moment_is_not_a_condition(moment: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def not_of_a_call(question: str) -> ProblemText:
     return ProblemText(
         f"{question}: every caller has its own tasks and context, so its `when` cannot ask about "
@@ -188,12 +188,12 @@ def not_of_a_call(question: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E505")
 def unusable_schema(question: str, reason: str) -> ProblemText:
     return ProblemText(f"{question}: the schema cannot be used: {reason}")
 
 
-@statement
+@rule("E505")
 def uncheckable_changes(reason: str) -> ProblemText:
     return ProblemText(
         f"a change cannot be checked against the declared schema: {reason}",

@@ -1,13 +1,13 @@
 """Problems of budgets, in words."""
 
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 
 
 def question_of_budget(kind: str) -> str:
     return f"the question of the budget `{kind}`"
 
 
-@statement
+@rule("W502")
 def no_deadline_of_budget(kind: str) -> ProblemText:
     return ProblemText(
         f"the question of the budget {kind!r} has no deadline: it may wait forever",
@@ -15,7 +15,7 @@ def no_deadline_of_budget(kind: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E102")
 def budget_route_missing() -> ProblemText:
     return ProblemText(
         "the key 'next_team' is missing: `on_exceeded: route` goes to a team",
@@ -23,7 +23,7 @@ def budget_route_missing() -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def budget_route_to_itself() -> ProblemText:
     return ProblemText(
         "the run leaves this team when the budget is used up, and this route leads back into it",
@@ -31,7 +31,7 @@ def budget_route_to_itself() -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def budget_route_unused() -> ProblemText:
     return ProblemText(
         "`next_team` belongs to `on_exceeded: route`",
@@ -39,7 +39,7 @@ def budget_route_unused() -> ProblemText:
     )
 
 
-@statement
+@rule("W511")
 def budget_blind_to_legacy(budget: str, agent: str) -> ProblemText:
     return ProblemText(
         f"{budget} does not see what {agent!r} uses: legacy agents report no usage",
@@ -47,7 +47,7 @@ def budget_blind_to_legacy(budget: str, agent: str) -> ProblemText:
     )
 
 
-@statement
+@rule("W511")
 def budget_without_price(budget: str, provider: str, model: str) -> ProblemText:
     return ProblemText(
         f"{budget} cannot be enforced: {provider}/{model} has no price here, so its first call is "

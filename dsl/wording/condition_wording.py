@@ -5,20 +5,29 @@ from collections.abc import Collection, Sequence
 from pydantic import JsonValue
 
 from coterie.dsl.errors import asked_back, listed, nearest
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.values import UNREADABLE
 
 _OUTCOMES = ("all_success", "any_success", "any_failure", "all_failure")
 
 
-@statement
+@rule("E301")
 def broken_template(reason: str, name: str = "", known: Collection[str] = ()) -> ProblemText:
+    return _broken_template(reason, name, known)
+
+
+@rule("E302")
+def forbidden_template(reason: str, name: str = "", known: Collection[str] = ()) -> ProblemText:
+    return _broken_template(reason, name, known)
+
+
+def _broken_template(reason: str, name: str, known: Collection[str]) -> ProblemText:
     fix = nearest(name, known)
     allowed = listed(known) if known and not fix else ""
     return ProblemText(f"the template does not work: {reason}", allowed, fix)
 
 
-@statement
+@rule("E109")
 def not_a_condition(text: str) -> ProblemText:
     return ProblemText(
         f"{text!r} is not a condition",
@@ -27,7 +36,7 @@ def not_a_condition(text: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E109")
 def text_around_condition(text: str) -> ProblemText:
     return ProblemText(
         f"the text {text!r} is not a condition: it always holds",
@@ -36,7 +45,7 @@ def text_around_condition(text: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E210")
 def unknown_field(
     owner: Sequence[str], path: Sequence[str], segment: str, known: Collection[str]
 ) -> ProblemText:
@@ -47,7 +56,7 @@ def unknown_field(
     )
 
 
-@statement
+@rule("E102")
 def value_missing(operator: str, without_value: Collection[str]) -> ProblemText:
     return ProblemText(
         f"the key 'value' is missing: the operator {operator!r} compares with nothing",
@@ -55,7 +64,7 @@ def value_missing(operator: str, without_value: Collection[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("E402")
 def template_as_value(value: str) -> ProblemText:
     return ProblemText(
         f"the value {value!r} looks like a template, but is compared as a literal text",
@@ -63,12 +72,12 @@ def template_as_value(value: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E402")
 def value_of_operator(operator: str, wanted: str, value: JsonValue) -> ProblemText:
     return ProblemText(f"the operator {operator!r} {wanted}, not {value!r}")
 
 
-@statement
+@rule("E403")
 def broken_pattern(text: str, reason: str) -> ProblemText:
     return ProblemText(
         f"the regular expression {text!r} does not compile: {reason}",
@@ -76,7 +85,7 @@ def broken_pattern(text: str, reason: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E207")
 def unknown_template_name(
     path: Sequence[str], reason: str, segment: str, known: Collection[str]
 ) -> ProblemText:
@@ -100,7 +109,7 @@ KINDS = {
 """`{type of JSON Schema: how a sentence calls it}`."""
 
 
-@statement
+@rule("E404")
 def decided_condition(
     what: str,
     data: str,

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from pydantic import JsonValue
 
 from coterie.dsl.errors import listed, nearest
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.wording.condition_wording import KINDS, bounded, one_of
 
 _BOUNDS = (
@@ -73,7 +73,7 @@ def refused_values(what: str, reasons: Sequence[str]) -> str:
     return f"{what} does not fit the declared context: {'; '.join(reasons)}"
 
 
-@statement
+@rule("E215")
 def undeclared_path(path: str, known: Collection[str], *, below: Collection[str]) -> ProblemText:
     if below:
         return ProblemText(
@@ -88,7 +88,7 @@ def undeclared_path(path: str, known: Collection[str], *, below: Collection[str]
     )
 
 
-@statement
+@rule("E105")
 def declared_path_name(path: str) -> ProblemText:
     return ProblemText(
         f"no context path can be called {path!r}",
@@ -96,7 +96,7 @@ def declared_path_name(path: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def declared_below_value(path: str, above: str, form: str) -> ProblemText:
     return ProblemText(
         f"the path {path!r} lies below {above!r}, which is {form}",
@@ -104,7 +104,7 @@ def declared_below_value(path: str, above: str, form: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E101")
 def unknown_keyword(path: str, keyword: str, known: Collection[str]) -> ProblemText:
     return ProblemText(
         f"{keyword!r} is not a keyword of a declared path ({path!r})",
@@ -113,7 +113,7 @@ def unknown_keyword(path: str, keyword: str, known: Collection[str]) -> ProblemT
     )
 
 
-@statement
+@rule("E505")
 def unsound_path_schema(path: str, reason: str) -> ProblemText:
     return ProblemText(
         f"the schema of the context path {path!r} cannot be used: {reason}",
@@ -121,7 +121,7 @@ def unsound_path_schema(path: str, reason: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E405")
 def default_refused(path: str, reason: str, *, is_filled: bool) -> ProblemText:
     what = "the default, filled with the defaults below it," if is_filled else "the default"
     return ProblemText(
@@ -130,7 +130,7 @@ def default_refused(path: str, reason: str, *, is_filled: bool) -> ProblemText:
     )
 
 
-@statement
+@rule("E405")
 def default_longer(path: str, length: int, kept: int) -> ProblemText:
     return ProblemText(
         f"the default of {path!r} has {length} items, and `keep_last: {kept}` keeps fewer",
@@ -138,12 +138,12 @@ def default_longer(path: str, length: int, kept: int) -> ProblemText:
     )
 
 
-@statement
+@rule("E106")
 def keep_last_form(path: str, shown: str) -> ProblemText:
     return ProblemText(f"'keep_last' of {path!r} is {shown}", "a whole number of at least 1")
 
 
-@statement
+@rule("E107")
 def keep_last_without_list(path: str, form: str) -> ProblemText:
     return ProblemText(
         f"`keep_last` bounds a list, and {path!r} is {form}",
@@ -151,7 +151,7 @@ def keep_last_without_list(path: str, form: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def keep_last_below_minimum(path: str, kept: int, minimum: int) -> ProblemText:
     return ProblemText(
         f"`keep_last: {kept}` of {path!r} leaves fewer items than `minItems: {minimum}`",
@@ -159,7 +159,7 @@ def keep_last_below_minimum(path: str, kept: int, minimum: int) -> ProblemText:
     )
 
 
-@statement
+@rule("E405")
 def update_refused(path: str, reason: str) -> ProblemText:
     return ProblemText(
         f"the declared context refuses this value of {path!r}: {reason}",
@@ -167,7 +167,7 @@ def update_refused(path: str, reason: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def reset_without_default(path: str) -> ProblemText:
     return ProblemText(
         f"{path!r} has no default, so nothing can reset it",
@@ -175,7 +175,7 @@ def reset_without_default(path: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def resets_undeclared() -> ProblemText:
     return ProblemText(
         "`resets` sets declared paths back to their defaults, and the document declares none",

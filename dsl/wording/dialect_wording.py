@@ -1,12 +1,12 @@
 """Files of other systems, in words."""
 
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.wording.dialect_words import WORDS
 
 _SHOWN = 3
 
 
-@statement
+@rule("E111")
 def other_system(system: str) -> ProblemText:
     shown = "; ".join(f"{theirs} -> {ours}" for theirs, ours in WORDS[system][:_SHOWN])
     return ProblemText(

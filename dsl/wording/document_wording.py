@@ -5,7 +5,7 @@ from collections.abc import Collection
 from pydantic import JsonValue
 
 from coterie.dsl.errors import listed
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 
 
 def problem_not_described(limit: int) -> ProblemText:
@@ -16,7 +16,7 @@ def problem_not_described(limit: int) -> ProblemText:
     )
 
 
-@statement
+@rule("E601")
 def decided_by_worker(section: str) -> ProblemText:
     return ProblemText(
         f"only the worker decides {section}: a run may name a provider or a command, and cannot "
@@ -25,7 +25,7 @@ def decided_by_worker(section: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E602")
 def plain_secret() -> ProblemText:
     return ProblemText(
         "this text is a secret, and the file stores it in plain text",
@@ -34,7 +34,7 @@ def plain_secret() -> ProblemText:
     )
 
 
-@statement
+@rule("E108")
 def no_form_of_plans(key: str, fix: str | None) -> ProblemText:
     return ProblemText(
         f"{key!r} is not a form of this language",
@@ -42,19 +42,22 @@ def no_form_of_plans(key: str, fix: str | None) -> ProblemText:
     )
 
 
-@statement
+@rule("E103")
 def not_enabled(value: JsonValue) -> ProblemText:
     return ProblemText(f"'enabled' is {value!r}", "true or false")
 
 
-@statement
-def compiled_key(key: str) -> ProblemText:
-    if key == "kind":
-        return ProblemText("'kind' is not a form of this language", fix="write `type:`")
-    return ProblemText(f"unknown key {key!r}", fix="remove it: the skill's contract says it")
+@rule("E108")
+def compiled_kind() -> ProblemText:
+    return ProblemText("'kind' is not a form of this language", fix="write `type:`")
 
 
-@statement
+@rule("E101")
+def compiled_terms() -> ProblemText:
+    return ProblemText("unknown key 'terms'", fix="remove it: the skill's contract says it")
+
+
+@rule("E102")
 def section_missing(kind: str) -> ProblemText:
     return ProblemText(
         f"the key {kind!r} is missing: the team is of type {kind!r}",
@@ -62,7 +65,7 @@ def section_missing(kind: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E102")
 def orchestration_missing() -> ProblemText:
     return ProblemText(
         "the key 'orchestration' is missing",
@@ -70,12 +73,12 @@ def orchestration_missing() -> ProblemText:
     )
 
 
-@statement
+@rule("E504")
 def orchestration_disabled() -> ProblemText:
     return ProblemText("orchestration is disabled", fix="set `enabled: true` to run it")
 
 
-@statement
+@rule("E303")
 def unexpanded_template(field: str) -> ProblemText:
     return ProblemText(
         f"templates are not expanded here: {field!r} is read literally",
@@ -83,7 +86,7 @@ def unexpanded_template(field: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E303")
 def unexpanded_variable(field: str, name: str) -> ProblemText:
     if field.endswith("_env"):
         fix = f"write the name alone: `{field}: {name}`"
@@ -92,7 +95,7 @@ def unexpanded_variable(field: str, name: str) -> ProblemText:
     return ProblemText(f"`${{...}}` is not expanded here: {field!r} is read literally", fix=fix)
 
 
-@statement
+@rule("E214")
 def control_character(name: str, character: str, *, is_key: bool) -> ProblemText:
     subject = f"the name {name!r}" if is_key else f"{name!r}"
     return ProblemText(
@@ -102,7 +105,7 @@ def control_character(name: str, character: str, *, is_key: bool) -> ProblemText
     )
 
 
-@statement
+@rule("W515")
 def unchecked_formats(names: Collection[str]) -> ProblemText:
     return ProblemText(
         f"`format` is not checked: {', '.join(names)}; any text passes",
@@ -110,7 +113,7 @@ def unchecked_formats(names: Collection[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("W514")
 def unimportable_class(name: str, allowed: Collection[str]) -> ProblemText:
     return ProblemText(
         f"the agent class {name!r} is in no package that this project's worker allows",
@@ -119,7 +122,7 @@ def unimportable_class(name: str, allowed: Collection[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("W514")
 def unimportable(
     what: str, name: str, module: str, key: str, allowed: Collection[str]
 ) -> ProblemText:

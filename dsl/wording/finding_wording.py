@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.wording.routing_wording import both, either
 
 _MAX_CONDITION_LENGTH = 100
@@ -25,7 +25,7 @@ def numbered(what: str, numbers: Sequence[int]) -> str:
     return f"{plural} {', '.join(first)} and {last}"
 
 
-@statement
+@rule("W531")
 def analysis_incomplete(names: Sequence[str], questions: int) -> ProblemText:
     shown = ", ".join(map(repr, names[:_MAX_NAMES_SHOWN]))
     more = f" and {len(names) - _MAX_NAMES_SHOWN:,} more" if len(names) > _MAX_NAMES_SHOWN else ""
@@ -36,7 +36,7 @@ def analysis_incomplete(names: Sequence[str], questions: int) -> ProblemText:
     )
 
 
-@statement
+@rule("W504")
 def default_unused(rule: int) -> ProblemText:
     return ProblemText(
         f"the default is never used: rule {rule} always matches, also after a failure",
@@ -44,7 +44,7 @@ def default_unused(rule: int) -> ProblemText:
     )
 
 
-@statement
+@rule("W504")
 def clause_unused(number: int, earlier: Sequence[int]) -> ProblemText:
     takes = "takes" if len(earlier) == 1 else "take"
     return ProblemText(
@@ -54,7 +54,7 @@ def clause_unused(number: int, earlier: Sequence[int]) -> ProblemText:
     )
 
 
-@statement
+@rule("W504")
 def alternative_unreached(
     what: str, number: int, earlier: Sequence[int], condition: str | None
 ) -> ProblemText:
@@ -70,7 +70,7 @@ def alternative_unreached(
     )
 
 
-@statement
+@rule("W505")
 def impossible_condition(parts: Sequence[str]) -> ProblemText:
     return ProblemText(
         f"this condition can never hold: {' excludes '.join(map(shortened, parts))}",
@@ -78,7 +78,7 @@ def impossible_condition(parts: Sequence[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("W508")
 def field_read_too_early(
     name: str, team: str, setters: Sequence[str], *, is_asked: bool
 ) -> ProblemText:
@@ -91,7 +91,7 @@ def field_read_too_early(
     )
 
 
-@statement
+@rule("W508")
 def team_read_too_early(path: Sequence[str], team: str) -> ProblemText:
     read = f"{'.'.join(path)} is read by the team {team!r}"
     if path[1] == team:
@@ -102,7 +102,7 @@ def team_read_too_early(path: Sequence[str], team: str) -> ProblemText:
     return ProblemText(f"{read} and {path[1]!r} cannot have run before it", fix="route to it first")
 
 
-@statement
+@rule("W503")
 def team_unreached(team: str, entry: str, *, is_named: bool) -> ProblemText:
     return ProblemText(
         f"only routes that are never taken lead to the team {team!r}"
@@ -112,7 +112,7 @@ def team_unreached(team: str, entry: str, *, is_named: bool) -> ProblemText:
     )
 
 
-@statement
+@rule("W506")
 def loop_without_exit(teams: Sequence[str], cycle: Sequence[str], max_visits: int) -> ProblemText:
     if len(teams) == 1:
         what = f"the team {teams[0]!r} leads to nothing but itself"
@@ -125,7 +125,7 @@ def loop_without_exit(teams: Sequence[str], cycle: Sequence[str], max_visits: in
     )
 
 
-@statement
+@rule("W507")
 def unhandled_failure(steps: Sequence[str], *, is_called: bool) -> ProblemText:
     fails = "the step that runs the team" if is_called else "the run"
     return ProblemText(
@@ -135,7 +135,7 @@ def unhandled_failure(steps: Sequence[str], *, is_called: bool) -> ProblemText:
     )
 
 
-@statement
+@rule("W509")
 def read_too_early(
     path: Sequence[str],
     key: Sequence[str],
@@ -159,7 +159,7 @@ def read_too_early(
     )
 
 
-@statement
+@rule("W519")
 def declared_unused(path: str, *, is_required: bool) -> ProblemText:
     given = ", though every start must give it" if is_required else ""
     return ProblemText(

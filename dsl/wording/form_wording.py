@@ -1,6 +1,6 @@
 """The required forms of values, and how to write a value of another form."""
 
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 
 
 def wanted_form(kind: str, key: str, message: str) -> str:
@@ -14,7 +14,7 @@ def policy_renamed() -> str:
     return "write `extend`, which joins the lists of the branches"
 
 
-@statement
+@rule("E107")
 def calls_with_one_call(key: str) -> ProblemText:
     return ProblemText(
         f"`{key}` is part of one call, and `calls` makes several",

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Sequence
 
 from coterie.dsl.errors import listed, nearest
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 
 
-@statement
+@rule("E006")
 def include_leaves_folder(entry: str, *, links_to: str = "") -> ProblemText:
     reason = f" is a link to {links_to}, which" if links_to else ""
     return ProblemText(
@@ -16,14 +16,14 @@ def include_leaves_folder(entry: str, *, links_to: str = "") -> ProblemText:
     )
 
 
-@statement
+@rule("E006")
 def include_missing(entry: str, known: Collection[str]) -> ProblemText:
     return ProblemText(
         f"the include {entry!r} does not exist", listed(known), nearest(entry, known)
     )
 
 
-@statement
+@rule("E006")
 def include_wrong_file(entry: str, kind: str) -> ProblemText:
     fix = f"write {entry.rstrip('/') or '.'}/*.yml" if kind == "a folder" else "name a document"
     return ProblemText(
@@ -31,24 +31,24 @@ def include_wrong_file(entry: str, kind: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E006")
 def include_unreadable(file: str, reason: str, fix: str) -> ProblemText:
     return ProblemText(f"the include {file} could not be read: {reason}", fix=fix)
 
 
-@statement
+@rule("E006")
 def include_too_large(what: str) -> ProblemText:
     return ProblemText(what, fix="include fewer files")
 
 
-@statement
+@rule("W518")
 def include_empty(entry: str) -> ProblemText:
     return ProblemText(
         f"no file matches the include {entry!r}", fix="remove it, or correct the glob"
     )
 
 
-@statement
+@rule("E007")
 def include_cycle(files: Sequence[str]) -> ProblemText:
     return ProblemText(
         f"these files include each other: {' -> '.join(files)}",
@@ -56,7 +56,7 @@ def include_cycle(files: Sequence[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("E601")
 def include_inline() -> ProblemText:
     return ProblemText(
         "an inline document cannot use `include`: the worker gets only its text, without the "
@@ -66,7 +66,7 @@ def include_inline() -> ProblemText:
     )
 
 
-@statement
+@rule("E110")
 def key_of_including(key: str) -> ProblemText:
     return ProblemText(
         f"the key {key!r} has no effect in an included file: it belongs to the document that "
@@ -76,7 +76,7 @@ def key_of_including(key: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E208")
 def defined_twice(what: str, name: str, at: str) -> ProblemText:
     return ProblemText(
         f"the {what} {name!r} is also defined at {at}",
@@ -84,6 +84,6 @@ def defined_twice(what: str, name: str, at: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E103")
 def include_form() -> ProblemText:
     return ProblemText("'include' is not a list of strings", "[workflows/*.yml]")

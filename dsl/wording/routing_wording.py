@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from coterie.dsl.errors import listed, nearest
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 
 
 def either(names: Sequence[str]) -> str:
@@ -18,12 +18,12 @@ def both(names: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-@statement
+@rule("E102")
 def team_without_tasks(team: str) -> ProblemText:
     return ProblemText(f"the team {team!r} has no tasks", fix="add `tasks:`")
 
 
-@statement
+@rule("E107")
 def section_of_other_type(key: str, wanted: str, team: str, found: str) -> ProblemText:
     return ProblemText(
         f"`{key}` belongs to a team of type {wanted!r}, and {team!r} is of type {found!r}",
@@ -31,7 +31,7 @@ def section_of_other_type(key: str, wanted: str, team: str, found: str) -> Probl
     )
 
 
-@statement
+@rule("E107")
 def clean_up_collects(team: str) -> ProblemText:
     return ProblemText(
         f"{team!r} collects the branches of a fan-out, and nothing fans out to a clean-up",
@@ -39,7 +39,7 @@ def clean_up_collects(team: str) -> ProblemText:
     )
 
 
-@statement
+@rule("W501")
 def no_rule_matches(failing: Sequence[str]) -> ProblemText:
     failed = f", and when {either(failing)} fails," if failing else ""
     return ProblemText(
@@ -48,7 +48,7 @@ def no_rule_matches(failing: Sequence[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def key_of_fan_out(key: str) -> ProblemText:
     return ProblemText(
         f"`{key}` belongs to a fan-out, and `next_team` is not a list",
@@ -56,7 +56,7 @@ def key_of_fan_out(key: str) -> ProblemText:
     )
 
 
-@statement
+@rule("W516")
 def nothing_merged(path: str, known: Collection[str]) -> ProblemText:
     return ProblemText(
         f"no branch of this fan-out sets {path!r}, so nothing is merged there",
@@ -65,13 +65,17 @@ def nothing_merged(path: str, known: Collection[str]) -> ProblemText:
     )
 
 
-@statement
-def fan_out_branches(repeated: Sequence[str]) -> ProblemText:
-    what = f"names {listed(repeated)} twice" if repeated else "is empty"
-    return ProblemText(f"the fan-out {what}", fix="name each branch once")
+@rule("E208")
+def branches_repeated(names: Sequence[str]) -> ProblemText:
+    return ProblemText(f"the fan-out names {listed(names)} twice", fix="name each branch once")
 
 
-@statement
+@rule("E106")
+def fan_out_empty() -> ProblemText:
+    return ProblemText("the fan-out is empty", fix="name each branch once")
+
+
+@rule("E107")
 def several_concentrators(found: Sequence[str]) -> ProblemText:
     return ProblemText(
         f"the branches of this fan-out can meet at {listed(found)}",
@@ -79,12 +83,12 @@ def several_concentrators(found: Sequence[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def not_a_concentrator(team: str, found: str) -> ProblemText:
     return ProblemText(f"{team!r} is a team of type {found!r}", "a team of type 'concentrator'")
 
 
-@statement
+@rule("E107")
 def other_concentrators(others: Sequence[str], meeting: str) -> ProblemText:
     return ProblemText(
         f"a branch of this fan-out can reach {listed(others)}, but the fan-out meets at "
@@ -93,7 +97,7 @@ def other_concentrators(others: Sequence[str], meeting: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def bound_of_itself(key: str, team: str) -> ProblemText:
     return ProblemText(
         f"`{key}` of `max_visits` names the team {team!r} itself",
@@ -101,7 +105,7 @@ def bound_of_itself(key: str, team: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def bound_of_concentrator(team: str) -> ProblemText:
     return ProblemText(
         f"{team!r} collects the branches of a fan-out, so no other team can run instead",
@@ -109,7 +113,7 @@ def bound_of_concentrator(team: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def bound_of_called_team(team: str, step: str) -> ProblemText:
     return ProblemText(
         f"the step {step!r} runs the team {team!r} and needs its data, so no other team can run "
@@ -118,7 +122,7 @@ def bound_of_called_team(team: str, step: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def bounds_in_circle(teams: Sequence[str]) -> ProblemText:
     return ProblemText(
         f"`then` leads in a circle: {' -> '.join((*teams, teams[0]))}",

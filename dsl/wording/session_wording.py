@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.wording.step_names import called
 
 
-@statement
+@rule("E107")
 def schema_without_message(step: str, key: str) -> ProblemText:
     return ProblemText(
         f"`schema` describes a message, and {called(step)} waits for {key}",
@@ -15,7 +15,7 @@ def schema_without_message(step: str, key: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E505")
 def unusable_message_schema(step: str, reason: str) -> ProblemText:
     return ProblemText(f"{called(step, 'the wait')}: the schema cannot be used: {reason}")
 
@@ -32,7 +32,7 @@ _ASIDE: dict[Aside, str] = {
 }
 
 
-@statement
+@rule("E507")
 def conversation_of_several(step: str, aside: Aside) -> ProblemText:
     return ProblemText(
         f"{called(step)} is in {_ASIDE[aside]}, and a session has one conversation at a time",
@@ -40,7 +40,7 @@ def conversation_of_several(step: str, aside: Aside) -> ProblemText:
     )
 
 
-@statement
+@rule("E507")
 def reply_without_session(step: str) -> ProblemText:
     return ProblemText(
         f"{called(step)} replies, and no step waits for a message",
@@ -48,7 +48,7 @@ def reply_without_session(step: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E507")
 def session_without_reply(step: str) -> ProblemText:
     return ProblemText(
         f"{called(step)} waits for messages, and no step replies: every message would fail",
@@ -56,7 +56,7 @@ def session_without_reply(step: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E507")
 def messages_without_session() -> ProblemText:
     return ProblemText(
         "`max_messages` bounds a session, and no step waits for a message",
@@ -64,7 +64,7 @@ def messages_without_session() -> ProblemText:
     )
 
 
-@statement
+@rule("E102")
 def chat_without_reply() -> ProblemText:
     return ProblemText(
         "the section `chat` has no reply: neither `persona_key` nor `reply`",
@@ -72,7 +72,7 @@ def chat_without_reply() -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def window_without_persona(key: str) -> ProblemText:
     return ProblemText(
         f"`{key}` limits what the persona of the section `chat` remembers, and it names none",
@@ -98,7 +98,7 @@ END = Hop("")
 """Stands for the end of the run, at the end of a path."""
 
 
-@statement
+@rule("W522")
 def unanswered_message(wait: str, path: Sequence[Hop]) -> ProblemText:
     shown = " -> ".join(map(_hop, path))
     then = "ends the run" if path[-1] == END else "comes to the next message"
@@ -118,7 +118,7 @@ def _hop(hop: Hop) -> str:
     return f"{hop.team} ({', '.join(left)})" if left else hop.team
 
 
-@statement
+@rule("W523")
 def reply_to_nobody(step: str) -> ProblemText:
     return ProblemText(
         f"{called(step)} replies, and no message is open there on any path: it fails with "

@@ -3,11 +3,11 @@
 from collections.abc import Collection
 
 from coterie.dsl.errors import listed, nearest
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.wording.step_names import called
 
 
-@statement
+@rule("E106")
 def too_many_to_join(wanted: int, branches: int) -> ProblemText:
     return ProblemText(
         f"`join` needs {wanted} branches to succeed, and there are {branches}",
@@ -15,7 +15,7 @@ def too_many_to_join(wanted: int, branches: int) -> ProblemText:
     )
 
 
-@statement
+@rule("E105")
 def merge_of_unset(step: str, name: str, known: Collection[str]) -> ProblemText:
     return ProblemText(
         f"no branch of {called(step)} sets {name!r}",
@@ -24,7 +24,7 @@ def merge_of_unset(step: str, name: str, known: Collection[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("W517")
 def losers_without_effect(step: str) -> ProblemText:
     return ProblemText(
         f"`losers` has no effect: {called(step)} needs all its branches, so none is left over",
@@ -32,7 +32,7 @@ def losers_without_effect(step: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E103")
 def branches_wanted(step: str, branches: Collection[str]) -> ProblemText:
     return ProblemText(
         f"`only` of {step!r} is not a list of its branches",
@@ -41,14 +41,14 @@ def branches_wanted(step: str, branches: Collection[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("E103")
 def score_is_no_number(branch: str, value: str) -> ProblemText:
     return ProblemText(
         f"the score of the branch {branch!r} is {value}", "a number, or a template for one"
     )
 
 
-@statement
+@rule("E105")
 def reserved_branch(step: str, name: str) -> ProblemText:
     return ProblemText(
         f"{name!r} cannot be a branch of {step!r}: its data has the key {name!r} already",
@@ -56,7 +56,7 @@ def reserved_branch(step: str, name: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def unread_by_join(step: str, key: str, join: str) -> ProblemText:
     why = (
         "only the winner leaves variables, and nothing else is cut"
@@ -68,7 +68,7 @@ def unread_by_join(step: str, key: str, join: str) -> ProblemText:
     )
 
 
-@statement
+@rule("W525")
 def conflicting_branches(step: str, path: str, branches: tuple[str, ...]) -> ProblemText:
     named = f"{', '.join(map(repr, branches[:-1]))} and {branches[-1]!r}"
     return ProblemText(
@@ -79,7 +79,7 @@ def conflicting_branches(step: str, path: str, branches: tuple[str, ...]) -> Pro
     )
 
 
-@statement
+@rule("W525")
 def conflicting_rounds(step: str, path: str, variable: str) -> ProblemText:
     return ProblemText(
         f"the concurrent rounds of {called(step)} all write the context's {path!r}, which fails "

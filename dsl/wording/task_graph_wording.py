@@ -1,24 +1,24 @@
 """Problems of task graphs."""
 
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.wording.step_names import called
 
 _BOUND = "add `max_iterations: 30` (attempts of all tasks) or `max_tasks: 20`"
 
 
-@statement
+@rule("E102")
 def unbounded_graph(step: str) -> ProblemText:
     return ProblemText(f"{called(step, 'the task graph')} has no bound", fix=_BOUND)
 
 
-@statement
+@rule("E102")
 def unbounded_additions(step: str) -> ProblemText:
     return ProblemText(
         f"`add` of {called(step, 'the task graph')} adds tasks without a maximum", fix=_BOUND
     )
 
 
-@statement
+@rule("E107")
 def chosen_without_select(step: str) -> ProblemText:
     return ProblemText(
         f"`chosen` of {called(step, 'the task graph')} has no steps that choose",
@@ -26,7 +26,7 @@ def chosen_without_select(step: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E102")
 def select_without_chosen(step: str) -> ProblemText:
     return ProblemText(
         f"the key 'chosen' is missing: nothing reads what `select` of {called(step)} chooses",
@@ -34,7 +34,7 @@ def select_without_chosen(step: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E106")
 def no_recovery_steps(step: str) -> ProblemText:
     return ProblemText(
         f"`on_failed_task` of {called(step, 'the task graph')} is empty",
@@ -43,7 +43,7 @@ def no_recovery_steps(step: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E106")
 def more_tasks_than_allowed(step: str, tasks: int, allowed: int) -> ProblemText:
     return ProblemText(
         f"{called(step, 'the task graph')} has {tasks} tasks, and `max_tasks` allows {allowed}",
@@ -51,6 +51,6 @@ def more_tasks_than_allowed(step: str, tasks: int, allowed: int) -> ProblemText:
     )
 
 
-@statement
+@rule("E105")
 def unusable_task(note: str) -> ProblemText:
     return ProblemText(note, fix="correct the id or the dependency")

@@ -1,7 +1,7 @@
 """Problems of `context_updates`."""
 
 from coterie.dsl.errors import listed, nearest
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 
 _OPERATIONS = ("append", "extend", "merge", "increment", "remove")
 
@@ -15,7 +15,7 @@ _TAKES = {
 }
 
 
-@statement
+@rule("E103")
 def operand_mismatch(operation: str, path: str, kind: str) -> ProblemText:
     wanted, fix = _TAKES[operation]
     return ProblemText(
@@ -25,7 +25,7 @@ def operand_mismatch(operation: str, path: str, kind: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def several_operations(path: str, names: tuple[str, ...]) -> ProblemText:
     return ProblemText(
         f"the update of {path!r} has the operations {listed(names)}, and one update has one",
@@ -33,7 +33,7 @@ def several_operations(path: str, names: tuple[str, ...]) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def misspelt(name: str, operation: str, path: str) -> ProblemText:
     value = "{{ {'" + name + "': ...} }}"
     return ProblemText(
@@ -43,7 +43,7 @@ def misspelt(name: str, operation: str, path: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E103")
 def empty_segment(path: str) -> ProblemText:
     return ProblemText(
         f"{path!r} is not a context path: a part of it is empty",
@@ -51,7 +51,7 @@ def empty_segment(path: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E405")
 def operation_mismatch(
     operation: str, path: str, form: str, fitting: tuple[str, ...]
 ) -> ProblemText:
@@ -62,7 +62,7 @@ def operation_mismatch(
     )
 
 
-@statement
+@rule("E405")
 def unknown_operation(name: str, path: str, form: str) -> ProblemText:
     return ProblemText(
         f"{name!r} is not an operation, and {path!r} is {form}, which a mapping cannot replace",

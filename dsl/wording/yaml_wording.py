@@ -1,14 +1,14 @@
 """Problems of YAML text."""
 
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 
 
-@statement
+@rule("E004")
 def no_document() -> ProblemText:
     return ProblemText("there is no document", fix="name a file that has one")
 
 
-@statement
+@rule("E004")
 def not_a_mapping() -> ProblemText:
     return ProblemText(
         "the document is empty or not a mapping",
@@ -16,7 +16,7 @@ def not_a_mapping() -> ProblemText:
     )
 
 
-@statement
+@rule("E002")
 def tab_as_indentation() -> ProblemText:
     return ProblemText(
         "YAML syntax: YAML is indented with spaces, and this is a tab",
@@ -24,15 +24,24 @@ def tab_as_indentation() -> ProblemText:
     )
 
 
-@statement
+@rule("E002")
 def odd_space(character: str) -> ProblemText:
+    return _odd_space(character)
+
+
+@rule("E005")
+def odd_space_in_key(character: str) -> ProblemText:
+    return _odd_space(character)
+
+
+def _odd_space(character: str) -> ProblemText:
     return ProblemText(
         f"YAML syntax: the character U+{ord(character):04X} looks like a space and is none",
         fix="write a space, or put the key or text in quotes",
     )
 
 
-@statement
+@rule("E002")
 def yaml_syntax(reason: str) -> ProblemText:
     return ProblemText(
         f"YAML syntax: {reason}",
@@ -40,19 +49,19 @@ def yaml_syntax(reason: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E002")
 def character_not_allowed(character: str) -> ProblemText:
     return ProblemText(f"YAML syntax: the character U+{ord(character):04X} is not allowed")
 
 
-@statement
+@rule("E002")
 def second_document() -> ProblemText:
     return ProblemText(
         "YAML syntax: a second document begins here", fix="write one document into one file"
     )
 
 
-@statement
+@rule("E002")
 def unknown_anchor(name: str) -> ProblemText:
     return ProblemText(
         f"YAML syntax: no value before this has the anchor {name!r}",
@@ -60,7 +69,7 @@ def unknown_anchor(name: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E002")
 def repeated_anchor(name: str) -> ProblemText:
     return ProblemText(
         f"YAML syntax: another value already has the anchor {name!r}",
@@ -68,7 +77,7 @@ def repeated_anchor(name: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E005")
 def document_explodes() -> ProblemText:
     return ProblemText(
         "the document is too large, too deeply nested, or expands too far through aliases",
@@ -76,12 +85,12 @@ def document_explodes() -> ProblemText:
     )
 
 
-@statement
+@rule("E005")
 def key_is_no_text() -> ProblemText:
     return ProblemText("a key must be a string", fix='put a template in quotes: "{{ ... }}"')
 
 
-@statement
+@rule("E005")
 def merge_key() -> ProblemText:
     return ProblemText(
         "the merge key `<<` is not part of YAML 1.2",
@@ -89,7 +98,7 @@ def merge_key() -> ProblemText:
     )
 
 
-@statement
+@rule("E003")
 def repeated_key(key: str, first_line: int) -> ProblemText:
     return ProblemText(
         f"duplicate key {key!r}; its first value is on line {first_line}",
@@ -97,7 +106,7 @@ def repeated_key(key: str, first_line: int) -> ProblemText:
     )
 
 
-@statement
+@rule("W529")
 def leading_zeros(text: str) -> ProblemText:
     return ProblemText(
         f"{text} is the number {int(text[:300])}: its leading zeros are lost",
@@ -105,19 +114,19 @@ def leading_zeros(text: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E005")
 def nul_character() -> ProblemText:
     return ProblemText("the character U+0000 is not allowed", fix="write the text without it")
 
 
-@statement
+@rule("E005")
 def tag_not_allowed(tag: str) -> ProblemText:
     return ProblemText(
         f"the tag {tag!r} is not allowed", fix="remove it: a value has the type it is written in"
     )
 
 
-@statement
+@rule("E005")
 def unreadable_scalar(text: str, defect: str) -> ProblemText:
     fix = "put it in quotes to write it as a string"
     match defect:

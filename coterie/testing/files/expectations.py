@@ -6,7 +6,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from coterie.dsl.errors import Code, listed, nearest
+from coterie.dsl.errors import listed, nearest
 from coterie.dsl.evaluate.operators.operator_table import (
     OPERATORS,
     SHORT_NAMES,
@@ -16,6 +16,7 @@ from coterie.dsl.evaluate.operators.operator_table import (
 from coterie.dsl.evaluate.operators.operator_tests import Found
 from coterie.dsl.model.conditions import Operator
 from coterie.dsl.paths import MISSING
+from coterie.dsl.problem_codes import Code
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.values import NodePath, seconds

@@ -17,7 +17,7 @@ from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.dsl.evaluate.context import lacking_context
 from coterie.dsl.model.capabilities import SkillContract
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.source.yaml_reader import read
 from coterie.dsl.values import Json
@@ -201,9 +201,7 @@ class _Reader:
         if path.is_file():
             return str(path.resolve())
         if catalog.named(node.value) is None:
-            unknown(
-                self.problems, node.mark, ("team",), "E201", "team", node.value, catalog.names()
-            )
+            unknown(self.problems, Place(node.mark, ("team",)), "team", node.value, catalog.names())
             return None
         return node.value
 

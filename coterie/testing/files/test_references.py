@@ -3,13 +3,12 @@
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from coterie.dsl.errors import Code
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.traversal.call_paths import call_paths, called_agents
 from coterie.dsl.model.traversal.step_paths import agent_tasks, asking_steps, step_paths
 from coterie.dsl.model.traversal.step_walk import waited_for
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.values import NodePath
 from coterie.testing.files.expectations import problems_of
@@ -93,7 +92,7 @@ class _Known:
     def simulated_results(self, node: Node, path: NodePath) -> None:
         """Check the names of simulated model and skill results."""
         for entry, inner_path in _items(node, "answers", path):
-            self._key(entry, "task", inner_path, "E206", "task of an agent", self.tasks)
+            self._key(entry, "task", inner_path, "task of an agent", self.tasks)
         for entry, inner_path in _items(node, "skills", path):
             self._step(entry, "step", inner_path)
 
@@ -102,9 +101,9 @@ class _Known:
         for entry, inner_path in _items(case, "decisions", path):
             self._step(entry, "approval", inner_path, self.asking)
         for entry, inner_path in _items(case, "signals", path):
-            self._key(entry, "signal", inner_path, "E206", "signal", self.signals)
+            self._key(entry, "signal", inner_path, "signal", self.signals)
         for entry, inner_path in _items(case, "redirects", path):
-            self._key(entry, "team", inner_path, "E201", "team", self.teams)
+            self._key(entry, "team", inner_path, "team", self.teams)
         for entry, inner_path in _items(case, "skips", path):
             self._step(entry, "task", inner_path)
         for key in ("signals", "messages", "pauses", "amendments", "redirects", "skips"):
@@ -122,15 +121,15 @@ class _Known:
         """Check the names of expectations."""
         for node, inner_path in _items(expect, "path", path):
             for number, inner in enumerate(node.items()):
-                self._is(inner, (*inner_path, number), "E201", "team", self.teams)
-            self._is(node, inner_path, "E201", "team", self.teams)
+                self._is(inner, (*inner_path, number), "team", self.teams)
+            self._is(node, inner_path, "team", self.teams)
         visits = expect.child("visits")
         for team, node in (visits.entries() if visits is not None else {}).items():
             if team not in self.teams:
                 inner_path = (*path, "visits", team)
-                unknown(self.problems, node.at, inner_path, "E201", "team", team, self.teams)
+                unknown(self.problems, Place(node.at, inner_path), "team", team, self.teams)
         for entry, inner_path in _items(expect, "trail", path):
-            self._key(entry, "team", inner_path, "E201", "team", self.teams)
+            self._key(entry, "team", inner_path, "team", self.teams)
             team = entry.child("team")
             self._trail_step(entry, None if team is None else team.value, inner_path)
 
@@ -191,20 +190,16 @@ class _Known:
             fix=f"did you mean {near[0]!r}?" if near else "",
         )
 
-    def _key(
-        self, node: Node, key: str, path: NodePath, code: Code, what: str, known: Collection[str]
-    ) -> None:
+    def _key(self, node: Node, key: str, path: NodePath, what: str, known: Collection[str]) -> None:
         below = node.child(key)
         if below is not None:
-            self._is(below, (*path, key), code, what, known)
+            self._is(below, (*path, key), what, known)
 
-    def _is(
-        self, node: Node, path: NodePath, code: Code, what: str, known: Collection[str]
-    ) -> None:
+    def _is(self, node: Node, path: NodePath, what: str, known: Collection[str]) -> None:
         name = node.value
         if isinstance(name, str) and not PATTERN.search(name) and name not in known:
             near = nearest_names(name, known)
-            unknown(self.problems, node.mark, path, code, what, name, near)
+            unknown(self.problems, Place(node.mark, path), what, name, near)
 
 
 def _shown_names(names: Sequence[str], of: int) -> str:

@@ -34,9 +34,7 @@ def check_stateful_tools(
             for key, names in _concurrent_tools(step, path, reach):
                 here = (*path, *key)
                 for name in sorted(names):
-                    problems.note(
-                        "W524", tree.find(here).at, here, stateful_in_parallel(step.name, name)
-                    )
+                    problems.report(stateful_in_parallel(step.name, name), tree.key_at(here))
     for team, exits in graph.exits.items():
         for exit in exits:
             if exit.rule is None or not exit.usable:
@@ -44,7 +42,7 @@ def check_stateful_tools(
             met = [reach.of_team(branch) for branch in graph.branches(exit)]
             here = (*parts.teams[team].path[:-1], "routing", "rules", exit.rule, "next_team")
             for name in sorted(_twice(met)):
-                problems.note("W524", tree.find(here).at, here, stateful_in_parallel(team, name))
+                problems.report(stateful_in_parallel(team, name), tree.key_at(here))
 
 
 def _concurrent_tools(

@@ -30,17 +30,16 @@ def check_grants_count(
         if not tool.grants:
             continue
         path: NodePath = ("tools", name, "grants")
-        at = tree.find(path).at
         if "egress" in tool.labels:
             found = paths.counted(name)
             if found and not any(one.counted for one in found):
                 needed = needed_grants(found[0].withheld, parts, tree)
-                problems.note("W526", at, path, grant_never_counts(name, needed))
+                problems.report(grant_never_counts(name, needed), tree.key_at(path))
         else:
             used = paths.used_within(name)
             unused = tuple(label for label in tool.grants if label not in used)
             if unused:
-                problems.note("W526", at, path, grant_unused_within(name, unused))
+                problems.report(grant_unused_within(name, unused), tree.key_at(path))
 
 
 def needed_grants(

@@ -15,7 +15,7 @@ from coterie.dsl.logic.solver import Effort
 from coterie.dsl.model.capabilities import KeptLabel
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.values import NodePath
 from coterie.dsl.wording.agents.grant_wording import unapproved_egress
 
@@ -46,7 +46,7 @@ def check_labels(
             (untrusted.step, untrusted.tool),
             needed_grants(leak.withheld, parts, tree),
         )
-        problems.note("W521", node.mark if leak.agent is not None else node.at, path, details)
+        problems.report(details, Place(node.mark if leak.agent is not None else node.at, path))
 
 
 def _source(leak: Leak, label: KeptLabel) -> Source:

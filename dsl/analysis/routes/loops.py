@@ -26,7 +26,7 @@ def check_reach(graph: Teams, tree: Written, problems: Problems) -> None:
             for exit in graph.exits[other]
         )
         path = (*TEAMS, team)
-        problems.note("W503", tree.find(path).at, path, team_unreached(team, entry, is_named=named))
+        problems.report(team_unreached(team, entry, is_named=named), tree.key_at(path))
 
 
 def check_loops(graph: Teams, bodies: Bodies, tree: Written, problems: Problems) -> None:
@@ -54,9 +54,7 @@ def _note(graph: Teams, members: frozenset[str], tree: Written, problems: Proble
     path = (*TEAMS, teams[0])
     limits = graph.plan.limits
     cycle = _round(graph, teams)
-    problems.note(
-        "W506", tree.find(path).at, path, loop_without_exit(teams, cycle, limits.max_total_teams)
-    )
+    problems.report(loop_without_exit(teams, cycle, limits.max_total_teams), tree.key_at(path))
 
 
 def _round(graph: Teams, teams: Sequence[str]) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ def check_replies(
             hops = walker.unanswered(body, step) if step.takes_message else None
             if hops is not None:
                 details = unanswered_message(step.name, hops)
-                problems.note("W522", tree.find(path).at, path, details)
+                problems.report(details, tree.key_at(path))
 
 
 def _calling(graph: Teams) -> frozenset[str]:

@@ -31,7 +31,7 @@ def check_stray_replies(
     flow.run()
     for path, (step, is_open) in flow.replies.items():
         if not is_open:
-            problems.note("W523", tree.find(path).at, path, reply_to_nobody(step.name))
+            problems.report(reply_to_nobody(step.name), tree.key_at(path))
 
 
 @dataclass(slots=True)

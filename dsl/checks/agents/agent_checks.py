@@ -7,7 +7,7 @@ from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.model_names import split_model
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import UNREADABLE, NodePath
@@ -36,19 +36,19 @@ def _personas(step: AgentStep, path: NodePath, tree: Node, problems: Problems) -
     """Return whether it is clear which personas the step can have."""
     key_path = (*path, "persona_key")
     if step.persona_key is None:
-        problems.note("E102", tree.find(path).at, key_path, persona_key_missing())
+        problems.report(persona_key_missing(), Place(tree.find(path).at, key_path))
         return False
     listed = (*path, "personas")
     is_chosen = is_template(step.persona_key)
     if is_chosen and not step.personas:
-        problems.note("E102", tree.find(key_path).mark, key_path, personas_missing(step.name))
+        problems.report(personas_missing(step.name), tree.value_at(key_path))
     elif step.personas and not is_chosen:
         details = personas_without_template(step.name, step.persona_key)
-        problems.note("E107", tree.find(listed).at, listed, details)
+        problems.report(details, tree.key_at(listed))
     for index, name in enumerate(step.personas):
         if name in step.personas[:index]:
             where = (*listed, index)
-            problems.note("E105", tree.find(where).at, where, persona_listed_twice(name))
+            problems.report(persona_listed_twice(name), tree.key_at(where))
     return is_chosen == bool(step.personas)
 
 
@@ -59,24 +59,21 @@ def _agent_type(
     if step.agent_type is None or step.agent_type in known:
         return
     key_path = (*path, "agent_type")
-    mark = tree.find(key_path).mark
     if step.agent_type in capabilities.skills:
-        problems.note("E203", mark, key_path, skill_as_agent(step.agent_type, known))
+        problems.report(skill_as_agent(step.agent_type, known), tree.value_at(key_path))
         return
     if ":" not in step.agent_type:
-        unknown(problems, mark, key_path, "E203", "agent type", step.agent_type, known)
+        unknown(problems, tree.value_at(key_path), "agent type", step.agent_type, known)
 
 
 def check_legacy(step: AgentStep, path: NodePath, tree: Node, problems: Problems) -> None:
     """Note the keys that contradict an `agent_class`."""
     if step.agent_type is not None or step.persona_key is not None or step.personas:
-        problems.note(
-            "E107", tree.find((*path, "agent_class")).at, path, two_forms_of_agent(step.name)
+        problems.report(
+            two_forms_of_agent(step.name), Place(tree.find((*path, "agent_class")).at, path)
         )
     if step.config is not None:
-        problems.note(
-            "E108", tree.find((*path, "config")).at, (*path, "config"), config_of_legacy(step.name)
-        )
+        problems.report(config_of_legacy(step.name), tree.key_at((*path, "config")))
 
 
 def check_fallback(
@@ -94,14 +91,13 @@ def check_fallback(
     seen = {f"{persona.provider}/{persona.model}"}
     for index, name in enumerate(persona.fallback):
         key_path = (*path, index)
-        mark = tree.find(key_path).mark
         provider, model = split_model(name)
         if name == UNREADABLE:
             continue
         if not provider or not model:
-            problems.note("E105", mark, key_path, fallback_not_a_model(name))
+            problems.report(fallback_not_a_model(name), tree.value_at(key_path))
         elif provider not in providers:
-            unknown(problems, mark, key_path, "E205", "provider", provider, providers)
+            unknown(problems, tree.value_at(key_path), "provider", provider, providers)
         elif name in seen:
-            problems.note("E208", mark, key_path, fallback_named_twice(name))
+            problems.report(fallback_named_twice(name), tree.value_at(key_path))
         seen.add(name)

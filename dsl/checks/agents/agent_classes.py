@@ -36,7 +36,7 @@ def check_agent_classes(
         if name is None or any(f"{name}.".startswith(f"{package}.") for package in allowed):
             continue
         key_path = (*path, "agent_class")
-        problems.note("W514", tree.find(key_path).mark, key_path, unimportable_class(name, allowed))
+        problems.report(unimportable_class(name, allowed), tree.value_at(key_path))
 
 
 def _agent_types(
@@ -58,7 +58,7 @@ def _agent_types(
         if module is not None and not is_allowed(module, allowed):
             key_path = (*path, "agent_type")
             details = unimportable("agent type", name, module, "agent_packages", allowed)
-            problems.note("W514", tree.find(key_path).mark, key_path, details)
+            problems.report(details, tree.value_at(key_path))
 
 
 def _provider_kinds(
@@ -74,16 +74,15 @@ def _provider_kinds(
         if kind is None or kind in known:
             continue
         path: NodePath = ("llm_config", "providers", provider, "kind")
-        mark = tree.find(path).mark
         module = package_path(kind, capabilities.provider_paths)
         if module is None:
             names = (*known, *capabilities.provider_paths)
-            unknown(problems, mark, path, "E205", "provider kind", kind, names)
+            unknown(problems, tree.value_at(path), "provider kind", kind, names)
         elif (own or capabilities.provider_packages is not None) and not is_allowed(
             module, allowed
         ):
             details = unimportable("provider kind", kind, module, "provider_packages", allowed)
-            problems.note("W514", mark, path, details)
+            problems.report(details, tree.value_at(path))
 
 
 def package_path(name: str, installed: dict[str, str]) -> str | None:
@@ -102,12 +101,4 @@ def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:
         key = section.get("persona_key") if isinstance(section, dict) else None
         if isinstance(key, str) and key not in document.llm_config.personas:
             path: NodePath = ("llm_config", "agents", name, "persona_key")
-            unknown(
-                problems,
-                tree.find(path).mark,
-                path,
-                "E202",
-                "persona",
-                key,
-                document.llm_config.personas,
-            )
+            unknown(problems, tree.value_at(path), "persona", key, document.llm_config.personas)

@@ -46,7 +46,7 @@ def checked_by(
     wrong = beyond(declared)
     if wrong is not None:
         key_path = (*path, "editable")
-        problems.note("E505", tree.find(key_path).at, key_path, uncheckable_changes(wrong))
+        problems.report(uncheckable_changes(wrong), tree.key_at(key_path))
     return approval.model_copy(update={"schema_": declared})
 
 

@@ -45,15 +45,14 @@ def check_compaction(
         if getattr(step, key) is not None:
             key_path = (*path, key)
             details = compaction_with_window(str(step.persona_key), key)
-            problems.note("E107", tree.find(key_path).mark, key_path, details)
+            problems.report(details, tree.value_at(key_path))
     if policy.prompt is not None:
         check_compaction_prompt(tree, problems, policy.prompt, (*written_at, "prompt"))
     if policy.model is None or policy.model == UNREADABLE:
         return
     key_path = (*written_at, "model")
-    mark = tree.find(key_path).mark
     provider, model = split_model(policy.model)
     if not provider or not model:
-        problems.note("E105", mark, key_path, compaction_not_a_model(policy.model))
+        problems.report(compaction_not_a_model(policy.model), tree.value_at(key_path))
     elif provider not in providers:
-        unknown(problems, mark, key_path, "E205", "provider", provider, providers)
+        unknown(problems, tree.value_at(key_path), "provider", provider, providers)

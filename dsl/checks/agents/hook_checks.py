@@ -10,7 +10,6 @@ from coterie.dsl.checks.contracts.contract_checks import check_input
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.checks.steps.template_checks import parse_template
 from coterie.dsl.egress.channel_labels import call_labels, kind_of_call
-from coterie.dsl.errors import Code
 from coterie.dsl.hooks.hook_reads import matches_tool
 from coterie.dsl.json_values import describe_kind
 from coterie.dsl.model.hooks import (
@@ -25,7 +24,7 @@ from coterie.dsl.model.step_kinds.step_base import SkillTerms, terms_of
 from coterie.dsl.model.tools.tool_section import ToolSection
 from coterie.dsl.problem_details import Details
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import UNREADABLE, NodePath
@@ -43,6 +42,7 @@ from coterie.dsl.wording.agents.hook_wording import (
     hook_value_missing,
     hook_value_of_kind,
     hook_without_tools,
+    unknown_decision,
 )
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,60}")
@@ -93,7 +93,7 @@ def check_streamed_answers(
     for index, hook in enumerate(hooks):
         if hook.on in ("after_model_call", "after_turn") and hook.decide != "continue":
             key_path = (*path, index, "on")
-            problems.note("E506", tree.find(key_path).at, key_path, hook_of_stream(hook.label))
+            problems.report(hook_of_stream(hook.label), tree.key_at(key_path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class _HookChecks:
         hook = self.hook
         self._name(lines)
         if self.offered is not None and hook.on in RUN_POINTS:
-            self._note("E510", "on", hook_of_run(hook.on))
+            self._note("on", hook_of_run(hook.on))
         self._tool()
         self._decision()
         terms = self._skill()
@@ -135,25 +135,25 @@ class _HookChecks:
         if name is None or name == UNREADABLE:
             return
         if not _NAME.fullmatch(name):
-            self._note_value("E105", "name", hook_name_refused(name))
+            self._note_value("name", hook_name_refused(name))
         elif name in lines:
-            self._note_value("E208", "name", hook_named_twice(name, lines[name]))
+            self._note_value("name", hook_named_twice(name, lines[name]))
         lines.setdefault(name, self.scope.at((*self.path, "name")).line)
 
     def _tool(self) -> None:
         hook = self.hook
         if hook.on not in TOOL_POINTS:
             if hook.tool is not None:
-                self._note("E510", "tool", hook_tool_misplaced(hook.on))
+                self._note("tool", hook_tool_misplaced(hook.on))
             return
         if self.offered is not None and not self.offered:
-            self._note("E510", "on", hook_without_tools(hook.on))
+            self._note("on", hook_without_tools(hook.on))
         elif hook.tool is not None and not self._matching_tools():
             known = tuple(self.tools) if self.offered is None else self.offered
             path = (*self.path, "tool")
             mark = self.scope.at(path)
             what = "tool" if self.offered is None else "offered tool"
-            unknown(self.scope.problems, mark, path, "E204", what, hook.tool, known)
+            unknown(self.scope.problems, Place(mark, path), what, hook.tool, known)
         elif hook.decide == "retry":
             self._once()
 
@@ -169,7 +169,7 @@ class _HookChecks:
             skill = None if section is None else section.skill
             contract = self.scope.capabilities.skills.get(skill or "")
             if contract is not None and contract.effect == "once":
-                self._note("E510", "decide", hook_repeats_effect(name))
+                self._note("decide", hook_repeats_effect(name))
                 return
 
     def _decision(self) -> None:
@@ -182,26 +182,29 @@ class _HookChecks:
                 (*self.path, "decide"),
             )
             if template is not None and not template.single:
-                self._note_value("E109", "decide", hook_template_broken())
+                self._note_value("decide", hook_template_broken())
             return
         if hook.decide not in allowed and hook.decide != UNREADABLE:
-            code: Code = "E510" if hook.decide in HOOK_DECISIONS else "E105"
-            self._note_value(code, "decide", hook_decides_nothing(hook.decide, hook.on, allowed))
+            words = (hook.decide, hook.on, allowed)
+            is_known = hook.decide in HOOK_DECISIONS
+            self._note_value(
+                "decide", hook_decides_nothing(*words) if is_known else unknown_decision(*words)
+            )
             return
         if hook.decide == "modify":
             self._value()
         elif hook.value is not None:
-            self._note("E510", "value", hook_key_without_effect("value", "`decide: modify`"))
+            self._note("value", hook_key_without_effect("value", "`decide: modify`"))
         if hook.max_retries is not None and hook.decide != "retry":
             details = hook_key_without_effect("max_retries", "`decide: retry`")
-            self._note("E510", "max_retries", details)
+            self._note("max_retries", details)
 
     def _value(self) -> None:
         """Note a value that can never be what changes at the point."""
         hook = self.hook
         if hook.value is None:
             if "value" not in hook.model_fields_set:
-                self._note("E102", "value", hook_value_missing(hook.on))
+                self._note("value", hook_value_missing(hook.on))
             return
         contract = self._templates().called_skill()
         if hook.on == "before_tool_call" and contract is not None:
@@ -215,24 +218,24 @@ class _HookChecks:
         wants_text = hook.on in ("before_turn", "before_model_call")
         if (wants_mapping and not isinstance(hook.value, dict)) or (wants_text and not is_text):
             details = hook_value_of_kind(hook.on, describe_kind(hook.value))
-            self._note_value("E103", "value", details)
+            self._note_value("value", details)
 
     def _skill(self) -> SkillTerms | None:
         hook, scope = self.hook, self.scope
         if hook.skill is None:
             if hook.input is not None:
-                self._note("E510", "input", hook_key_without_effect("input", "`skill`"))
+                self._note("input", hook_key_without_effect("input", "`skill`"))
             return None
         path: NodePath = (*self.path, "skill")
         contract = scope.capabilities.skills.get(hook.skill)
         if contract is None:
             known = scope.capabilities.skills
-            unknown(scope.problems, scope.at(path), path, "E204", "skill", hook.skill, known)
+            unknown(scope.problems, Place(scope.at(path), path), "skill", hook.skill, known)
             return None
         labels = call_labels(contract, hook.input, scope.capabilities.reach)
         if "egress" in labels:
             is_function = kind_of_call(hook.skill) == "function"
-            self._note("E510", "skill", hook_sends_data(hook.skill, is_function))
+            self._note("skill", hook_sends_data(hook.skill, is_function))
         given: NodePath = (*self.path, "input")
         if isinstance(hook.input, dict):
             check_command(
@@ -244,8 +247,8 @@ class _HookChecks:
     def _templates(self) -> HookTemplates:
         return HookTemplates(self.hook, self.path, self.scope, self.tools)
 
-    def _note(self, code: Code, key: str, details: Details) -> None:
-        self.scope.note(code, (*self.path, key), details)
+    def _note(self, key: str, details: Details) -> None:
+        self.scope.report(details, (*self.path, key))
 
-    def _note_value(self, code: Code, key: str, details: Details) -> None:
-        self.scope.note_value(code, (*self.path, key), details)
+    def _note_value(self, key: str, details: Details) -> None:
+        self.scope.report_value(details, (*self.path, key))

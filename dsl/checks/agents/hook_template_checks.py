@@ -63,7 +63,7 @@ class HookTemplates:
                     pass
                 case _:
                     details = hook_tests_tasks((*_ALWAYS, *given))
-                    self.scope.note_value("E109", path, details)
+                    self.scope.report_value(details, path)
                     continue
             check_condition(self._scope(given), leaf, path)
 
@@ -85,7 +85,7 @@ class HookTemplates:
         known = (*_ALWAYS, *given)
         wrong = next((named for named in template.paths if named[0] not in known), None)
         if wrong is not None:
-            scope.note_value("E207", path, hook_sees_not(wrong[0], known))
+            scope.report_value(hook_sees_not(wrong[0], known), path)
         return wrong is not None
 
     def called_skill(self) -> SkillContract | None:

@@ -12,4 +12,4 @@ def check_persona_names(document: SystemDocument, tree: Node, problems: Problems
     for name in document.llm_config.personas:
         if not can_be_persona(name):
             path = ("llm_config", "personas", name)
-            problems.note("E105", tree.find(path).at, path, persona_name_refused(name))
+            problems.report(persona_name_refused(name), tree.key_at(path))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from coterie.dsl.model.facts import ROOTS
 from coterie.dsl.problem_details import Details
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.templates.brace_prompts import names_in_braces
 from coterie.dsl.templates.template import is_template, parse
 from coterie.dsl.templates.template_rules import BadTemplate
@@ -109,7 +109,7 @@ def _note_literal(tree: Node, problems: Problems, text: str, name: str, path: No
     before = "" if literal is None else text[: literal.start()]
     line = before.count("\n") + 1
     details = placeholders_beside_literals(name, shown)
-    problems.note("E301", tree.find(path).line(line, shown), path, details)
+    problems.report(details, Place(tree.find(path).line(line, shown), path))
 
 
 def check_braces(
@@ -130,7 +130,7 @@ def check_braces(
         if template is not None:
             line = text.count("\n", 0, template.start()) + 1
             mark = tree.find(path_of(key)).line(line, template[0])
-            problems.note("W512", mark, path_of(key), templates_in_braces(template[0]))
+            problems.report(templates_in_braces(template[0]), Place(mark, path_of(key)))
 
 
 def _is_meant(template: str) -> bool:
@@ -154,4 +154,4 @@ def _note(
     tree: Node, problems: Problems, first: Placeholder, path: NodePath, details: Details
 ) -> None:
     mark = tree.find(path).line(first.line, f"{{{first.name}}}")
-    problems.note("W512", mark, path, details)
+    problems.report(details, Place(mark, path))

@@ -96,11 +96,11 @@ def _prompt_to_ask(
             return name
         case UnknownPrompt(name, known):
             where = (*path, "prompt") if step.prompt else path
-            scope.unknown("E502", "prompt", name, known, where)
+            scope.unknown("prompt", name, known, where)
         case AmbiguousPrompt(names):
-            scope.note("E502", path, prompt_not_chosen(str(step.persona_key), names))
+            scope.report(prompt_not_chosen(str(step.persona_key), names), path)
         case NoPrompt() if step.input is None:
-            scope.note("E502", path, nothing_to_ask(str(step.persona_key)))
+            scope.report(nothing_to_ask(str(step.persona_key)), path)
         case NoPrompt():
             pass
     return None

@@ -51,16 +51,16 @@ def check_streaming(
         if problems.has("E203", (*path, "agent_type")):
             return
         details = stream_not_supported(str(step.persona_key), str(step.agent_type))
-        problems.note("E503", tree.find(key_path).at, key_path, details)
+        problems.report(details, tree.key_at(key_path))
         return
     check_reasks(persona.output_schema, persona.max_reasks, key_path, tree, problems)
     asked = call_approval(step.requires_approval)
     if asked is not None and asked.at == "after":
         details = streamed_before_approval(step.name)
-        problems.note("E506", tree.find(key_path).at, key_path, details)
+        problems.report(details, tree.key_at(key_path))
     elif step.fail_when is not None:
         details = streamed_before_check(step.name)
-        problems.note("E506", tree.find(key_path).at, key_path, details)
+        problems.report(details, tree.key_at(key_path))
 
 
 def check_batch(
@@ -83,13 +83,12 @@ def check_batch(
     """
     if not persona.batch or step.agent_type == ORCHESTRATING:
         return
-    mark = tree.find(path).at
     if step.agent_type not in (SINGLE_SHOT, TOOL_CALLING):
         details = batch_not_supported(str(step.persona_key), str(step.agent_type))
-        problems.note("E503", mark, path, details)
+        problems.report(details, tree.key_at(path))
         return
     if persona.stream:
-        problems.note("E506", mark, path, batch_streamed(str(step.persona_key)))
+        problems.report(batch_streamed(str(step.persona_key)), tree.key_at(path))
         return
     names = (persona.provider, *(split_model(entry)[0] for entry in persona.fallback))
     for name in dict.fromkeys(names):
@@ -97,7 +96,7 @@ def check_batch(
         if section is None and name in get_args(BuiltInKind):
             section = ProviderSection()
         if section is not None and not section.takes_batches(name):
-            problems.note("E503", mark, path, provider_without_batches(name))
+            problems.report(provider_without_batches(name), tree.key_at(path))
 
 
 def check_reasks(
@@ -105,7 +104,7 @@ def check_reasks(
 ) -> None:
     """Note a schema that a streamed answer may violate, so that the model is asked again."""
     if schema is not None and reasks and not problems.has("E506", path):
-        problems.note("E506", tree.find(path).at, path, streamed_before_reask(reasks))
+        problems.report(streamed_before_reask(reasks), tree.key_at(path))
 
 
 def check_streamed_replies(plan: Plan, tree: Node, problems: Problems) -> None:
@@ -126,7 +125,7 @@ def check_streamed_replies(plan: Plan, tree: Node, problems: Problems) -> None:
         for approval, agent, path in _shown_tasks(team):
             if agent in streamed and not problems.has("E506", path):
                 details = streamed_before_decision(agent[1], approval)
-                problems.note("E506", tree.find(path).at, path, details)
+                problems.report(details, tree.key_at(path))
 
 
 def _shown_tasks(team: Team) -> Iterator[tuple[str, tuple[str, str], NodePath]]:

@@ -46,7 +46,7 @@ def check_vendor_rules(
             path: NodePath = next((one for one in written if tree.has(one)), written_at())
             if not problems.has("E511", path):
                 details = refused_by_vendor(model, rule.message, rule.fix)
-                problems.note("E511", tree.find(path).at, path, details)
+                problems.report(details, tree.key_at(path))
 
 
 def _section(provider: str, sections: Mapping[str, ProviderSection]) -> ProviderSection | None:

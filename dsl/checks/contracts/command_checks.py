@@ -35,10 +35,9 @@ def check_command(
     if not isinstance(name, str) or is_template(name):
         return
     key_path = (*path, "command")
-    mark = tree.find(key_path).mark
     if commands is not None and not commands:
-        problems.note("E209", mark, key_path, no_commands(name))
+        problems.report(no_commands(name), tree.value_at(key_path))
     elif commands is not None and name not in commands:
-        unknown(problems, mark, key_path, "E209", "command", name, commands)
+        unknown(problems, tree.value_at(key_path), "command", name, commands)
     elif skill == RUN and name in capabilities.once_commands:
-        problems.note("E211", mark, key_path, once_command_retried(name, RUN, RUN_ONCE))
+        problems.report(once_command_retried(name, RUN, RUN_ONCE), tree.value_at(key_path))

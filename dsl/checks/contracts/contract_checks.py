@@ -4,7 +4,7 @@ from coterie.dsl.checks.contracts.contract_problems import ContractMismatch, con
 from coterie.dsl.checks.contracts.known_answers import resolved
 from coterie.dsl.model.capabilities import SkillContract
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.templates.literal_parts import known_parts
 from coterie.dsl.values import UNREADABLE, Json, JsonValue, NodePath
 from coterie.dsl.wording.steps.step_wording import skill_input
@@ -48,13 +48,11 @@ def _note(
     node = tree.find(key_path)
     there = tree.has(key_path)
     by_key = mismatch.missing or mismatch.unknown or not there
-    problems.note(
-        "E213",
-        node.at if by_key else node.mark,
-        key_path,
+    problems.report(
         skill_input(
             skill, mismatch.message, mismatch.allowed, mismatch.fix, is_missing=mismatch.missing
         ),
+        Place(node.at if by_key else node.mark, key_path),
     )
 
 

@@ -20,24 +20,24 @@ def check_attempts(scope: StepScope, step: Step, path: NodePath) -> None:
         _result(scope, step, path)
     for key in step.without_effect:
         if getattr(step, key) is not None:
-            scope.note("E107", (*path, key), no_attempt(key, step.name, step.kind))
+            scope.report(no_attempt(key, step.name, step.kind), (*path, key))
     causes = step.retry_causes
     if step.retry is not None and causes and all(getattr(step, key) is None for key in causes):
-        scope.note("W517", (*path, "retry"), never_retried(step.name, step.kind, causes))
+        scope.report(never_retried(step.name, step.kind, causes), (*path, "retry"))
     check_retry_of_once(scope, step, path)
     for index, error in enumerate(step.retry.errors if step.retry is not None else ()):
         if not can_pass(error, data_can_differ=step.contains_calls):
             key_path = (*path, "retry", "errors", index)
-            scope.note("E105", key_path, retry_in_vain(step.name, error))
+            scope.report(retry_in_vain(step.name, error), key_path)
 
 
 def _result(scope: StepScope, step: Step, path: NodePath) -> None:
     """Note the keys that apply to a result: these steps end their list without one."""
     if step.fail_when is not None:
-        scope.note("E107", (*path, "fail_when"), no_result(step.name, step.kind))
+        scope.report(no_result(step.name, step.kind), (*path, "fail_when"))
     for key, value in (
         ("context_updates", step.context_updates),
         ("output_variable", step.output_variable),
     ):
         if value:
-            scope.note("E107", (*path, key), never_applied(key, step.name, step.kind))
+            scope.report(never_applied(key, step.name, step.kind), (*path, key))

@@ -39,20 +39,20 @@ def check_bound(
             if not _gives_a_bound(text, key):
                 key_path = (*path, "value")
                 details = not_a_bound(brief(text), is_length=length)
-                scope.problems.note("E103", scope.tree.find(key_path).mark, key_path, details)
+                scope.report_value(details, key_path)
             if bound.maximum > key.high:
                 key_path = (*path, "maximum")
                 found = Found("scalar", bound.maximum)
                 details = OutOfBounds(WrongValue("maximum"), found, "at most", key.high)
-                scope.problems.note("E106", scope.tree.find(key_path).mark, key_path, details)
+                scope.report_value(details, key_path)
         case str() if not _gives_a_bound(bound, key):
-            scope.note("E103", path, not_a_bound(brief(bound), is_length=length))
+            scope.report(not_a_bound(brief(bound), is_length=length), path)
         case str() if isinstance(with_maximum(key, bound, scope.outputs.context), str):
             if not scope.problems.has("E301", path) and not scope.problems.has("E302", path):
                 details = bound_without_maximum(
                     owner, str(path[-1]), bound, _context_path(bound), is_length=length
                 )
-                scope.note("E102", path, details)
+                scope.report(details, path)
         case _:
             pass
 

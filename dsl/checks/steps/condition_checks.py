@@ -10,7 +10,7 @@ from coterie.dsl.checks.contracts.outputs import Declared
 from coterie.dsl.checks.steps.context_paths import check_read
 from coterie.dsl.checks.steps.step_scope import StepScope, TextSpot
 from coterie.dsl.checks.steps.template_checks import OwnResult, check_field, check_value
-from coterie.dsl.errors import MAX_LISTED, Code, closest
+from coterie.dsl.errors import MAX_LISTED, closest
 from coterie.dsl.evaluate.operators.operator_table import (
     WITHOUT_VALUE,
     unusable_pattern,
@@ -29,6 +29,7 @@ from coterie.dsl.model.traversal.step_walk import leaves
 from coterie.dsl.paths import MISSING
 from coterie.dsl.paths import parse as parse_path
 from coterie.dsl.problem_details import Details
+from coterie.dsl.source.nodes import Place
 from coterie.dsl.templates.jsonable import brief
 from coterie.dsl.templates.template import is_template, parse
 from coterie.dsl.templates.template_rules import BadTemplate
@@ -75,12 +76,12 @@ def check_condition(
 
 def _check_task(scope: StepScope, task: str, path: NodePath) -> None:
     if task not in scope.task_names:
-        scope.unknown("E206", "task", task, scope.task_names, path)
+        scope.unknown("task", task, scope.task_names, path)
 
 
 def _check_expression(scope: StepScope, text: str, path: NodePath, own: OwnResult | None) -> None:
     if not is_template(text):
-        scope.note_value("E109", path, not_a_condition(text))
+        scope.report_value(not_a_condition(text), path)
         return
     check_value(scope, text, (*path, "expression"), own)
     try:
@@ -88,7 +89,7 @@ def _check_expression(scope: StepScope, text: str, path: NodePath, own: OwnResul
     except BadTemplate:
         return  # reported with all templates
     if not single:
-        scope.note_value("E109", path, text_around_condition(text))
+        scope.report_value(text_around_condition(text), path)
 
 
 def _check_task_field(scope: StepScope, leaf: TaskField, path: NodePath) -> None:
@@ -115,24 +116,23 @@ def _check_operator_value(scope: StepScope, leaf: TaskField | ContextField, path
         return
     if any(p.code.startswith(("E1", "E401")) for p in scope.problems.below(path)):
         return  # the missing field may be misspelled
-    code, details = found
-    if code == "E102":
-        scope.problems.note(code, scope.tree.find(path).at, (*path, "value"), details)
+    if found.code == "E102":
+        scope.problems.report(found, Place(scope.tree.find(path).at, (*path, "value")))
     else:
-        scope.note_value(code, (*path, "value"), details)
+        scope.report_value(found, (*path, "value"))
 
 
-def _wrong_operand(leaf: TaskField | ContextField) -> tuple[Code, Details] | None:
-    """Return the code of what is wrong with the value of an operator, and what it is."""
+def _wrong_operand(leaf: TaskField | ContextField) -> Details | None:
+    """Return what is wrong with the value of an operator."""
     if "value" not in leaf.model_fields_set and leaf.operator not in WITHOUT_VALUE:
-        return "E102", value_missing(leaf.operator, WITHOUT_VALUE)
+        return value_missing(leaf.operator, WITHOUT_VALUE)
     if isinstance(leaf.value, str) and _TEMPLATE.search(leaf.value):
-        return "E402", template_as_value(leaf.value)
+        return template_as_value(leaf.value)
     wrong = wrong_value(leaf.operator, leaf.value)
     if wrong is not None:
-        return "E402", value_of_operator(leaf.operator, wrong, leaf.value)
+        return value_of_operator(leaf.operator, wrong, leaf.value)
     broken = unusable_pattern(leaf.operator, leaf.value)
-    return None if broken is None else ("E403", broken_pattern(*broken))
+    return None if broken is None else broken_pattern(*broken)
 
 
 _TYPES = {
@@ -199,7 +199,7 @@ def _check_data(
         unquoted=_without_quotes(shown, operator, leaf.value),
         always=always,
     )
-    scope.note_value("E404", key_path, details)
+    scope.report_value(details, key_path)
 
 
 def _field(leaf: TaskField | ContextField) -> str:

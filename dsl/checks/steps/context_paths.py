@@ -17,7 +17,7 @@ from coterie.dsl.model.context.declarations import (
 from coterie.dsl.model.document import TeamDocument
 from coterie.dsl.paths import Path, parse
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.templates.path_templates import fixed_part
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import UNREADABLE, Json, NodePath
@@ -50,7 +50,7 @@ def check_read(scope: StepScope, path: Path, spot: TextSpot) -> None:
     strange = stranger(path, declared)
     if strange is not None:
         details = undeclared_path(strange, _described_paths(scope.problems, declared), below=())
-        scope.note_spot("E215", spot, details)
+        scope.report_spot(details, spot)
 
 
 def _described_paths(problems: Problems, declared: Declarations) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def check_declared(scope: StepScope, key: str, value: JsonValue, key_path: NodeP
     if not any(kind in wanted for kind in known):
         fitting = tuple(one for one, held in _HELD.items() if any(kind in held for kind in known))
         details = operation_mismatch(operation, owner, form_of(declared[owner]), fitting)
-        scope.note_value("E405", key_path, details)
+        scope.report_value(details, key_path)
 
 
 _HELD: dict[Operation, tuple[str, ...]] = {
@@ -108,7 +108,7 @@ def _misspelt(scope: StepScope, path: Path, value: JsonValue, key_path: NodePath
         return False
     (name,) = value
     details = unknown_operation(name, ".".join(path), form_of(one))
-    scope.problems.note("E405", scope.tree.find((*key_path, name)).at, key_path, details)
+    scope.problems.report(details, Place(scope.tree.find((*key_path, name)).at, key_path))
     return True
 
 
@@ -126,15 +126,14 @@ def check_resets(
     found: list[str] = []
     for index, path in enumerate(team.resets):
         here = (*team_path, "resets", index)
-        mark = tree.find(here).mark
         if not declared:
-            problems.note("E107", tree.find(here[:-1]).at, here[:-1], resets_undeclared())
+            problems.report(resets_undeclared(), tree.key_at(here[:-1]))
         elif path not in declared:
             below = declared_below(parse(path), declared)
             details = undeclared_path(path, _described_paths(problems, declared), below=below)
-            problems.note("E215", mark, here, details)
+            problems.report(details, tree.value_at(here))
         elif declared[path].required:
-            problems.note("E107", mark, here, reset_without_default(path))
+            problems.report(reset_without_default(path), tree.value_at(here))
         else:
             found.append(path)
     return tuple(dict.fromkeys(found))
@@ -148,20 +147,19 @@ def _check_write(scope: StepScope, path: Path, value: JsonValue, key_path: NodeP
     problems = value_problems(owner, kept(value, one), one)
     if problems:
         details = update_refused(owner, "; ".join(problems))
-        scope.note_value("E405", key_path, details)
+        scope.report_value(details, key_path)
 
 
 def _owner(scope: StepScope, path: Path, key_path: NodePath) -> str | None:
     """Return the declared path that a write belongs to; None, and a problem, if there is none."""
     declared = scope.outputs.context
-    mark = scope.tree.find(key_path).at
     owner = declared_above(path, declared)
     if owner is None:
         below = declared_below(path, declared)
         strange = ".".join(path) if below else stranger(path, declared)
         known = _described_paths(scope.problems, declared)
         details = undeclared_path(strange or "", known, below=below)
-        scope.problems.note("E215", mark, key_path, details)
+        scope.report(details, key_path)
         return None
     rest = path[len(parse(owner)) :]
     missing = missing_field(declared[owner].schema_, rest)
@@ -169,7 +167,7 @@ def _owner(scope: StepScope, path: Path, key_path: NodePath) -> str | None:
         return owner
     known = missing.known if scope.problems.describes("E210") else ()
     details = unknown_field(("context", owner), rest, missing.segment, known)
-    scope.problems.note("E210", mark, key_path, details)
+    scope.report(details, key_path)
     return None
 
 

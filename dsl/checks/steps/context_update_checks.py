@@ -37,18 +37,18 @@ def _key(scope: StepScope, key: str, path: NodePath, own: OwnResult | None) -> N
         if is_template(segment):
             check_template(scope, segment, path, own)
     if not segments or not all(segments):
-        scope.note("E103", path, empty_segment(key))
+        scope.report(empty_segment(key), path)
 
 
 def _operation(scope: StepScope, key: str, value: JsonValue, path: NodePath) -> None:
     if isinstance(value, dict) and len(value) > 1 and all(name in OPERATIONS for name in value):
-        scope.note("E107", path, several_operations(key, (*value,)))
+        scope.report(several_operations(key, (*value,)), path)
     operation, operand = written_value(value)
     if operation is None:
         slip = misspelt_operation(value)
         if slip is not None and not scope.problems.has("E405", path):
-            scope.note("E107", (*path, slip[0]), misspelt(*slip, key))
+            scope.report(misspelt(*slip, key), (*path, slip[0]))
         return
     if not takes(operation, operand):
         details = operand_mismatch(operation, key, describe_kind(operand))
-        scope.note_value("E103", (*path, operation), details)
+        scope.report_value(details, (*path, operation))

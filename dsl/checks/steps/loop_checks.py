@@ -8,6 +8,7 @@ from coterie.dsl.model.facts import CALL_VARIABLE
 from coterie.dsl.model.steps import LoopStep, ToolStep
 from coterie.dsl.model.template_bound import maximum_of
 from coterie.dsl.normalise.several_calls import CALLED_TOOL
+from coterie.dsl.source.nodes import Place
 from coterie.dsl.templates.jsonable import brief
 from coterie.dsl.templates.template import is_template, parse
 from coterie.dsl.templates.template_rules import BadTemplate
@@ -30,16 +31,16 @@ def check_loop(scope: StepScope, step: LoopStep, path: NodePath) -> None:
     name = step.name
     has_condition = step.while_ is not None or step.until is not None
     if step.iterate_on is None and not has_condition:
-        scope.note("E102", path, loop_without_rounds(name))
+        scope.report(loop_without_rounds(name), path)
     if step.iterate_on is not None:
         key = "calls" if is_of_calls(step) else "iterate_on"
         check_list(scope, step.iterate_on, (*path, "iterate_on"), key)
     if step.iterate_on is not None and step.loop_variable is None:
         mark = scope.tree.find(path).at
-        scope.problems.note("E102", mark, (*path, "loop_variable"), loop_variable_missing(name))
+        scope.problems.report(loop_variable_missing(name), Place(mark, (*path, "loop_variable")))
     if step.iterate_on is None and has_condition and step.max_iterations is None:
         mark = scope.tree.find(path).at
-        scope.problems.note("E102", mark, (*path, "max_iterations"), unbounded_loop(name))
+        scope.problems.report(unbounded_loop(name), Place(mark, (*path, "max_iterations")))
     if maximum_of(step.concurrency) > 1:
         _concurrent(scope, step, (*path, "concurrency"))
     check_round_writes(scope, step, path)
@@ -57,9 +58,9 @@ def _concurrent(scope: StepScope, step: LoopStep, path: NodePath) -> None:
     conditions = {"while": step.while_, "until": step.until, "break_when": step.break_when}
     between = [key for key, condition in conditions.items() if condition is not None]
     if step.iterate_on is None:
-        scope.note("E107", path, dependent_rounds(step.name))
+        scope.report(dependent_rounds(step.name), path)
     elif between:
-        scope.note("E107", path, condition_between_rounds(step.name, between))
+        scope.report(condition_between_rounds(step.name, between), path)
 
 
 def check_list(scope: StepScope, over: JsonValue, path: NodePath, key: str) -> None:
@@ -74,9 +75,9 @@ def check_list(scope: StepScope, over: JsonValue, path: NodePath, key: str) -> N
     if isinstance(over, list) or (isinstance(over, str) and is_one_template(over)):
         return
     if isinstance(over, str) and _PATH.match(over):
-        scope.note_value("E108", path, path_without_braces(key, over))
+        scope.report_value(path_without_braces(key, over), path)
         return
-    scope.note_value("E103", path, not_a_list(key, brief(over)))
+    scope.report_value(not_a_list(key, brief(over)), path)
 
 
 def is_one_template(text: str) -> bool:

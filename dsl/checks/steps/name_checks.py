@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.model.facts import RESERVED, ROOTS
 from coterie.dsl.model.steps import Step
+from coterie.dsl.source.nodes import Place
 from coterie.dsl.values import UNREADABLE, NodePath
 from coterie.dsl.wording.steps.loop_wording import loop_variable_taken
 from coterie.dsl.wording.steps.step_wording import (
@@ -33,10 +34,10 @@ def _unique_names(scope: StepScope, steps_with_paths: Sequence[tuple[Step, NodeP
     for step, path in steps_with_paths:
         key_path = (*path, "name")
         if "/" in step.name or "#" in step.name:
-            scope.note_value("E105", key_path, step_name_with_separator(step.name))
+            scope.report_value(step_name_with_separator(step.name), key_path)
         if step.name in first and step.name != UNREADABLE:
             line = scope.at(first[step.name]).line
-            scope.note_value("E208", key_path, step_name_taken(step.name, line))
+            scope.report_value(step_name_taken(step.name, line), key_path)
         first.setdefault(step.name, key_path)
 
 
@@ -46,11 +47,9 @@ def _variable_names(scope: StepScope, variables: Mapping[str, NodePath]) -> None
         if reserved or not _IDENTIFIER.match(name):
             key_path = (*scope.path, *path)
             node = scope.tree.find(key_path)
-            scope.problems.note(
-                "E105",
-                node.at if "values" in path else node.mark,
-                key_path,
+            scope.problems.report(
                 variable_name_refused(name, (*ROOTS, *RESERVED)),
+                Place(node.at if "values" in path else node.mark, key_path),
             )
 
 
@@ -65,7 +64,7 @@ def _loop_variables(
             item = one.name
             if item in taken:
                 key_path = (*here, *one.path)
-                scope.note_value("E208", key_path, loop_variable_taken(item, taken[item]))
+                scope.report_value(loop_variable_taken(item, taken[item]), key_path)
             inner[item] = step.name
         for below in step.lists(here):
             _loop_variables(scope, below.steps, below.path, inner)

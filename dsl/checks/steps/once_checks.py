@@ -16,7 +16,7 @@ def check_retry_of_once(scope: StepScope, step: Step, path: NodePath) -> None:
         called = _once_call(scope, inner)
         if called is not None:
             details = retry_of_once(step.name, called, inner is step)
-            scope.note("W528", (*path, "retry"), details)
+            scope.report(details, (*path, "retry"))
             return
 
 

@@ -13,7 +13,7 @@ from coterie.dsl.model.traversal.step_walk import variables, walk
 from coterie.dsl.paths import Path
 from coterie.dsl.paths import parse as parse_path
 from coterie.dsl.problem_details import DidYouMean, UnlistedValue, WrongValue
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.templates.jsonable import brief
 from coterie.dsl.templates.path_templates import fixed_part
 from coterie.dsl.templates.template import is_template
@@ -37,12 +37,12 @@ def check_parallel(scope: StepScope, step: ParallelStep, path: NodePath) -> None
     if isinstance(step.join, int) and step.join > maximum:
         key_path = (*path, "join")
         node = scope.tree.find(key_path)
-        scope.problems.note("E106", node.mark, key_path, too_many_to_join(step.join, maximum))
+        scope.problems.report(too_many_to_join(step.join, maximum), Place(node.mark, key_path))
     for name in RESULT_KEYS if step.join != "all" else ():
         if name in step.branches:
-            scope.note("E105", (*path, "branches", name), reserved_branch(step.name, name))
+            scope.report(reserved_branch(step.name, name), (*path, "branches", name))
     for key_path in _unread(scope.tree, step, path):
-        scope.note("E107", key_path, unread_by_join(step.name, str(key_path[-1]), str(step.join)))
+        scope.report(unread_by_join(step.name, str(key_path[-1]), str(step.join)), key_path)
     _scores(scope, step, path)
     check_branch_writes(scope, step, path)
     known = {name for one in step.ranked_branches.values() for name in variables(one.steps)}
@@ -56,7 +56,7 @@ def check_parallel(scope: StepScope, step: ParallelStep, path: NodePath) -> None
     for name in step.merge:
         if name not in known and not _is_written(name, paths, above):
             shown = known if scope.problems.describes("E105") else set[str]()
-            scope.note("E105", (*path, "merge", name), merge_of_unset(step.name, name, shown))
+            scope.report(merge_of_unset(step.name, name, shown), (*path, "merge", name))
 
 
 def possible_branches(step: ParallelStep) -> list[str]:
@@ -83,21 +83,20 @@ def _only(scope: StepScope, step: ParallelStep, path: NodePath) -> None:
             return
         case _:
             details = branches_wanted(step.name, step.branches)
-            scope.note_value("E103", path, details)
+            scope.report_value(details, path)
 
 
 def _check_branch_name(
     scope: StepScope, step: ParallelStep, name: JsonValue, path: NodePath
 ) -> None:
-    mark = scope.tree.find(path).mark
     if not isinstance(name, str):
-        scope.problems.note("E103", mark, path, branches_wanted(step.name, step.branches))
+        scope.report_value(branches_wanted(step.name, step.branches), path)
     elif not is_template(name) and name not in step.branches:
         known = tuple(step.branches) if scope.problems.describes("E105") else ()
         meant = closest(name, known)
         fix = None if meant is None else DidYouMean(meant)
         details = UnlistedValue(WrongValue("only"), name, known, fix)
-        scope.problems.note("E105", mark, path, details)
+        scope.report_value(details, path)
 
 
 def _scores(scope: StepScope, step: ParallelStep, path: NodePath) -> None:
@@ -108,7 +107,7 @@ def _scores(scope: StepScope, step: ParallelStep, path: NodePath) -> None:
             continue
         if isinstance(chosen_score(name, score), RefusedStrategy):
             details = score_is_no_number(name, brief(score))
-            scope.note_value("E103", (*path, "branches", name, "score"), details)
+            scope.report_value(details, (*path, "branches", name, "score"))
 
 
 def _unread(tree: Node, step: ParallelStep, path: NodePath) -> Iterator[NodePath]:

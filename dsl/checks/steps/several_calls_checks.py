@@ -24,13 +24,13 @@ def _check(scope: StepScope, name: str, call: JsonValue, path: NodePath) -> None
     if isinstance(call, str) and (is_template(call) or call == UNREADABLE):
         return
     if not isinstance(call, dict):
-        scope.note_value("E103", path, not_a_call(describe_kind(call)))
+        scope.report_value(not_a_call(describe_kind(call)), path)
         return
     for key in call.keys() - _KEYS:
-        scope.unknown("E101", "key", key, _KEYS, (*path, key))
+        scope.unknown("key", key, _KEYS, (*path, key))
     tool = call.get("tool")
     if not isinstance(tool, str):
-        scope.note_value("E102", path, call_without_tool())
+        scope.report_value(call_without_tool(), path)
         return
     check_tool(
         scope, ToolStep(kind="tool", name=name, tool=tool, arguments=_arguments_of_call(call)), path

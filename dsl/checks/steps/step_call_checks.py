@@ -31,23 +31,22 @@ def check_agent(scope: StepScope, step: AgentStep, path: NodePath) -> None:
     if step.conversation is None:
         for key in ("conversation_turns", "conversation_characters"):
             if getattr(step, key) is not None:
-                scope.note("E107", (*path, key), no_conversation(step.name, key))
+                scope.report(no_conversation(step.name, key), (*path, key))
     elif step.agent_class is not None or step.agent_type == ORCHESTRATING:
-        scope.note(
-            "E107",
-            (*path, "conversation"),
+        scope.report(
             conversation_without_model(step.name, is_legacy=step.agent_class is not None),
+            (*path, "conversation"),
         )
     elif not is_template(step.conversation) and name_of_conversation(step.conversation) is None:
         details = conversation_name_too_long(step.name, MAX_CONVERSATION_NAME)
-        scope.note_value("E106", (*path, "conversation"), details)
+        scope.report_value(details, (*path, "conversation"))
 
 
 def check_skill(scope: StepScope, step: SkillStep, path: NodePath) -> None:
     """Check that the skill exists and accepts its input."""
     known = scope.capabilities.skills
     if step.skill not in known:
-        scope.unknown("E204", "skill", step.skill, known, (*path, "skill"))
+        scope.unknown("skill", step.skill, known, (*path, "skill"))
     check_command(
         scope.capabilities, scope.problems, scope.tree, step.skill, step.input, (*path, "input")
     )
@@ -70,29 +69,29 @@ def _check_time(
         return
     if seconds > MAX_CALL_SECONDS:
         details = call_too_long(name, seconds, MAX_CALL_SECONDS)
-        scope.note("E106", (*path, "timeout"), details)
+        scope.report(details, (*path, "timeout"))
 
 
 def check_tool(scope: StepScope, step: ToolStep, path: NodePath) -> None:
     """Check that the tool exists and accepts its arguments, unless only the run knows them."""
     key_path = (*path, "arguments")
     if isinstance(step.arguments, str) and not is_one_template(step.arguments):
-        scope.note_value("E103", key_path, not_arguments(brief(step.arguments)))
+        scope.report_value(not_arguments(brief(step.arguments)), key_path)
     if is_template(step.tool):
         return  # known only in the run
     section = scope.tools.get(step.tool)
     if section is None:
-        scope.unknown("E204", "tool", step.tool, scope.tools, (*path, "tool"))
+        scope.unknown("tool", step.tool, scope.tools, (*path, "tool"))
         return
     if is_group(section):
         members = tool_groups(scope.tools)[step.tool]
-        scope.note_value("E204", (*path, "tool"), group_called(step.tool, members))
+        scope.report_value(group_called(step.tool, members), (*path, "tool"))
         return
     if isinstance(step.arguments, str) or scope.problems.has("E103", key_path):
         return
     for name in step.arguments.keys() & section.fixed.keys():
         key_path = (*path, "arguments", name)
-        scope.note("E213", key_path, fixed_argument(step.tool, name))
+        scope.report(fixed_argument(step.tool, name), key_path)
     contract = _contract_of(scope, step.tool, section)
     if contract is None:
         return

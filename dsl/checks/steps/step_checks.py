@@ -105,24 +105,24 @@ def _check_holder(scope: StepScope, step: Holder, path: NodePath) -> None:
 
 def _approval(scope: StepScope, step: ApprovalStep, path: NodePath) -> None:
     if step.deadline is None and not scope.has_problem((*path, "deadline")):
-        scope.note("W502", path, no_deadline(called(step.name, "the approval")))
+        scope.report(no_deadline(called(step.name, "the approval")), path)
 
 
 def _set(scope: StepScope, step: SetStep, path: NodePath) -> None:
     if not step.values and not step.context_updates:
-        scope.note("W510", path, step_does_nothing(step.name))
+        scope.report(step_does_nothing(step.name), path)
 
 
 def _team(scope: StepScope, step: TeamStep, path: NodePath) -> None:
     if step.team not in scope.teams:
-        scope.unknown("E201", "team", step.team, scope.teams, (*path, "team"))
+        scope.unknown("team", step.team, scope.teams, (*path, "team"))
     check_team_input(scope, step.input or {}, (*path, "input"))
 
 
 def _catches(scope: StepScope, step: TryStep, path: NodePath) -> None:
     if not step.catch and not step.finally_:
-        scope.note("E102", path, catches_nothing(step.name))
+        scope.report(catches_nothing(step.name), path)
     for index, clause in enumerate(step.catch):
         if not clause.error:
             key_path = (*path, "catch", index, "error")
-            scope.note_value("E106", key_path, empty_clause())
+            scope.report_value(empty_clause(), key_path)

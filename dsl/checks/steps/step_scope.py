@@ -8,7 +8,6 @@ from pydantic import JsonValue
 
 from coterie.dsl.checks.contracts.outputs import NO_OUTPUTS, Outputs
 from coterie.dsl.checks.steps.outside_reads import OutsideReads
-from coterie.dsl.errors import Code
 from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.facts import GRAPH_VARIABLE
 from coterie.dsl.model.steps import Step
@@ -16,7 +15,7 @@ from coterie.dsl.model.tools.tool_section import ToolSection
 from coterie.dsl.model.traversal.step_walk import variables, walk
 from coterie.dsl.problem_details import Details
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Mark, Node
+from coterie.dsl.source.nodes import Mark, Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.values import NodePath
 
@@ -125,22 +124,20 @@ class StepScope:
         """Return whether the value at the path, or one in it, has a problem already."""
         return next(self.problems.below(path), None) is not None
 
-    def note(self, code: Code, path: NodePath, details: Details) -> None:
+    def report(self, details: Details, path: NodePath) -> None:
         """Note a problem at the key of the value at the path."""
-        self.problems.note(code, self.tree.find(path).at, path, details)
+        self.problems.report(details, self.tree.key_at(path))
 
-    def note_value(self, code: Code, path: NodePath, details: Details) -> None:
+    def report_value(self, details: Details, path: NodePath) -> None:
         """Note a problem at the value at the path."""
-        self.problems.note(code, self.at(path), path, details)
+        self.problems.report(details, self.tree.value_at(path))
 
-    def note_spot(self, code: Code, spot: TextSpot, details: Details) -> None:
+    def report_spot(self, details: Details, spot: TextSpot) -> None:
         """Note a problem at a value, or at a word in it."""
         node = self.tree.find(spot.path)
         mark = node.line(spot.line, spot.word) if spot.line else node.mark
-        self.problems.note(code, mark, spot.path, details)
+        self.problems.report(details, Place(mark, spot.path))
 
-    def unknown(
-        self, code: Code, what: str, name: str, known: Collection[str], path: NodePath
-    ) -> None:
+    def unknown(self, what: str, name: str, known: Collection[str], path: NodePath) -> None:
         """Note a name that refers to nothing, with the names that exist."""
-        unknown(self.problems, self.at(path), path, code, what, name, known)
+        unknown(self.problems, self.tree.value_at(path), what, name, known)

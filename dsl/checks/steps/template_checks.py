@@ -12,13 +12,14 @@ from coterie.dsl.model.steps import ParallelStep, Step
 from coterie.dsl.model.traversal.step_walk import asks_after
 from coterie.dsl.paths import Path
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.templates.fact_names import lacking
 from coterie.dsl.templates.template import Template, is_template, parse
 from coterie.dsl.templates.template_rules import BadTemplate
 from coterie.dsl.values import UNREADABLE, NodePath
 from coterie.dsl.wording.condition_wording import (
     broken_template,
+    forbidden_template,
     unknown_field,
     unknown_template_name,
 )
@@ -54,9 +55,9 @@ def parse_template(
     try:
         return parse(text, statements=statements)
     except BadTemplate as error:
-        code = "E302" if error.forbidden else "E301"
-        details = broken_template(str(error), error.name, error.known)
-        problems.note(code, node.line(error.line), path, details)
+        words = forbidden_template if error.forbidden else broken_template
+        details = words(str(error), error.name, error.known)
+        problems.report(details, Place(node.line(error.line), path))
         return None
 
 
@@ -113,7 +114,7 @@ def _check_name(scope: StepScope, named: Path, spot: TextSpot) -> None:
     wrong = lacking(named, scope)
     if wrong is not None:
         details = unknown_template_name(named, wrong.description, wrong.segment, wrong.known)
-        scope.note_spot("E207", spot, details)
+        scope.report_spot(details, spot)
 
 
 def check_field(scope: StepScope, declared: Declared, spot: TextSpot) -> None:
@@ -125,4 +126,4 @@ def check_field(scope: StepScope, declared: Declared, spot: TextSpot) -> None:
     if missing is not None and not scope.problems.has("E303", spot.path):
         known = missing.known if scope.problems.describes("E210") else ()
         details = unknown_field(owner, path, missing.segment, known)
-        scope.note_spot("E210", spot, details)
+        scope.report_spot(details, spot)

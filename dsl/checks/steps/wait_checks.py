@@ -17,7 +17,8 @@ from coterie.dsl.wording.steps.wait_wording import (
     refused_wait,
     reserved_signal,
     time_has_passed,
-    waits_for,
+    waits_for_nothing,
+    waits_for_several,
 )
 
 RUN_SIGNALS = ("approve", "reject", "pause", "resume", "retry", "skip", "worker_blocked")
@@ -32,9 +33,11 @@ def check_wait(scope: StepScope, step: WaitStep, path: NodePath) -> None:
     keys = ("duration", "time", "signal", "message")
     said = [key for key in keys if getattr(step, key) is not None]
     if len(said) != 1 and not any(scope.has_problem((*path, key)) for key in keys):
-        scope.note("E107" if said else "E102", path, waits_for(step.name, said))
+        scope.report(
+            waits_for_several(step.name, said) if said else waits_for_nothing(step.name), path
+        )
     elif step.deadline is not None and said[:1] and said[0] in ("duration", "time"):
-        scope.note("E107", (*path, "deadline"), deadline_without_signal(step.name, said[0]))
+        scope.report(deadline_without_signal(step.name, said[0]), (*path, "deadline"))
     if step.schema_ is not None and len(said) == 1:
         _message_schema(scope, step, said[0], (*path, "schema"))
     check_signal(scope.tree, scope.problems, step.signal, (*path, "signal"))
@@ -48,14 +51,14 @@ def _literals(scope: StepScope, step: WaitStep, path: NodePath) -> None:
         length = length_of_wait(step.duration)
         if isinstance(length, RefusedWait):
             details = refused_wait("duration", brief(step.duration), length.wanted)
-            scope.note_value("E103", (*path, "duration"), details)
+            scope.report_value(details, (*path, "duration"))
     if step.time is not None and not _is_filled(step.time):
         until = moment_of_wait(step.time, now)
         if isinstance(until, RefusedWait):
             details = refused_wait("time", brief(step.time), until.wanted)
-            scope.note_value("E103", (*path, "time"), details)
+            scope.report_value(details, (*path, "time"))
         elif now is not None and until <= now:
-            scope.note_value("W530", (*path, "time"), time_has_passed(step.name, step.time))
+            scope.report_value(time_has_passed(step.name, step.time), (*path, "time"))
 
 
 def _is_filled(value: float | str) -> bool:
@@ -64,11 +67,11 @@ def _is_filled(value: float | str) -> bool:
 
 def _message_schema(scope: StepScope, step: WaitStep, key: str, path: NodePath) -> None:
     if key != "message" or step.schema_ is None:
-        scope.note("E107", path, schema_without_message(step.name, key))
+        scope.report(schema_without_message(step.name, key), path)
         return
     wrong = schema_problem(step.schema_) or beyond(step.schema_)
     if wrong is not None:
-        scope.note("E505", path, unusable_message_schema(step.name, wrong))
+        scope.report(unusable_message_schema(step.name, wrong), path)
         return
     warn_of_formats(step.schema_, scope.problems, scope.tree.find(path).at, path)
 
@@ -77,4 +80,4 @@ def check_signal(tree: Node, problems: Problems, name: str | None, path: NodePat
     """Note the name of a signal that no step can receive: the run, or Temporal, handles it."""
     if name is None or not (name in RUN_SIGNALS or name.startswith(TEMPORALS)):
         return
-    problems.note("E105", tree.find(path).mark, path, reserved_signal(name, RUN_SIGNALS, TEMPORALS))
+    problems.report(reserved_signal(name, RUN_SIGNALS, TEMPORALS), tree.value_at(path))

@@ -46,7 +46,7 @@ def check_branch_writes(scope: StepScope, step: ParallelStep, path: NodePath) ->
         key_path = _last(own, written)
         if scope.problems.has("W525", key_path):
             continue  # one path within the other
-        scope.note("W525", key_path, conflicting_branches(step.name, written, names))
+        scope.report(conflicting_branches(step.name, written, names), key_path)
 
 
 def _joins_all(step: ParallelStep) -> bool:
@@ -73,9 +73,7 @@ def check_round_writes(scope: StepScope, step: LoopStep, path: NodePath) -> None
         key_path = _last(own, written)
         if scope.problems.has("W525", key_path):
             continue
-        scope.note(
-            "W525", key_path, conflicting_rounds(step.name, written, step.loop_variable or "")
-        )
+        scope.report(conflicting_rounds(step.name, written, step.loop_variable or ""), key_path)
 
 
 def _certain(steps: Sequence[Step], path: NodePath) -> Iterator[_WriteWithPath]:

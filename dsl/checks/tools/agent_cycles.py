@@ -61,7 +61,7 @@ def check_cycles(
                 cycle = [point, *_path(call.to, point, graph, within)]
                 path = tool_paths[call.tool]
                 details = agents_in_a_circle([one.name for one in cycle])
-                problems.note("E508", tree.find(path).at, path, details)
+                problems.report(details, tree.key_at(path))
 
 
 def _graph(
@@ -144,4 +144,4 @@ def _check_memory(
         if len(members) > 1 or first in beside[first]:
             path = (*tool_paths[first], "reads")
             circle = [*members, first]
-            problems.note("E508", tree.find(path).at, path, memory_in_a_circle(circle))
+            problems.report(memory_in_a_circle(circle), tree.key_at(path))

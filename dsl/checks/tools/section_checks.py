@@ -12,7 +12,7 @@ from coterie.dsl.model.tools.tool_contract import ToolKind, ToolOrigin
 from coterie.dsl.model.tools.tool_section import ToolSection
 from coterie.dsl.problem_details import Details
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.values import MAX_CALL_SECONDS, Json, NodePath
 from coterie.dsl.wording.agents.grant_wording import grant_of_nothing
 from coterie.dsl.wording.tools.tool_cycle_wording import memory_of_no_agent
@@ -57,9 +57,9 @@ def origin_of(
         return found[0]
     if found:
         details = tool_of_several(name, [one.kind for one in found])
-        problems.note("E107", tree.find(path).at, path, details)
+        problems.report(details, tree.key_at(path))
     elif not any(problem.code == "E101" for problem in problems.below(path)):
-        problems.note("E102", tree.find(path).at, path, tool_of_nothing(name))
+        problems.report(tool_of_nothing(name), tree.key_at(path))
     return None
 
 
@@ -99,7 +99,7 @@ def check_skill_tool(
     is_long = section.timeout is not None and section.timeout > MAX_CALL_SECONDS
     if section.timeout is not None and is_long and not continues_long(contract):
         details = call_too_long(name, section.timeout, MAX_CALL_SECONDS)
-        problems.note("E106", tree.find((*path, "timeout")).at, (*path, "timeout"), details)
+        problems.report(details, tree.key_at((*path, "timeout")))
     if section.cache is not None and contract.effect != "read":
         _note(name, "cache", path, tree, problems, cached_effect(name, contract.effect))
     if section.retries and contract.effect == "once":
@@ -114,7 +114,7 @@ def check_skill_tool(
         if reasons:
             key_path = path if section.local_activity is None else (*path, "local_activity")
             details = unfit_for_local(name, reasons)
-            problems.note("E107", tree.find(key_path).at, (*path, "local_activity"), details)
+            problems.report(details, Place(tree.find(key_path).at, (*path, "local_activity")))
 
 
 def check_attempts(
@@ -135,7 +135,7 @@ def check_schema(
     if wrong is not None:
         key_path = (*path, key)
         details = unusable_tool_schema(name, key, wrong)
-        problems.note("E505", tree.find(key_path).at, key_path, details)
+        problems.report(details, tree.key_at(key_path))
     return wrong is None
 
 
@@ -151,13 +151,11 @@ def check_memory(
     for index, source in enumerate(sources):
         if source not in agents:
             key_path = (*path, "reads", index, "from")
-            problems.note(
-                "E107", tree.find(key_path).mark, key_path, memory_of_no_agent(name, source)
-            )
+            problems.report(memory_of_no_agent(name, source), tree.value_at(key_path))
 
 
 def _note(
     name: str, key: str, path: NodePath, tree: Node, problems: Problems, details: Details
 ) -> None:
     key_path = (*path, key)
-    problems.note("E107", tree.find(key_path).at, key_path, details)
+    problems.report(details, tree.key_at(key_path))

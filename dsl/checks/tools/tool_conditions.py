@@ -51,7 +51,7 @@ def check_tool_condition(
             check_condition(scope, leaf, path)
             if any(problems.below(path)) or _names(leaf) <= set(known):
                 continue
-        problems.note("E107", tree.find(path).mark, path, not_of_a_call(approval_of_tool(name)))
+        problems.report(not_of_a_call(approval_of_tool(name)), tree.value_at(path))
 
 
 def _names(leaf: Expression) -> set[str]:

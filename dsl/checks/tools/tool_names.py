@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from coterie.dsl.checks.document_steps import every_step
-from coterie.dsl.errors import Code
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.steps import AgentStep, PersonaDocument, ToolStep
 from coterie.dsl.model.tools.tool_groups import tool_groups
@@ -73,15 +72,15 @@ def check_tool_names(document: SystemDocument, tree: Node, problems: Problems) -
     )
     offered: set[str] = set()
     for persona, path in written_personas(document):
-        known.check(persona.tools, (*path, "tools"), "E204", "tool", known.tools)
+        known.check(persona.tools, (*path, "tools"), "tool", known.tools)
         subagents = persona.subagents
-        known.check(subagents, (*path, "subagents"), "E202", "persona", known.personas)
+        known.check(subagents, (*path, "subagents"), "persona", known.personas)
         names = (*known.tools, *(subagents or ()))
-        known.check(persona.exclude_tools, (*path, "exclude_tools"), "E204", "tool", names)
-        known.check(persona.handoffs, (*path, "handoffs"), "E201", "team", known.teams)
+        known.check(persona.exclude_tools, (*path, "exclude_tools"), "tool", names)
+        known.check(persona.handoffs, (*path, "handoffs"), "team", known.teams)
         for index, policy in enumerate(persona.tool_policy or ()):
             key_path = (*path, "tool_policy", index, "tool")
-            known.check_one(policy.tool, key_path, "E204", "tool", (*known.tools, *known.personas))
+            known.check_one(policy.tool, key_path, "tool", (*known.tools, *known.personas))
         offered.update(persona.tools or ())
     for name in offered & document.tools.keys():
         _check_offered(name, ("tools", name), tree, problems)
@@ -91,12 +90,12 @@ def check_tool_names(document: SystemDocument, tree: Node, problems: Problems) -
     for name, section in document.tools.items():
         for index, edge in enumerate(section.reads):
             key_path = ("tools", name, "reads", index, "from")
-            known.check_one(edge.source, key_path, "E204", "tool", known.tools)
+            known.check_one(edge.source, key_path, "tool", known.tools)
 
 
 def _check_offered(name: str, path: NodePath, tree: Node, problems: Problems) -> None:
     if name != UNREADABLE and not NAME_OF_A_TOOL.fullmatch(name):
-        problems.note("E105", tree.find(path).at, path, tool_name_refused(name))
+        problems.report(tool_name_refused(name), tree.key_at(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +112,6 @@ class _Known:
         self,
         names: tuple[str, ...] | None,
         path: NodePath,
-        code: Code,
         what: str,
         known: Collection[str],
     ) -> None:
@@ -121,19 +119,16 @@ class _Known:
         seen: set[str] = set()
         for index, name in enumerate(names or ()):
             key_path = (*path, index)
-            self.check_one(name, key_path, code, what, known)
+            self.check_one(name, key_path, what, known)
             if name in seen:
                 details = tool_named_twice(name, str(path[-1]))
-                self.problems.note("E208", self.tree.find(key_path).mark, key_path, details)
+                self.problems.report(details, self.tree.value_at(key_path))
             seen.add(name)
 
-    def check_one(
-        self, name: str, path: NodePath, code: Code, what: str, known: Collection[str]
-    ) -> None:
+    def check_one(self, name: str, path: NodePath, what: str, known: Collection[str]) -> None:
         """Note a name that is not known."""
         if name not in known:
-            mark = self.tree.find(path).mark
-            unknown(self.problems, mark, path, code, what, name, known)
+            unknown(self.problems, self.tree.value_at(path), what, name, known)
 
 
 def check_exclusions(document: SystemDocument, tree: Node, problems: Problems) -> None:
@@ -154,7 +149,7 @@ def check_exclusions(document: SystemDocument, tree: Node, problems: Problems) -
             here = (*path, "exclude_tools", index)
             is_offered = bool(known & {name, *groups.get(name, ())})
             if keys and not is_offered and not problems.has("E204", here):
-                problems.note("W517", tree.find(here).mark, here, exclusion_without_effect(name))
+                problems.report(exclusion_without_effect(name), tree.value_at(here))
 
 
 def _offered_tools(
@@ -186,4 +181,4 @@ def check_unused_tools(document: SystemDocument, tree: Node, problems: Problems)
     for name in document.tools:
         path = ("tools", name)
         if name not in used and tree.find(path).at.file == file:
-            problems.note("W520", tree.find(path).at, path, unused_tool(name))
+            problems.report(unused_tool(name), tree.key_at(path))

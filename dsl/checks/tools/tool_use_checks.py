@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from coterie.dsl.errors import Code
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
 from coterie.dsl.model.steps import AgentStep
@@ -112,29 +111,28 @@ class _ToolUse:
 
     def _refuse(self, path: NodePath, details: Details) -> None:
         """Note, at its value, an agent type that does not fit the persona."""
-        self._problems.note("E503", self._tree.find(path).mark, path, details)
+        self._problems.report(details, self._tree.value_at(path))
 
     def without_tools(self) -> None:
         """Note the keys that say how tools are used, where there are none."""
         paths = [self._written_at(key) for key in TOOL_KEYS]
         for path in (*paths, (*self._path, "max_turns")):
             if self._tree.has(path):
-                self._note("E503", path, without_tools(str(path[-1])))
+                self._note(path, without_tools(str(path[-1])))
 
     def turns(self) -> None:
         """Note turns that the task's `config` says, and the task itself says otherwise."""
         config = self._step.config
         if self._step.max_turns is not None and config is not None and config.max_turns is not None:
-            self._note("E107", (*self._path, "config", "max_turns"), turns_said_twice())
+            self._note((*self._path, "config", "max_turns"), turns_said_twice())
 
     def choice(self) -> None:
         """Note a `tool_choice` that names a tool which is not offered."""
         choice = self._persona.tool_choice
         if isinstance(choice, NamedTool) and choice.tool not in self._persona.tools:
             path = self._written_at("tool_choice", "tool")
-            mark = self._tree.find(path).mark
             known = self._persona.tools
-            unknown(self._problems, mark, path, "E204", "offered tool", choice.tool, known)
+            unknown(self._problems, self._tree.value_at(path), "offered tool", choice.tool, known)
 
     def policies(self) -> None:
         """Note policies of tools that are not offered, and bounds that no run can meet."""
@@ -142,39 +140,44 @@ class _ToolUse:
         for index, policy in enumerate(self._persona.tool_policy):
             path = (*self._written_at("tool_policy"), index)
             if policy.tool in seen:
-                self._note("E208", (*path, "tool"), tool_named_twice(policy.tool, "tool_policy"))
+                self._note((*path, "tool"), tool_named_twice(policy.tool, "tool_policy"))
             seen.add(policy.tool)
             if policy.tool not in self._persona.tools:
                 where = (*path, "tool")
-                mark = self._tree.find(where).mark
                 known = self._persona.tools
                 if not self._problems.has("E204", where):
-                    unknown(self._problems, mark, where, "E204", "offered tool", policy.tool, known)
+                    unknown(
+                        self._problems,
+                        self._tree.value_at(where),
+                        "offered tool",
+                        policy.tool,
+                        known,
+                    )
             self._policy(policy, path)
 
     def _policy(self, policy: ToolPolicy, path: NodePath) -> None:
         persona = self._persona
         if policy == ToolPolicy(tool=policy.tool) and not any(self._problems.below(path)):
-            self._note("E107", path, policy_without_effect(policy.tool))
+            self._note(path, policy_without_effect(policy.tool))
         if policy.max_calls is not None and policy.max_calls < policy.min_calls:
             details = policy_bounds(policy.tool, policy.min_calls, policy.max_calls)
-            self._note("E106", (*path, "max_calls"), details)
+            self._note((*path, "max_calls"), details)
         if policy.min_calls and persona.tool_choice == "none":
-            self._note("E107", (*path, "min_calls"), choice_of_none(policy.tool))
+            self._note((*path, "min_calls"), choice_of_none(policy.tool))
         turns = maximum_turns(self._step, persona)
         if not persona.parallel_tool_calls and policy.min_calls > turns:
             details = policy_beyond_turns(policy.tool, policy.min_calls, turns)
-            self._note("E106", (*path, "min_calls"), details)
+            self._note((*path, "min_calls"), details)
 
     def returned(self) -> None:
         """Note what has no effect when calls are returned and not executed."""
         if self._persona.tool_calls != "return":
             return
         if self._persona.output_schema is not None:
-            self._note("E107", self._written_at("output_schema"), schema_of_returned())
+            self._note(self._written_at("output_schema"), schema_of_returned())
         if self._persona.tool_policy:
             tool = self._persona.tool_policy[0].tool
-            self._note("E107", self._written_at("tool_policy"), policy_of_returned(tool))
+            self._note(self._written_at("tool_policy"), policy_of_returned(tool))
 
-    def _note(self, code: Code, path: NodePath, details: Details) -> None:
-        self._problems.note(code, self._tree.find(path).at, path, details)
+    def _note(self, path: NodePath, details: Details) -> None:
+        self._problems.report(details, self._tree.key_at(path))

@@ -60,7 +60,7 @@ def check_offered_schemas(
         rules: list[ToolSchemaRule] = [rule for rule in TOOL_SCHEMA_RULES if rule in broken]
         findings = [TOOL_SCHEMA_RULES[rule].finding for rule in rules]
         details = schemas_rewritten(sorted(of_tools), vendor_names(apis), findings)
-        problems.note("W527", tree.find(path).at, path, details)
+        problems.report(details, tree.key_at(path))
 
 
 class _Refused(NamedTuple):
@@ -107,7 +107,7 @@ def _within_limit(
     path = path if tree.has(path) else ("llm_config", "personas")
     vendor = vendor_names([strictest])[0]
     details = tools_left_out(key, vendor, MAX_OFFERED[strictest], left_out)
-    problems.note("W527", tree.find(path).at, path, details)
+    problems.report(details, tree.key_at(path))
     kept = tuple(name for name in persona.tools if name not in left_out)
     return persona.model_copy(update={"tools": kept})
 

@@ -1,9 +1,9 @@
 """Problems of compaction."""
 
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 
 
-@statement
+@rule("E105")
 def compaction_not_a_model(name: str) -> ProblemText:
     return ProblemText(
         f"`compaction.model` names a model as `provider/model`, and {name!r} has no provider or no "
@@ -12,7 +12,7 @@ def compaction_not_a_model(name: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def compaction_with_window(persona: str, key: str) -> ProblemText:
     return ProblemText(
         f"`{key}` leaves turns out, and persona {persona!r} has `compaction`, which sums them up",

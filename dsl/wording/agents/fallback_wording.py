@@ -1,9 +1,9 @@
 """Problems of fallbacks."""
 
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 
 
-@statement
+@rule("E105")
 def fallback_not_a_model(name: str) -> ProblemText:
     return ProblemText(
         f"`fallback` names models as `provider/model`, and {name!r} has no provider or no model",
@@ -11,7 +11,7 @@ def fallback_not_a_model(name: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E208")
 def fallback_named_twice(name: str) -> ProblemText:
     return ProblemText(
         f"the agent asks {name!r} already before this fallback", fix="remove the entry"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 
 
 class NeededGrant(NamedTuple):
@@ -17,7 +17,7 @@ class NeededGrant(NamedTuple):
     """Whether the document declares the tool; else only `subagents` names its agent."""
 
 
-@statement
+@rule("E107")
 def grant_of_nothing(name: str) -> ProblemText:
     return ProblemText(
         f"`grants` of {name!r} has no effect: its calls send nothing out",
@@ -25,7 +25,7 @@ def grant_of_nothing(name: str) -> ProblemText:
     )
 
 
-@statement
+@rule("W526")
 def grant_never_counts(name: str, needed: Sequence[NeededGrant]) -> ProblemText:
     label = needed[0].label
     return ProblemText(
@@ -35,7 +35,7 @@ def grant_never_counts(name: str, needed: Sequence[NeededGrant]) -> ProblemText:
     )
 
 
-@statement
+@rule("W526")
 def grant_unused_within(name: str, unused: Sequence[str]) -> ProblemText:
     labels = f"`grants: [{', '.join(unused)}]`"
     return ProblemText(
@@ -44,7 +44,7 @@ def grant_unused_within(name: str, unused: Sequence[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("W521")
 def unapproved_egress(
     tool: str,
     step: str,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from coterie.dsl.errors import listed
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 
 _VALUES = {
     "before_run": "a mapping of context paths to values",
@@ -17,7 +17,7 @@ _VALUES = {
 """What `value` is at each point, with `modify`."""
 
 
-@statement
+@rule("E510")
 def hook_of_run(point: str) -> ProblemText:
     return ProblemText(
         f"a persona has no `{point}`: a run has many agents",
@@ -25,7 +25,7 @@ def hook_of_run(point: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E510")
 def hook_of_plan(key: str) -> ProblemText:
     return ProblemText(
         f"`hooks` of {key!r} have no effect: its agent runs an execution plan, and asks no model",
@@ -33,14 +33,23 @@ def hook_of_plan(key: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E510")
 def hook_decides_nothing(decision: str, point: str, allowed: Sequence[str]) -> ProblemText:
+    return _impossible_decision(decision, point, allowed)
+
+
+@rule("E105")
+def unknown_decision(decision: str, point: str, allowed: Sequence[str]) -> ProblemText:
+    return _impossible_decision(decision, point, allowed)
+
+
+def _impossible_decision(decision: str, point: str, allowed: Sequence[str]) -> ProblemText:
     return ProblemText(
         f"`decide: {decision}` is not possible at `{point}`", ", ".join(allowed), "use one of these"
     )
 
 
-@statement
+@rule("E109")
 def hook_template_broken() -> ProblemText:
     return ProblemText(
         "`decide` has text around its template, so it gives no decision",
@@ -48,7 +57,7 @@ def hook_template_broken() -> ProblemText:
     )
 
 
-@statement
+@rule("E510")
 def hook_tool_misplaced(point: str) -> ProblemText:
     return ProblemText(
         f"`tool` has no effect at `{point}`",
@@ -57,7 +66,7 @@ def hook_tool_misplaced(point: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E510")
 def hook_without_tools(point: str) -> ProblemText:
     return ProblemText(
         f"`{point}` has no effect: the persona has no tools",
@@ -65,14 +74,14 @@ def hook_without_tools(point: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E510")
 def hook_key_without_effect(key: str, wanted: str) -> ProblemText:
     return ProblemText(
         f"`{key}` has no effect without {wanted}", fix=f"add {wanted}, or remove `{key}`"
     )
 
 
-@statement
+@rule("E102")
 def hook_value_missing(point: str) -> ProblemText:
     what = _VALUES[point]
     return ProblemText(
@@ -80,20 +89,20 @@ def hook_value_missing(point: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E103")
 def hook_value_of_kind(point: str, found: str) -> ProblemText:
     what = _VALUES[point]
     return ProblemText(f"`value` at `{point}` is {found}, and must be {what}", fix=f"write {what}")
 
 
-@statement
+@rule("E208")
 def hook_named_twice(name: str, line: int) -> ProblemText:
     return ProblemText(
         f"another hook is called {name!r} already, at line {line}", fix="choose another name"
     )
 
 
-@statement
+@rule("E105")
 def hook_name_refused(name: str) -> ProblemText:
     return ProblemText(
         f"a hook cannot be called {name!r}",
@@ -102,7 +111,7 @@ def hook_name_refused(name: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E510")
 def hook_repeats_effect(tool: str) -> ProblemText:
     return ProblemText(
         f"a retry would repeat the effect of {tool!r}, whose effect is 'once'",
@@ -110,7 +119,7 @@ def hook_repeats_effect(tool: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E510")
 def hook_sends_data(skill: str, is_function: bool) -> ProblemText:
     return ProblemText(
         f"the hook's skill {skill!r} sends data out, and nobody approves the call of a hook",
@@ -124,14 +133,14 @@ def hook_sends_data(skill: str, is_function: bool) -> ProblemText:
     )
 
 
-@statement
+@rule("E207")
 def hook_sees_not(name: str, known: Sequence[str]) -> ProblemText:
     return ProblemText(
         f"a hook does not see {name!r} at this point", listed(known), "use one of these names"
     )
 
 
-@statement
+@rule("E109")
 def hook_tests_tasks(known: Sequence[str]) -> ProblemText:
     return ProblemText(
         "the condition of a hook tests a task, and a hook sees no tasks",
@@ -140,7 +149,7 @@ def hook_tests_tasks(known: Sequence[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("E506")
 def hook_of_stream(name: str) -> ProblemText:
     return ProblemText(
         f"the hook {name!r} may refuse an answer that `stream` has shown already",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 
 _MAX_PLACEHOLDERS = 5
 
@@ -18,7 +18,7 @@ def _template(name: str, root: str) -> str:
     return f"`{{{{ {root}.{path} }}}}`"
 
 
-@statement
+@rule("W512")
 def placeholders_left(names: Sequence[str], *, is_older: bool) -> ProblemText:
     syntax = ", written in the older syntax," if is_older else ""
     written = f"{_template(names[0], 'input')} or {_template(names[0], 'context')}"
@@ -28,7 +28,7 @@ def placeholders_left(names: Sequence[str], *, is_older: bool) -> ProblemText:
     )
 
 
-@statement
+@rule("E301")
 def placeholders_beside_literals(name: str, literal: str) -> ProblemText:
     return ProblemText(
         f"the persona's prompts have `{{{name}}}`, which only the older syntax renders, and "
@@ -38,7 +38,7 @@ def placeholders_beside_literals(name: str, literal: str) -> ProblemText:
     )
 
 
-@statement
+@rule("W512")
 def placeholders_unsupported(names: Sequence[str]) -> ProblemText:
     written = f"{_template(names[0], 'input')} or {_template(names[0], 'context')}"
     return ProblemText(
@@ -49,7 +49,7 @@ def placeholders_unsupported(names: Sequence[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("W512")
 def templates_in_braces(template: str) -> ProblemText:
     return ProblemText(
         f"`prompt_syntax: braces` renders no templates, so `{template}` would reach the model as "
@@ -59,7 +59,7 @@ def templates_in_braces(template: str) -> ProblemText:
     )
 
 
-@statement
+@rule("W512")
 def placeholders_of_compaction(names: Sequence[str]) -> ProblemText:
     return ProblemText(
         f"the prompt of `compaction` would reach the model with {_shown_names(names)} unexpanded",
@@ -67,7 +67,7 @@ def placeholders_of_compaction(names: Sequence[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("W512")
 def placeholders_shown(names: Sequence[str], path: str) -> ProblemText:
     quote = "'" if '"' in names[0] else '"'
     literal = f"`{{{{ {quote}{{{names[0]}}}{quote} }}}}`"
@@ -77,7 +77,7 @@ def placeholders_shown(names: Sequence[str], path: str) -> ProblemText:
     )
 
 
-@statement
+@rule("W512")
 def placeholders_shown_literally(names: Sequence[str]) -> ProblemText:
     return ProblemText(
         f"people would read {_shown_names(names)} unexpanded: this question has no templates",

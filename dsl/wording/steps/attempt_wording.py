@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.wording.step_names import called
 
 
-@statement
+@rule("E105")
 def retry_in_vain(step: str, error: str) -> ProblemText:
     return ProblemText(
         f"{called(step)} would retry after {error!r}, which no further attempt changes",
@@ -14,7 +14,7 @@ def retry_in_vain(step: str, error: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def no_result(step: str, kind: str) -> ProblemText:
     return ProblemText(
         f"`fail_when` of {step!r} rejects nothing: a step of type {kind!r} has no result",
@@ -22,7 +22,7 @@ def no_result(step: str, kind: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def never_applied(key: str, step: str, kind: str) -> ProblemText:
     return ProblemText(
         f"`{key}` of {step!r} is never applied: a step of type {kind!r} ends its list of steps",
@@ -30,7 +30,7 @@ def never_applied(key: str, step: str, kind: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def no_attempt(key: str, step: str, kind: str) -> ProblemText:
     what = "takes no time" if key == "timeout" else "ends the same at each attempt"
     return ProblemText(
@@ -39,7 +39,7 @@ def no_attempt(key: str, step: str, kind: str) -> ProblemText:
     )
 
 
-@statement
+@rule("W517")
 def never_retried(step: str, kind: str, causes: Sequence[str]) -> ProblemText:
     *others, last = (f"`{key}`" for key in causes)
     keys = f"{', '.join(others)} or {last}" if others else last
@@ -51,7 +51,7 @@ def never_retried(step: str, kind: str, causes: Sequence[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("W528")
 def retry_of_once(step: str, called: str, own: bool) -> ProblemText:
     what = "the call" if own else f"{step!r}"
     return ProblemText(
@@ -62,7 +62,7 @@ def retry_of_once(step: str, called: str, own: bool) -> ProblemText:
     )
 
 
-@statement
+@rule("E211")
 def once_command_retried(name: str, run: str, run_once: str) -> ProblemText:
     return ProblemText(
         f"the command {name!r} may run only once, and {run} retries",
@@ -70,7 +70,7 @@ def once_command_retried(name: str, run: str, run_once: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E209")
 def no_commands(name: str) -> ProblemText:
     return ProblemText(
         f"unknown command {name!r}: this worker has no commands",

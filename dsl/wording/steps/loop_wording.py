@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.wording.step_names import called
 
 
-@statement
+@rule("E102")
 def loop_without_rounds(step: str) -> ProblemText:
     return ProblemText(
         f"{called(step, 'the loop')} has no list and no condition",
@@ -15,7 +15,7 @@ def loop_without_rounds(step: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E102")
 def loop_variable_missing(step: str) -> ProblemText:
     return ProblemText(
         f"the key 'loop_variable' is missing: nothing names the item of {called(step)}",
@@ -23,7 +23,7 @@ def loop_variable_missing(step: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E103")
 def not_a_bound(found: str, *, is_length: bool) -> ProblemText:
     what = "a duration or a template" if is_length else "a whole number or one template"
     number, maximum = ("90s", "10m") if is_length else ("5", "10")
@@ -33,7 +33,7 @@ def not_a_bound(found: str, *, is_length: bool) -> ProblemText:
     )
 
 
-@statement
+@rule("E102")
 def bound_without_maximum(
     owner: str, key: str, template: str, path: tuple[str, ...] | None, *, is_length: bool
 ) -> ProblemText:
@@ -45,12 +45,12 @@ def bound_without_maximum(
     )
 
 
-@statement
+@rule("E102")
 def unbounded_loop(step: str) -> ProblemText:
     return ProblemText(f"{called(step, 'the loop')} has no bound", fix="add `max_iterations: 10`")
 
 
-@statement
+@rule("E107")
 def dependent_rounds(step: str) -> ProblemText:
     return ProblemText(
         f"each round of {called(step)} needs the one before it, so they cannot run at once",
@@ -58,7 +58,7 @@ def dependent_rounds(step: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def condition_between_rounds(step: str, keys: Sequence[str]) -> ProblemText:
     named = " and ".join(f"`{key}`" for key in keys)
     return ProblemText(
@@ -71,19 +71,19 @@ def condition_between_rounds(step: str, keys: Sequence[str]) -> ProblemText:
 _LISTS = "a list, or one template expression that gives one"
 
 
-@statement
+@rule("E108")
 def path_without_braces(key: str, path: str) -> ProblemText:
     return ProblemText(
         f"{key!r} is the path {path!r} without braces", _LISTS, f'write `"{{{{ {path} }}}}"`'
     )
 
 
-@statement
+@rule("E103")
 def not_a_list(key: str, shown: str) -> ProblemText:
     return ProblemText(f"{key!r} is {shown}", _LISTS)
 
 
-@statement
+@rule("E208")
 def loop_variable_taken(name: str, loop: str) -> ProblemText:
     return ProblemText(
         f"{name!r} is already the item of {loop!r} around this one",

@@ -3,11 +3,11 @@
 from collections.abc import Collection
 
 from coterie.dsl.errors import listed
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.wording.step_names import called
 
 
-@statement
+@rule("W510")
 def step_does_nothing(step: str) -> ProblemText:
     return ProblemText(
         f"{called(step, 'the step')} does nothing",
@@ -15,7 +15,7 @@ def step_does_nothing(step: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def no_conversation(step: str, key: str) -> ProblemText:
     return ProblemText(
         f"{called(step)} limits the earlier turns of a conversation and has no `conversation`",
@@ -23,7 +23,7 @@ def no_conversation(step: str, key: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E106")
 def conversation_name_too_long(step: str, maximum: int) -> ProblemText:
     return ProblemText(
         f"the name of the conversation of {called(step)} is too long",
@@ -31,7 +31,7 @@ def conversation_name_too_long(step: str, maximum: int) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def conversation_without_model(step: str, *, is_legacy: bool) -> ProblemText:
     what = "a legacy agent" if is_legacy else "an agent that follows a plan"
     return ProblemText(
@@ -40,7 +40,7 @@ def conversation_without_model(step: str, *, is_legacy: bool) -> ProblemText:
     )
 
 
-@statement
+@rule("E213")
 def fixed_argument(tool: str, argument: str) -> ProblemText:
     return ProblemText(
         f"the tool {tool!r} fixes {argument!r}, so this argument has no effect",
@@ -48,7 +48,7 @@ def fixed_argument(tool: str, argument: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E103")
 def not_arguments(shown: str) -> ProblemText:
     return ProblemText(
         f"'arguments' is {shown}",
@@ -56,7 +56,7 @@ def not_arguments(shown: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E102")
 def catches_nothing(step: str) -> ProblemText:
     return ProblemText(
         f"{called(step, 'the try')} catches nothing and has no finally",
@@ -65,7 +65,7 @@ def catches_nothing(step: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E106")
 def empty_clause() -> ProblemText:
     return ProblemText(
         "'error' is empty: the clause catches nothing",
@@ -74,7 +74,7 @@ def empty_clause() -> ProblemText:
     )
 
 
-@statement
+@rule("E105")
 def step_name_with_separator(name: str) -> ProblemText:
     return ProblemText(
         f"no step can be called {name!r}",
@@ -82,7 +82,7 @@ def step_name_with_separator(name: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E208")
 def step_name_taken(name: str, line: int) -> ProblemText:
     return ProblemText(
         f"the name {name!r} is taken by the step on line {line}",
@@ -90,7 +90,7 @@ def step_name_taken(name: str, line: int) -> ProblemText:
     )
 
 
-@statement
+@rule("E105")
 def variable_name_refused(name: str, reserved: Collection[str]) -> ProblemText:
     why = "is a name of the language" if name in reserved else "is not an identifier"
     return ProblemText(
@@ -99,7 +99,7 @@ def variable_name_refused(name: str, reserved: Collection[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("E213")
 def skill_input(
     skill: str, problem: str, allowed: str, fix: str, *, is_missing: bool
 ) -> ProblemText:
@@ -130,7 +130,7 @@ def text_like(pattern: str) -> str:
     return f"a text like {pattern}"
 
 
-@statement
+@rule("W517")
 def unread_output(team: str) -> ProblemText:
     return ProblemText(
         f"no step and no tool runs the team {team!r}, so nothing reads its output",

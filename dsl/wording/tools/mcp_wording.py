@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 from coterie.dsl.errors import listed
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 
 
-@statement
+@rule("E509")
 def server_not_listed(server: str, state: Literal["unlisted", "moved"]) -> ProblemText:
     why = {
         "unlisted": "nobody has listed them yet",
@@ -19,7 +19,7 @@ def server_not_listed(server: str, state: Literal["unlisted", "moved"]) -> Probl
     )
 
 
-@statement
+@rule("E204")
 def server_without_tools(server: str) -> ProblemText:
     return ProblemText(
         f"the MCP server {server!r} has no tools",
@@ -27,7 +27,7 @@ def server_without_tools(server: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def included_by_tool(name: str) -> ProblemText:
     return ProblemText(
         f"`include` chooses tools of a whole MCP server, and {name!r} is one tool",
@@ -35,7 +35,7 @@ def included_by_tool(name: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def group_described(name: str) -> ProblemText:
     return ProblemText(
         f"`description` has no effect: {name!r} stands for several tools, and each has its own",
@@ -43,7 +43,7 @@ def group_described(name: str) -> ProblemText:
     )
 
 
-@statement
+@rule("W527")
 def schemas_rewritten(
     tools: Sequence[str], vendors: Sequence[str], findings: Sequence[str]
 ) -> ProblemText:
@@ -56,7 +56,7 @@ def schemas_rewritten(
     )
 
 
-@statement
+@rule("W527")
 def tools_left_out(persona: str, vendor: str, most: int, left_out: Sequence[str]) -> ProblemText:
     return ProblemText(
         f"{vendor} takes {most} tools in a request, so {persona!r} does not offer "
@@ -65,7 +65,7 @@ def tools_left_out(persona: str, vendor: str, most: int, left_out: Sequence[str]
     )
 
 
-@statement
+@rule("E204")
 def group_called(name: str, members: Sequence[str]) -> ProblemText:
     return ProblemText(
         f"{name!r} stands for several tools of an MCP server, and a step calls one",

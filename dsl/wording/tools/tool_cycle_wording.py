@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 
 
-@statement
+@rule("E508")
 def agents_in_a_circle(names: Sequence[str]) -> ProblemText:
     return ProblemText(
         f"agents call each other as tools in a circle: {' -> '.join(names)}",
@@ -13,7 +13,7 @@ def agents_in_a_circle(names: Sequence[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("E508")
 def memory_in_a_circle(names: Sequence[str]) -> ProblemText:
     return ProblemText(
         f"tools read each other's work in a circle: {' -> '.join(names)}",
@@ -21,7 +21,7 @@ def memory_in_a_circle(names: Sequence[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def memory_of_no_agent(name: str, source: str) -> ProblemText:
     return ProblemText(
         f"{name!r} reads the work of {source!r}, which is not an agent",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from coterie.dsl.errors import listed
-from coterie.dsl.problem_details import ProblemText, statement
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.wording.step_names import called
 
 _KINDS = "skill, agent, team, mcp"
@@ -13,14 +13,14 @@ def _with_article(kind: str) -> str:
     return {"agent": "an agent", "mcp": "an MCP tool"}.get(kind, f"a {kind}")
 
 
-@statement
+@rule("E102")
 def tool_of_nothing(name: str) -> ProblemText:
     return ProblemText(
         f"nothing says what the tool {name!r} is made of", _KINDS, "add one of these keys"
     )
 
 
-@statement
+@rule("E107")
 def tool_of_several(name: str, kinds: Sequence[str]) -> ProblemText:
     return ProblemText(
         f"the tool {name!r} is made of several things: {', '.join(kinds)}",
@@ -29,7 +29,7 @@ def tool_of_several(name: str, kinds: Sequence[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("E105")
 def tool_not_run(name: str, kind: str, known: Sequence[str]) -> ProblemText:
     article = _with_article(kind)
     return ProblemText(
@@ -39,7 +39,7 @@ def tool_not_run(name: str, kind: str, known: Sequence[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def key_of_other_tool(name: str, key: str, kind: str, wanted: Sequence[str]) -> ProblemText:
     of = " or ".join(map(_with_article, wanted))
     article = _with_article(kind)
@@ -49,7 +49,7 @@ def key_of_other_tool(name: str, key: str, kind: str, wanted: Sequence[str]) -> 
     )
 
 
-@statement
+@rule("E107")
 def cached_effect(name: str, effect: str) -> ProblemText:
     return ProblemText(
         f"`cache: run` would leave out calls of {name!r}, and they have an effect ({effect!r})",
@@ -58,7 +58,7 @@ def cached_effect(name: str, effect: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def unfit_for_local(name: str, reasons: Sequence[str]) -> ProblemText:
     return ProblemText(
         f"the tool {name!r} cannot run as a local activity: {', '.join(reasons)}",
@@ -67,7 +67,7 @@ def unfit_for_local(name: str, reasons: Sequence[str]) -> ProblemText:
     )
 
 
-@statement
+@rule("E106")
 def call_too_long(name: str, seconds: float, maximum: float) -> ProblemText:
     return ProblemText(
         f"a call of {name!r} may take {seconds:g} s, and this kind of tool at most {maximum:g} s: "
@@ -77,7 +77,7 @@ def call_too_long(name: str, seconds: float, maximum: float) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def once_retried(name: str) -> ProblemText:
     return ProblemText(
         f"a call of {name!r} must not happen twice, so it is never retried",
@@ -85,7 +85,7 @@ def once_retried(name: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def retries_without_retry(name: str) -> ProblemText:
     return ProblemText(
         f"`retries` of {name!r} has no effect: its failures are surfaced at once",
@@ -93,14 +93,14 @@ def retries_without_retry(name: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def retry_without_retries(name: str) -> ProblemText:
     return ProblemText(
         f"`on_error: retry` of {name!r} does not say how often", fix="add `retries: 2`"
     )
 
 
-@statement
+@rule("E102")
 def description_missing(name: str) -> ProblemText:
     return ProblemText(
         f"the key 'description' is missing: a model chooses the tool {name!r} by it",
@@ -108,12 +108,12 @@ def description_missing(name: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E505")
 def unusable_tool_schema(name: str, key: str, reason: str) -> ProblemText:
     return ProblemText(f"the {key} of the tool {name!r} cannot be used: {reason}")
 
 
-@statement
+@rule("E213")
 def fixed_unknown(name: str, argument: str, known: Sequence[str]) -> ProblemText:
     return ProblemText(
         f"`fixed` sets {argument!r}, which the tool {name!r} does not take",
@@ -122,7 +122,7 @@ def fixed_unknown(name: str, argument: str, known: Sequence[str]) -> ProblemText
     )
 
 
-@statement
+@rule("E105")
 def tool_name_refused(name: str) -> ProblemText:
     return ProblemText(
         f"model providers refuse the tool name {name!r}",
@@ -131,7 +131,7 @@ def tool_name_refused(name: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E208")
 def subagent_named_like_tool(name: str) -> ProblemText:
     return ProblemText(
         f"the subagent {name!r} would be a tool of that name, and the document has another one",
@@ -139,12 +139,12 @@ def subagent_named_like_tool(name: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E208")
 def tool_named_twice(name: str, key: str) -> ProblemText:
     return ProblemText(f"`{key}` names {name!r} twice", fix="remove one of them")
 
 
-@statement
+@rule("E503")
 def without_tools(key: str) -> ProblemText:
     return ProblemText(
         f"`{key}` has no effect: the agent has no tools",
@@ -152,7 +152,7 @@ def without_tools(key: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def turns_said_twice() -> ProblemText:
     return ProblemText(
         "`max_turns` of the task replaces that of its `config`",
@@ -160,7 +160,7 @@ def turns_said_twice() -> ProblemText:
     )
 
 
-@statement
+@rule("E503")
 def tools_missing(persona: str, step: str) -> ProblemText:
     return ProblemText(
         f"the persona {persona!r} has no tools, and {called(step, 'the task')} needs some",
@@ -168,7 +168,7 @@ def tools_missing(persona: str, step: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E503")
 def tools_not_called(persona: str, agent_type: str) -> ProblemText:
     return ProblemText(
         f"the persona {persona!r} has tools, and a {agent_type} agent never calls one",
@@ -176,7 +176,7 @@ def tools_not_called(persona: str, agent_type: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E503")
 def plan_and_tools(persona: str) -> ProblemText:
     return ProblemText(
         f"the persona {persona!r} has an execution_plan, and a generic_tool_calling agent never "
@@ -185,7 +185,7 @@ def plan_and_tools(persona: str) -> ProblemText:
     )
 
 
-@statement
+@rule("W517")
 def exclusion_without_effect(name: str) -> ProblemText:
     return ProblemText(
         f"`exclude_tools` has no effect on {name!r}, which is not offered anyway",
@@ -193,7 +193,7 @@ def exclusion_without_effect(name: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def choice_of_none(tool: str) -> ProblemText:
     return ProblemText(
         f"`tool_policy` demands calls of {tool!r}, and `tool_choice: none` allows none",
@@ -201,7 +201,7 @@ def choice_of_none(tool: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def policy_of_returned(tool: str) -> ProblemText:
     return ProblemText(
         f"`tool_policy` of {tool!r} has no effect: `tool_calls: return` executes no call",
@@ -209,7 +209,7 @@ def policy_of_returned(tool: str) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def schema_of_returned() -> ProblemText:
     return ProblemText(
         "`output_schema` has no effect: with `tool_calls: return` the calls are the data",
@@ -217,7 +217,7 @@ def schema_of_returned() -> ProblemText:
     )
 
 
-@statement
+@rule("E106")
 def policy_bounds(tool: str, least: int, maximum: int) -> ProblemText:
     return ProblemText(
         f"`tool_policy` demands at least {least} calls of {tool!r} and allows at most {maximum}",
@@ -225,7 +225,7 @@ def policy_bounds(tool: str, least: int, maximum: int) -> ProblemText:
     )
 
 
-@statement
+@rule("E106")
 def policy_beyond_turns(tool: str, least: int, turns: int) -> ProblemText:
     return ProblemText(
         f"`tool_policy` demands {least} calls of {tool!r}, and one call in each of {turns} turns "
@@ -234,7 +234,7 @@ def policy_beyond_turns(tool: str, least: int, turns: int) -> ProblemText:
     )
 
 
-@statement
+@rule("E107")
 def policy_without_effect(tool: str) -> ProblemText:
     return ProblemText(
         f"`tool_policy` demands nothing of {tool!r}",
@@ -243,7 +243,7 @@ def policy_without_effect(tool: str) -> ProblemText:
     )
 
 
-@statement
+@rule("W520")
 def unused_tool(name: str) -> ProblemText:
     return ProblemText(
         f"nothing calls the tool {name!r}",
@@ -251,7 +251,7 @@ def unused_tool(name: str) -> ProblemText:
     )
 
 
-@statement
+@rule("W524")
 def stateful_in_parallel(step: str, tool: str) -> ProblemText:
     return ProblemText(
         f"concurrent parts of {called(step)} call the stateful tool {tool!r}, which works on one "
@@ -263,13 +263,13 @@ def stateful_in_parallel(step: str, tool: str) -> ProblemText:
 _CALL = "a mapping with `tool` and `arguments`, or a template for one"
 
 
-@statement
+@rule("E103")
 def not_a_call(kind: str) -> ProblemText:
     return ProblemText(
         f"an item of `calls` is {kind}", _CALL, "write `{tool: NAME, arguments: {...}}`"
     )
 
 
-@statement
+@rule("E102")
 def call_without_tool() -> ProblemText:
     return ProblemText("an item of `calls` has no `tool`", _CALL, "add `tool:` with a tool's name")

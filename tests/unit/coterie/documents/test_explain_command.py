@@ -9,7 +9,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from coterie.cli import main
-from coterie.dsl.errors import Code
+from coterie.dsl.problem_codes import Code
 from coterie.explaining.code_pages import code_page, known_codes
 from tests.support.documents.layered import layered
 

@@ -6,9 +6,10 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from coterie.dsl.compile.compiler import SourceText, compile_sources
-from coterie.dsl.errors import Code, InvalidDocument, Problem
+from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.dsl.evaluate.limits import depth_allowed
 from coterie.dsl.model.plan import Plan
+from coterie.dsl.problem_codes import Code
 from coterie.dsl.values import Json
 from tests.support.documents.generated import CONTEXT, documents, written
 from tests.support.documents.mistakes import broken

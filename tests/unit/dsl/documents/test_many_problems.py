@@ -8,7 +8,7 @@ from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.errors import InvalidDocument, Problem, listed
 from coterie.dsl.redaction import RedactedLine, redacted_line
 from coterie.dsl.source.collected_problems import MAX_DESCRIBED, Problems
-from coterie.dsl.source.nodes import Mark
+from coterie.dsl.source.nodes import Mark, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.text.problems import problems_text
 from tests.support.compiling import CAPABILITIES
@@ -38,9 +38,7 @@ def test_the_facts_of_an_undescribed_name_are_not_worked_out() -> None:
             return super().__iter__()
 
     for line in range(MAX_DESCRIBED + 5):
-        unknown(
-            problems, Mark("a.yml", line + 1, 1), ("a", line), "E201", "team", "b", Known(["c"])
-        )
+        unknown(problems, Place(Mark("a.yml", line + 1, 1), ("a", line)), "team", "b", Known(["c"]))
     assert (len(problems.errors), len(looked)) == (MAX_DESCRIBED + 5, MAX_DESCRIBED)
 
 

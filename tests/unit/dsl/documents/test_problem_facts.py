@@ -31,7 +31,7 @@ from coterie.dsl.problem_details import (
 from coterie.dsl.problem_texts import ProblemText
 from coterie.dsl.source import collected_problems
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Mark
+from coterie.dsl.source.nodes import Mark, Place
 from coterie.dsl.source.yaml_reader import read
 from coterie.dsl.values import Frozen, Json
 from tests.support.compiling import compiled
@@ -158,14 +158,14 @@ def test_a_step_without_a_name_is_called_by_its_place() -> None:
 
 
 def test_two_problems_are_one_when_their_facts_are() -> None:
-    place = Mark("t.yml", 1, 1)
+    place = Place(Mark("t.yml", 1, 1), ("a",))
     noted = Problems()
-    noted.note("E202", place, ("a",), UnknownName("persona", "wrter", ("writer",), None))
-    noted.note("E202", place, ("a",), UnknownName("persona", "wrter", ("writer",), None))
-    noted.note("E202", place, ("a",), UnknownName("persona", "reader", ("writer",), None))
-    noted.note("E207", place, ("a",), Remark("one wording", names=("context", "x")))
-    noted.note("E207", place, ("a",), Remark("another wording", names=("context", "x")))
-    noted.note("E207", place, ("a",), Remark("another wording", names=("context", "y")))
+    noted.report(UnknownName("E202", "persona", "wrter", ("writer",), None), place)
+    noted.report(UnknownName("E202", "persona", "wrter", ("writer",), None), place)
+    noted.report(UnknownName("E202", "persona", "reader", ("writer",), None), place)
+    noted.report(Remark("E207", "one wording", names=("context", "x")), place)
+    noted.report(Remark("E207", "another wording", names=("context", "x")), place)
+    noted.report(Remark("E207", "another wording", names=("context", "y")), place)
     assert [one.code for one in noted.found()] == ["E202", "E202", "E207", "E207"]
 
 

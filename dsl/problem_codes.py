@@ -93,3 +93,26 @@ Code = Literal[
 
 UNREADABLE: frozenset[Code] = frozenset({"E001", "E002", "E004", "E005", "E006"})
 """Codes of files that cannot be read, so that other problems may only follow from these."""
+
+CODES_OF_NAMES: dict[str, Code] = {
+    "key": "E101",
+    "model": "E105",
+    "team": "E201",
+    "persona": "E202",
+    "agent type": "E203",
+    "aggregation": "E204",
+    "MCP server": "E204",
+    "MCP tool": "E204",
+    "offered tool": "E204",
+    "skill": "E204",
+    "tool": "E204",
+    "provider": "E205",
+    "provider kind": "E205",
+    "signal": "E206",
+    "task": "E206",
+    "task of an agent": "E206",
+    "command": "E209",
+    "channel": "E212",
+    "prompt": "E502",
+}
+"""`{kind of thing: the code of a name that no such thing has}`."""

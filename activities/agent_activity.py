@@ -10,7 +10,6 @@ from temporalio.exceptions import ApplicationError
 from coterie.activities.agents.agent_base import (
     AgentServices,
     BaseAgent,
-    CheckedPersona,
     ProviderAccess,
     SkillCaller,
 )
@@ -29,8 +28,8 @@ from coterie.activities.contracts import (
     FailureType,
     OwnQueue,
 )
-from coterie.activities.factory import AgentFactory, AgentTypes
-from coterie.activities.factory_config import checked_persona, system_config, task_config
+from coterie.activities.factory import ASKS_MODEL, AgentFactory, AgentTypes
+from coterie.activities.factory_config import system_config, task_config
 from coterie.activities.heartbeats import CallTimedOut, heartbeating
 from coterie.activities.live_text import LiveText
 from coterie.activities.metered_providers import MeteredProviders
@@ -38,7 +37,7 @@ from coterie.activities.metering import Meter
 from coterie.activities.process_pool.thread_runner import ThreadRunner
 from coterie.activities.process_pool.work import WorkRunner
 from coterie.activities.providers.provider_failures import ProviderFailure, to_application_error
-from coterie.activities.storage.absences import LastingBlobs, may_come_back
+from coterie.activities.storage.absences import lasting, may_come_back
 from coterie.activities.storage.blobs import BlobMissing, Blobs, BlobsUnusable, InheritedBlobs
 from coterie.activities.storage.conversations import Conversations
 from coterie.activities.storage.media import StoredMedia
@@ -92,7 +91,7 @@ class AgentActivities:
         self._agent_packages = tuple(agent_packages)
         self._call_skill = call_skill
         self._inner_calls = inner_calls or InnerCalls({})
-        self._blobs = None if blobs is None else LastingBlobs(blobs)
+        self._blobs = lasting(blobs)
         self._conversations = None if self._blobs is None else Conversations(self._blobs)
         self._queues = dict(queues or {})
         self._pricing = pricing
@@ -196,20 +195,26 @@ class AgentActivities:
         return LiveText.of_activity(self._known, meter.beat)
 
     def _agent(self, request: AgentRequest, meter: Meter) -> BaseAgent:
-        checked = checked_persona(request.persona)
+        services, persona = self._services(request, meter), request.persona
+        asks = None if request.agent_class else ASKS_MODEL.get(request.agent_type or "")
+        if asks is None or persona is None or persona.execution_plan:
+            agent = self._made_by_factory(request, services)
+        else:
+            agent = asks.of(persona, request.task, services)
+        return agent if request.compaction is None else compacting(agent)
+
+    def _made_by_factory(self, request: AgentRequest, services: AgentServices) -> BaseAgent:
+        """Return the agent of a user's package, or raise why there is none."""
         factory = AgentFactory(
-            system_config(request, checked),
+            system_config(request),
             self._agent_types,
             agent_packages=self._agent_packages,
             skills=self._inner_calls.contracts,
-            services=self._services(request, checked, meter),
+            services=services,
         )
-        agent = factory.create_agent(task_config(request))
-        return agent if request.compaction is None else compacting(agent)
+        return factory.create_agent(task_config(request))
 
-    def _services(
-        self, request: AgentRequest, checked: CheckedPersona | None, meter: Meter
-    ) -> AgentServices:
+    def _services(self, request: AgentRequest, meter: Meter) -> AgentServices:
         reasks = request.reask.number if request.reask else 0
         label = f"{request.team}/{request.task}#{request.visit}.{reasks}"
         call, inner = self._call_skill, self._inner_calls
@@ -227,7 +232,6 @@ class AgentActivities:
             reask=request.reask,
             tool_turn=request.tool_turn,
             on_text=None if meter.live is None else meter.live.write,
-            checked=checked,
             notices=request.notices,
             user_code=self._user_code,
             timeout=own_seconds(),

@@ -18,13 +18,12 @@ from coterie.dsl.values import Json
 
 AgentTypes = Mapping[str, type[BaseAgent]]
 
-BUILT_IN: AgentTypes = MappingProxyType(
-    {
-        SINGLE_SHOT: GenericSingleShotAgent,
-        ORCHESTRATING: GenericOrchestratingAgent,
-        TOOL_CALLING: GenericToolCallingAgent,
-    }
+ASKS_MODEL: AgentTypes = MappingProxyType(
+    {SINGLE_SHOT: GenericSingleShotAgent, TOOL_CALLING: GenericToolCallingAgent}
 )
+"""Agent types whose turn is one model call."""
+
+BUILT_IN: AgentTypes = MappingProxyType({**ASKS_MODEL, ORCHESTRATING: GenericOrchestratingAgent})
 """Agent types that Coterie provides; a worker may add its own."""
 
 

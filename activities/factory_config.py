@@ -2,9 +2,7 @@
 
 from pydantic import JsonValue
 
-from coterie.activities.agents.agent_base import CheckedPersona
 from coterie.activities.contracts import AgentRequest
-from coterie.dsl.model.plan import Persona
 from coterie.dsl.values import Json
 
 
@@ -28,17 +26,10 @@ def _persona_key(request: AgentRequest) -> str:
     return request.persona_key or request.task
 
 
-def checked_persona(persona: Persona | None) -> CheckedPersona | None:
-    """Return the persona of a request as the factory takes it, without another check."""
-    if persona is None:
-        return None
-    config = persona.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    return CheckedPersona(config, persona)
-
-
-def system_config(request: AgentRequest, checked: CheckedPersona | None) -> Json:
+def system_config(request: AgentRequest) -> Json:
     """Build the configuration that the factory reads from what the request carries."""
     personas: dict[str, JsonValue] = {}
-    if checked is not None:
-        personas[_persona_key(request)] = checked.config
+    if request.persona is not None:
+        config = request.persona.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        personas[_persona_key(request)] = config
     return {"llm_config": {"personas": personas, "agents": request.legacy_config or {}}}

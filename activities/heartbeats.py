@@ -21,8 +21,10 @@ from coterie.activities.attempts import (
     current,
     own_seconds,
 )
-from coterie.activities.contracts import HEARTBEAT_EVERY
+from coterie.activities.contracts import HEARTBEAT_EVERY, MAX_HEARTBEAT_DELAY
 from coterie.dsl.values import Json
+
+_FIRST_BEAT = MAX_HEARTBEAT_DELAY.total_seconds()
 
 _LAST_WORDS = 1.0
 """Seconds for work that ends itself at the limit and says how."""
@@ -80,6 +82,8 @@ async def kept_alive(
 ) -> AsyncGenerator[None]:
     """Send heartbeats, and cancel the block once the attempt no longer counts.
 
+    Most calls of tools end before the first one.
+
     Raises:
         ApplicationError: StaleAttempt.
     """
@@ -100,7 +104,10 @@ async def kept_alive(
             await asyncio.sleep(interval)
 
     token = current.set(attempt)
-    beating = asyncio.create_task(beats())
+    beating: list[asyncio.Task[None]] = []
+    first = asyncio.get_running_loop().call_later(
+        min(interval, _FIRST_BEAT), lambda: beating.append(asyncio.create_task(beats()))
+    )
     try:
         yield
     except asyncio.CancelledError:
@@ -109,8 +116,10 @@ async def kept_alive(
         raise
     finally:
         current.reset(token)
-        beating.cancel()
-        await asyncio.wait([beating])
+        first.cancel()
+        for one in beating:
+            one.cancel()
+            await asyncio.wait([one])
 
 
 def _interval() -> float:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol, Self
 
 from pydantic import JsonValue, ValidationError
 
@@ -113,8 +113,6 @@ class AgentServices(NamedTuple):
     """Time limit of this attempt, in seconds."""
     on_text: Callable[[str], None] | None = None
     """Takes each piece of the model's answer; None: do not stream it."""
-    checked: "CheckedPersona | None" = None
-    """The persona that came with the request."""
     windows: WindowAccess | None = None
     """The context windows of the models."""
     compaction: CompactionTurn | None = None
@@ -124,14 +122,6 @@ class AgentServices(NamedTuple):
 
 
 _NO_SERVICES = AgentServices()
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedPersona:
-    """A persona that was validated when it arrived; validated again only if changed."""
-
-    config: Json
-    persona: Persona
 
 
 class BaseAgent(ABC):
@@ -147,6 +137,14 @@ class BaseAgent(ABC):
         self.full_config = full_config
         """The whole system configuration; shared by all agents, so read-only."""
         self.services = _NO_SERVICES
+
+    @classmethod
+    def of(cls, persona: Persona, unique_name: str, services: AgentServices) -> Self:
+        """Return the agent of a persona that came with a request, and is valid."""
+        agent = cls({}, unique_name, {})
+        agent.persona = persona
+        agent.attach(services)
+        return agent
 
     def attach(self, services: AgentServices) -> None:
         """Give the agent its services; the factory calls this right after construction."""
@@ -233,9 +231,6 @@ class BaseAgent(ABC):
             AgentRefused: A field is missing or invalid.
         """
         given = self._get_agent_config()
-        checked = self.services.checked
-        if checked is not None and checked.config == given:
-            return checked.persona
         settings: Json = {key: value for key, value in given.items() if value is not None}
         settings.pop("execution_plan", None)
         settings |= self._model(settings)

@@ -55,9 +55,7 @@ def compacting(agent: BaseAgent) -> BaseAgent:
         raise AgentRefused(
             f"agent {agent.unique_name!r} has a type whose conversations cannot be compacted"
         )
-    own = CompactingAgent(agent.persona_config, agent.unique_name, agent.full_config)
-    own.attach(agent.services)
-    return own
+    return CompactingAgent.of(agent.persona, agent.unique_name, agent.services)
 
 
 class CompactingAgent(GenericToolCallingAgent):

@@ -45,7 +45,7 @@ from coterie.activities.skills.skill_results import (
     refusal_details,
     result_unusable,
 )
-from coterie.activities.storage.absences import LastingBlobs
+from coterie.activities.storage.absences import lasting
 from coterie.activities.storage.blobs import Blobs, BlobsUnusable
 from coterie.activities.threads.run_shares import run_of_call
 from coterie.activities.workspace.call_effects import EffectProgress, effect_after
@@ -88,7 +88,7 @@ class SkillActivities:
         """
         self._workspace = workspace
         self._skills = skills
-        self._blobs = None if blobs is None else LastingBlobs(blobs)
+        self._blobs = lasting(blobs)
         self._servers = servers
         self._long_calls = long_calls
         self._runner = runner or ThreadRunner()

@@ -6,6 +6,7 @@ come back, so it is retried within the time of the call; what is malformed stays
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -23,6 +24,9 @@ MAX_ABSENCE = 60.0
 
 _FIRST_PAUSE = 0.1
 _MAX_PAUSE = 2.0
+
+_MAX_FRESH = 4_000_000
+"""Bytes that a worker has just stored and keeps for their first reader."""
 
 _MIN_WAIT = 0.5
 """Seconds of waiting that are worth it."""
@@ -99,19 +103,42 @@ def _reason(error: Exception) -> str:
 
 
 class LastingBlobs:
-    """The blobs of a worker's activities: whatever they store outlasts an absence."""
+    """The blobs of a worker's activities: whatever they store outlasts an absence.
+
+    The next turn of an agent reads the results that the worker has just stored, so their latest
+    bytes stay in memory until then.
+    """
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
+        self._fresh = OrderedDict[tuple[str, str], bytes]()
+        self._size = 0
 
     async def put(self, data: bytes, within: str) -> str:
         """Store bytes, and return their name."""
-        return await outlast_absence(lambda: self._blobs.put(data, within))
+        name = await outlast_absence(lambda: self._blobs.put(data, within))
+        self._take(name, within)
+        self._fresh[name, within] = data
+        self._size += len(data)
+        while self._size > _MAX_FRESH:
+            self._take(*next(iter(self._fresh)))
+        return name
 
     async def get(self, name: str, within: str) -> bytes:
         """Return the bytes stored under a name; a call reads before it pays, and may be retried."""
-        return await self._blobs.get(name, within)
+        fresh = self._take(name, within)
+        return await self._blobs.get(name, within) if fresh is None else fresh
 
     async def close(self) -> None:
         """Close connections."""
         await self._blobs.close()
+
+    def _take(self, name: str, within: str) -> bytes | None:
+        data = self._fresh.pop((name, within), None)
+        self._size -= len(data or b"")
+        return data
+
+
+def lasting(blobs: Blobs | None) -> LastingBlobs | None:
+    """Return the blobs of an activity; activities that share them find what the other stored."""
+    return blobs if blobs is None or isinstance(blobs, LastingBlobs) else LastingBlobs(blobs)

@@ -234,14 +234,14 @@ class OpenConversation:
         Raises:
             BlobsUnusable: The storage cannot be written.
         """
-        turn = Turn.of_messages(asked, answered).model_copy(
-            update={
-                "parent": self._asked.head,
-                "number": self.number,
-                "opening": opening,
-                "continues": continues,
-                "tokens": tokens,
-                "left": content_to_json(left) if left else None,
-            }
+        turn = Turn(
+            parent=self._asked.head,
+            number=self.number,
+            opening=opening,
+            asked=content_to_json(asked.content),
+            answered=content_to_json(answered.content),
+            continues=continues,
+            tokens=tokens,
+            left=content_to_json(left) if left else None,
         )
         return await self._conversations.add(turn, self._within)

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Self
 
 from pydantic import Field, JsonValue
 
@@ -66,23 +68,25 @@ class Turn(Frozen):
     summary: str = ""
     """Of the turns that a compaction replaced; it comes before the question."""
 
-    @classmethod
-    def of_messages(cls, asked: ModelMessage, answered: ModelMessage) -> "Turn":
-        """Build a turn of messages with parts."""
-        return cls(asked=content_to_json(asked.content), answered=content_to_json(answered.content))
+    def __copy__(self) -> Self:
+        """Return a copy that reads its parts anew: `model_copy` may change them."""
+        copied = super().__copy__()
+        for name in ("asked_parts", "question", "reply"):
+            vars(copied).pop(name, None)
+        return copied
 
-    @property
+    @cached_property
     def asked_parts(self) -> tuple[Part, ...]:
         """The parts of the question, without a summary of earlier turns."""
         return (TextPart(self.prompt),) if self.asked is None else content_from_json(self.asked)
 
-    @property
+    @cached_property
     def question(self) -> tuple[Part, ...]:
         """What the model got."""
         own = self.asked_parts
         return (TextPart(f"{SUMMARY}\n\n{self.summary}\n\n"), *own) if self.summary else own
 
-    @property
+    @cached_property
     def reply(self) -> tuple[Part, ...]:
         """What the model sent and may get back; empty after an answer without a text or a call."""
         if self.answered is None:

@@ -28,7 +28,6 @@ class EffectProgress:
     Attributes:
         began: Whether the effect may have begun.
         ended: Whether the call has succeeded.
-        said: What it returned, for people and models.
     """
 
     def __init__(
@@ -43,7 +42,7 @@ class EffectProgress:
         self._confirm = confirm
         self.began = began
         self.ended = False
-        self.said = ""
+        self._returned: JsonValue = ""
 
     async def begin(self) -> None:
         """Confirm the attempt, immediately before the effect may begin.
@@ -57,7 +56,12 @@ class EffectProgress:
     def end(self, data: JsonValue) -> None:
         """Note that the call has succeeded, and what it returned."""
         self.ended = True
-        self.said = shown(data)
+        self._returned = data
+
+    @property
+    def said(self) -> str:
+        """What the call returned, for people and models."""
+        return shown(self._returned)
 
 
 def effect_after(failure: BaseException, progress: EffectProgress) -> Happened:

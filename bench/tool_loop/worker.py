@@ -24,6 +24,7 @@ from bench.worker_process import answer_questions
 from coterie.activities.agent_activity import AgentActivities
 from coterie.activities.providers.provider_registry import Providers
 from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.storage.absences import lasting
 from coterie.activities.workspace.skill_base import Workspace
 from coterie.runtime.frozen_heap import frozen_heap
 from coterie.runtime.workflow_sandbox import restrictions, sandbox
@@ -37,8 +38,9 @@ async def coterie(
 ) -> AsyncGenerator[None]:
     storage = directory_storage(folder / "blobs")
     client = await Client.connect(address, identity=IDENTITY, data_converter=storage.converter)
-    agents = AgentActivities(models, blobs=storage.blobs)
-    skills = SkillActivities(Workspace(folder), SKILLS, storage.blobs)
+    blobs = lasting(storage.blobs)
+    agents = AgentActivities(models, blobs=blobs)
+    skills = SkillActivities(Workspace(folder), SKILLS, blobs)
     async with Worker(
         client,
         task_queue=queue,

@@ -21,6 +21,8 @@ from coterie.activities.processes.process_privacy import keep_to_itself
 from coterie.activities.skills.long_calls.long_call import LongCalls
 from coterie.activities.skills.skill_activity import SkillActivities
 from coterie.activities.skills.skill_registry import SKILLS, AnySkill, contracts
+from coterie.activities.storage.absences import lasting
+from coterie.activities.storage.blobs import Blobs
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.dsl.model.capabilities import SkillContract
 from coterie.logs import hide
@@ -153,16 +155,17 @@ def _workers(
     workspace = workspace_of(trusted, settings, parts.commands_in)
     offered: dict[str, AnySkill] = {**SKILLS, **function_skills(trusted, settings, parts.tools)}
     storage = storage_of(settings)
+    blobs = lasting(storage.blobs)
     skills = SkillActivities(
         workspace,
         offered,
-        blobs=storage.blobs,
+        blobs=blobs,
         servers=parts.servers,
         long_calls=LongCalls(),
         runner=parts.pool,
     )
     hide(parts.known)  # in logs
-    agents = _agents(settings, trusted, parts, skills, contracts(offered))
+    agents = _agents(settings, trusted, parts, skills, contracts(offered), blobs)
     forks = ForkActivities(client, policy)
     sandboxed = parts.commands_in is not None or not trusted.commands
     compiler = CompileActivities(
@@ -199,6 +202,7 @@ def _agents(
     parts: WorkerParts,
     skills: SkillActivities,
     offered: dict[str, SkillContract],
+    blobs: Blobs | None,
 ) -> AgentActivities:
     return AgentActivities(
         parts.providers,
@@ -209,7 +213,7 @@ def _agents(
             offered,
             trusted.reach(sandboxed=parts.commands_in is not None),
         ),
-        blobs=storage_of(settings).blobs,
+        blobs=blobs,
         queues={name: queue.own_queue for name, queue in parts.queues.items()},
         pricing=parts.pricing,
         user_code=parts.user_code,

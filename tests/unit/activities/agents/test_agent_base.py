@@ -1,9 +1,9 @@
-"""What all agents share: keys of calls, personas that are checked again only when they change."""
+"""What all agents share: keys of calls, and personas that are checked when they come as JSON."""
 
 import pytest
 from pydantic import JsonValue
 
-from coterie.activities.agents.agent_base import AgentServices, BaseAgent, CheckedPersona
+from coterie.activities.agents.agent_base import AgentServices, BaseAgent
 from coterie.activities.agents.refusals import AgentRefused
 from coterie.activities.agents.single_shot import GenericSingleShotAgent
 from coterie.activities.contracts import AgentResponse, SkillRequest, SkillResult
@@ -19,13 +19,6 @@ class Plain(BaseAgent):
 
     async def process(self, context: Json) -> AgentResponse:
         return AgentResponse(data=await self.call_skill("Files.read", context))
-
-
-class Hurried(Plain):
-    """Changes its persona in every turn."""
-
-    def _get_agent_config(self) -> Json:
-        return {**self.persona_config, "max_tokens": 17}
 
 
 async def key_of(given: Json, own: str = "run/act#1") -> str:
@@ -60,13 +53,11 @@ async def test_the_order_of_an_input_makes_no_other_call() -> None:
     assert await key_of({"a": 1, "b": 2}) != await key_of({"a": 1, "b": 3})
 
 
-def test_a_persona_is_checked_again_only_if_an_agent_changes_it() -> None:
-    checked = CheckedPersona(CONFIG, Persona.model_validate(CONFIG))
-    same, hurried = Plain(CONFIG, "one", {}), Hurried(CONFIG, "two", {})
-    for agent in (same, hurried):
-        agent.attach(AgentServices(checked=checked))
-    assert same.persona is checked.persona
-    assert hurried.persona.max_tokens == 17
+def test_an_agent_of_a_valid_persona_uses_it_as_it_is() -> None:
+    persona, services = Persona.model_validate(CONFIG), AgentServices(key="run/act#1")
+    agent = Plain.of(persona, "one", services)
+    assert agent.persona is persona
+    assert (agent.unique_name, agent.services) == ("one", services)
 
 
 @pytest.mark.parametrize(

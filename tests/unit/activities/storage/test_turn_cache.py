@@ -2,6 +2,7 @@
 
 import pytest
 
+from coterie.activities.storage.absences import lasting
 from coterie.activities.storage.blobs import BlobMissing, MemoryBlobs
 from coterie.activities.storage.conversations import Conversations
 from coterie.activities.storage.turn_records import Opening, Turn
@@ -86,3 +87,17 @@ async def test_the_four_forks_that_were_used_last_keep_what_they_have_read() -> 
     assert conversations.of_run("fork0", ["run"]) is forks[0]
     assert conversations.of_run("fork1", ["run"]) is not forks[1]
     assert conversations.of_run("run", []) is conversations
+
+
+async def test_the_first_reader_of_a_stored_value_does_not_ask_the_storage() -> None:
+    stored = CountedBlobs()
+    blobs = lasting(stored)
+    assert blobs is not None
+    assert lasting(blobs) is blobs, "activities that share it find what the other stored"
+    name, large = await blobs.put(b"page", "run"), await blobs.put(b"x" * 4_000_001, "run")
+    name = await blobs.put(b"page", "run")
+    for reads in ([], [name]):
+        assert await blobs.get(name, "run") == b"page"
+        assert stored.reads == reads
+    await blobs.get(large, "run")
+    assert stored.reads == [name, large]

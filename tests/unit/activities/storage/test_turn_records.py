@@ -55,6 +55,8 @@ def test_what_is_bound_to_the_beginning_of_a_conversation_is_dropped(
 )
 def test_a_turn_without_bound_parts_says_the_same(turn: Turn, reply: tuple[Part, ...]) -> None:
     assert turn.without_bound_parts().reply == reply
+    changed = turn.model_copy(update={"answered": "no", "prompt": "Well?"})
+    assert (changed.reply, changed.question) == ((TextPart("no"),), (TextPart("Well?"),))
 
 
 @pytest.mark.parametrize(

@@ -26,14 +26,14 @@ from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.model.template_bound import seconds_of
 from coterie.dsl.templates.template_filling import fill
 from coterie.dsl.values import Json
-from coterie.workflows.agents.compactor import Compactor, ConversationHead
+from coterie.workflows.agents.agent_turns import AgentTurns, ConversationHead, TurnCall, hooks_of
 from coterie.workflows.agents.conversation_order import (
     conversation_name,
     converse,
     keep_conversation,
 )
 from coterie.workflows.agents.hook_points import HOOK_FAILED, HookVerdict, stopped_outcome
-from coterie.workflows.agents.model_fallback import ModelChain, TurnCall, stay_with_fallback
+from coterie.workflows.agents.model_choice import ModelChoice
 from coterie.workflows.agents.model_turns import (
     has_acted,
     is_worth_a_reask,
@@ -41,7 +41,6 @@ from coterie.workflows.agents.model_turns import (
     turn_outcome,
 )
 from coterie.workflows.agents.shared_work import shared_work
-from coterie.workflows.agents.turn_hooks import TurnHooks, hooks_of
 from coterie.workflows.core.location import Interpreter, Location
 from coterie.workflows.core.progress.agent_progress import ParkedTurn
 from coterie.workflows.core.scope import CallFailed, Interrupted, Scope
@@ -113,10 +112,10 @@ async def _ask_with_reasks(
     shared = shared_work(location, scope) if scope.state.progress.shared_work else ()
     talk = "" if conversation is None else str(conversation_name(step, location, scope))
     reasks = _Reasks.of(request, parked)
-    hooks, chain, room = _models(step, request, talk, reasks.of_hooks, parked, location, scope)
+    turns = _turns(step, request, talk, reasks.of_hooks, parked, location, scope)
     while True:
         if parked is None:
-            begun = await hooks.begin(reasks.turn, chain.current, request.inputs)
+            begun = await turns.begin(reasks.turn, request.inputs)
             if begun.stop is not None:
                 return stopped_outcome(begun.stop), None
             notes = (*shared, *notices, *begun.notes)
@@ -125,15 +124,15 @@ async def _ask_with_reasks(
         call = TurnCall(reasks.turn, _options(step, request), suffix, parked)
         try:
             with _parking(reasks, talk, location, scope):
-                response = await room.call(request, call)
+                response = await turns.call(request, call)
         except CallFailed as error:
             return Outcome.failed(error.type, error.message), None
         if isinstance(response, HookRuling):
             return stopped_outcome(response), None
         parked = None
-        stay_with_fallback(chain, talk, scope)
-        verdict, response = await hooks.after_call(reasks.turn, chain.current, response)
-        stop = verdict.stop or (await hooks.after_turn(reasks.turn, response.data)).stop
+        turns.stay_with_fallback(talk)
+        verdict, response = await turns.after_call(reasks.turn, response)
+        stop = verdict.stop or (await turns.after_turn(reasks.turn, response.data)).stop
         stopped = _stopped_turn(stop, verdict, response)
         if stopped is not None:
             return stopped, response
@@ -173,7 +172,7 @@ def _parking(
         raise
 
 
-def _models(
+def _turns(
     step: AgentStep,
     request: AgentRequest,
     talk: str,
@@ -181,17 +180,16 @@ def _models(
     parked: ParkedTurn | None,
     location: Location,
     scope: Scope,
-) -> tuple[TurnHooks, ModelChain, Compactor]:
-    """Return the hooks of an agent, its models, and what calls them in its conversation."""
-    persona, own = step.persona_key or step.name, request.persona
-    model = "" if own is None else f"{own.provider}/{own.model}"
+) -> AgentTurns:
+    """Return what calls the models of an agent in its conversation."""
+    key, own = step.persona_key or "", request.persona
     latest = scope.state.conversation_models.get(talk, "") if parked is None else parked.model
-    chain = ModelChain(scope.plan, step.persona_key or "", model, latest)
-    asked, schema = hooks_of(scope.plan, step.persona_key), own and own.output_schema
-    hooks = TurnHooks(asked, persona, step.name, location, scope, retries, schema)
     used = scope.state.conversation_sizes.get(talk)
-    room = Compactor(own, persona, chain, hooks, location, scope, used, partial(_move, talk, scope))
-    return hooks, chain, room
+    choice = ModelChoice.of(scope.plan, key, own, latest, used)
+    hooks, moved = hooks_of(scope.plan, step.persona_key), partial(_move, talk, scope)
+    return AgentTurns(
+        choice, hooks, retries, own, key or step.name, step.name, location, scope, moved
+    )
 
 
 def _with_notices(request: AgentRequest, notices: tuple[str, ...]) -> AgentRequest:

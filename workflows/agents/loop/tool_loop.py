@@ -31,7 +31,7 @@ from coterie.dsl.tool_loop.decision import (
 from coterie.dsl.tool_loop.exchange import ToolResult
 from coterie.dsl.tool_loop.result_texts import LOST, reminder_text
 from coterie.dsl.tool_loop.tool_loop_progress import LoopEnd, StoppedByHook
-from coterie.workflows.agents.compactor import Compactor, ConversationHead
+from coterie.workflows.agents.agent_turns import AgentTurns, ConversationHead, TurnCall, hooks_of
 from coterie.workflows.agents.conversation_order import (
     conversation_name,
     hold_conversation,
@@ -42,10 +42,9 @@ from coterie.workflows.agents.loop.loop_outcome import loop_outcome
 from coterie.workflows.agents.loop.loop_terms import loop_terms, with_own_arguments
 from coterie.workflows.agents.loop.tool_calls import CallingAgent, run_calls
 from coterie.workflows.agents.loop.turn_requests import TurnRequests
-from coterie.workflows.agents.model_fallback import ModelChain, TurnCall, stay_with_fallback
+from coterie.workflows.agents.model_choice import ModelChoice
 from coterie.workflows.agents.model_turns import is_worth_a_reask, turn_notices
 from coterie.workflows.agents.shared_work import shared_work
-from coterie.workflows.agents.turn_hooks import TurnHooks, hooks_of
 from coterie.workflows.core.causes.agent_causes import CallRefused, ModelTurned
 from coterie.workflows.core.location import Interpreter, Location
 from coterie.workflows.core.progress.agent_progress import AgentLoopProgress
@@ -164,15 +163,25 @@ class _Loop:
         if isinstance(loop.end, StoppedByHook):
             return
         answer = None if response is None else response.data
-        verdict = await self._turn_hooks().after_turn(number, answer, loop.calls)
+        verdict = await self._agent_turns("").after_turn(number, answer, loop.calls)
         if verdict.stop is not None:
             loop.end = stopped_by(verdict.stop)
 
-    def _turn_hooks(self) -> TurnHooks:
-        """Return the hooks, which count their retries in the state."""
-        retries, schema = self._progress.loop.hook_retries, self._persona.output_schema
-        return TurnHooks(
-            self._hooks, self._key, self._step.name, self._location, self._scope, retries, schema
+    def _agent_turns(self, latest: str) -> AgentTurns:
+        """Return what calls the models, from the one that answered last."""
+        scope, persona, progress = self._scope, self._persona, self._progress
+        choice = ModelChoice.of(scope.plan, self._key, persona, latest, progress.context)
+        retries, task = progress.loop.hook_retries, self._step.name
+        return AgentTurns(
+            choice,
+            self._hooks,
+            retries,
+            persona,
+            self._key,
+            task,
+            self._location,
+            scope,
+            self._move_to,
         )
 
     def _begin_progress(self) -> AgentLoopProgress:
@@ -191,33 +200,27 @@ class _Loop:
         """Take one model turn, and note what it asks for; None if a hook stops it before."""
         scope, location, progress = self._scope, self._location, self._progress
         parked = scope.state.progress.parked_turns.pop(location.key, None)
-        persona, hooks = self._persona, self._turn_hooks()
-        model = f"{persona.provider}/{persona.model}"
-        latest = progress.fallback if parked is None else parked.model
-        chain = ModelChain(scope.plan, self._key, model, latest)
+        turns = self._agent_turns(progress.fallback if parked is None else parked.model)
         request = None if parked is None else parked.request
         if request is None:
-            request = await self._begin_turn(asked, chain, hooks)
+            request = await self._begin_turn(asked, turns)
         if request is None:
             return None
-        options = CallOptions(timeout=persona.timeout, retries=persona.retries)
+        options = CallOptions(timeout=self._persona.timeout, retries=self._persona.retries)
         suffix = TurnSuffix(turn=asked.number)
-        room = Compactor(
-            persona, self._key, chain, hooks, location, scope, progress.context, self._move_to
-        )
-        response = await room.call(request, TurnCall(asked.number, options, suffix, parked))
+        response = await turns.call(request, TurnCall(asked.number, options, suffix, parked))
         if isinstance(response, HookRuling):
             progress.loop.end = stopped_by(response)
             return None
         response = with_own_arguments(response, scope.plan)
-        progress.fallback = chain.fallback
-        stay_with_fallback(chain, self._conversation or "", scope)
+        progress.fallback = turns.choice.fallback
+        turns.stay_with_fallback(self._conversation or "")
         if response.conversation is not None:
             self._advance(response.conversation, response.context, response.usage)
             progress.loop.calls = []  # their results are sent
         else:  # nothing was stored: the results are still to be sent
             self._leave_results()
-        verdict, response = await hooks.after_call(asked.number, chain.current, response)
+        verdict, response = await turns.after_call(asked.number, response)
         unusable = is_worth_a_reask(response)
         back = verdict.reason if verdict.retries else ""
         progress.problem = response.error.message if unusable and response.error else back
@@ -229,9 +232,7 @@ class _Loop:
         self._note(asked, turn)
         return response
 
-    async def _begin_turn(
-        self, asked: AskModel, chain: ModelChain, hooks: TurnHooks
-    ) -> AgentRequest | None:
+    async def _begin_turn(self, asked: AskModel, turns: AgentTurns) -> AgentRequest | None:
         """Return the request of a turn that may begin; None if a hook stops it."""
         scope, location, progress = self._scope, self._location, self._progress
         if asked.number > 1:
@@ -241,7 +242,7 @@ class _Loop:
             notices = shared_work(location, scope) + notices
         notices += tuple(map(reminder_text, asked.reminders))
         request = self._requests.request(asked, notices, progress)
-        begun = await hooks.begin(asked.number, chain.current, request.inputs)
+        begun = await turns.begin(asked.number, request.inputs)
         if begun.stop is not None:
             progress.loop.end = stopped_by(begun.stop)
             return None

@@ -1,6 +1,6 @@
 """The model turns of one agent: its hooks, its models, and the room in its conversation.
 
-`ModelChoice` decides which model is called and whether the conversation is compacted before. The
+`AgentModels` decides which model is called and whether the conversation is compacted before. The
 summary is a model turn of its own: recorded, paid by the budgets of the persona, and in the trail
 with its because. Labels that the run has met remain.
 """
@@ -27,8 +27,8 @@ from coterie.dsl.tool_loop.context_room import CompactionDue
 from coterie.dsl.tool_loop.exchange import ToolCallRequest
 from coterie.dsl.tool_loop.tool_loop_progress import OpenCall
 from coterie.dsl.values import Json
+from coterie.workflows.agents.agent_models import UNAVAILABLE, AgentModels
 from coterie.workflows.agents.hook_points import HookVerdict, ask_hooks
-from coterie.workflows.agents.model_choice import UNAVAILABLE, ModelChoice
 from coterie.workflows.agents.model_turns import (
     Turner,
     has_acted,
@@ -77,7 +77,7 @@ def hooks_of(plan: Plan, persona: str | None) -> tuple[Hook, ...]:
 class AgentTurns:
     """Calls the models of one agent, and asks its hooks around that."""
 
-    choice: ModelChoice
+    choice: AgentModels
     hooks: Sequence[Hook]
     retries: dict[str, int]
     """`{hook: retries so far}` of the agent."""
@@ -189,7 +189,7 @@ class AgentTurns:
             self._scope.state.conversation_models[conversation] = self.choice.fallback
 
     async def _call_models(
-        self, choice: ModelChoice, request: AgentRequest, call: TurnCall
+        self, choice: AgentModels, request: AgentRequest, call: TurnCall
     ) -> AgentResponse | HookRuling:
         """Call the models one after another until one answers; a ruling if a hook stops a call.
 

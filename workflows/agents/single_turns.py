@@ -26,6 +26,7 @@ from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.model.template_bound import seconds_of
 from coterie.dsl.templates.template_filling import fill
 from coterie.dsl.values import Json
+from coterie.workflows.agents.agent_models import AgentModels
 from coterie.workflows.agents.agent_turns import AgentTurns, ConversationHead, TurnCall, hooks_of
 from coterie.workflows.agents.conversation_order import (
     conversation_name,
@@ -33,7 +34,6 @@ from coterie.workflows.agents.conversation_order import (
     keep_conversation,
 )
 from coterie.workflows.agents.hook_points import HOOK_FAILED, HookVerdict, stopped_outcome
-from coterie.workflows.agents.model_choice import ModelChoice
 from coterie.workflows.agents.model_turns import (
     has_acted,
     is_worth_a_reask,
@@ -185,7 +185,7 @@ def _turns(
     key, own = step.persona_key or "", request.persona
     latest = scope.state.conversation_models.get(talk, "") if parked is None else parked.model
     used = scope.state.conversation_sizes.get(talk)
-    choice = ModelChoice.of(scope.plan, key, own, latest, used)
+    choice = AgentModels.of(scope.plan, key, own, latest, used)
     hooks, moved = hooks_of(scope.plan, step.persona_key), partial(_move, talk, scope)
     return AgentTurns(
         choice, hooks, retries, own, key or step.name, step.name, location, scope, moved

@@ -31,6 +31,7 @@ from coterie.dsl.tool_loop.decision import (
 from coterie.dsl.tool_loop.exchange import ToolResult
 from coterie.dsl.tool_loop.result_texts import LOST, reminder_text
 from coterie.dsl.tool_loop.tool_loop_progress import LoopEnd, StoppedByHook
+from coterie.workflows.agents.agent_models import AgentModels
 from coterie.workflows.agents.agent_turns import AgentTurns, ConversationHead, TurnCall, hooks_of
 from coterie.workflows.agents.conversation_order import (
     conversation_name,
@@ -42,7 +43,6 @@ from coterie.workflows.agents.loop.loop_outcome import loop_outcome
 from coterie.workflows.agents.loop.loop_terms import loop_terms, with_own_arguments
 from coterie.workflows.agents.loop.tool_calls import CallingAgent, run_calls
 from coterie.workflows.agents.loop.turn_requests import TurnRequests
-from coterie.workflows.agents.model_choice import ModelChoice
 from coterie.workflows.agents.model_turns import is_worth_a_reask, turn_notices
 from coterie.workflows.agents.shared_work import shared_work
 from coterie.workflows.core.causes.agent_causes import CallRefused, ModelTurned
@@ -170,7 +170,7 @@ class _Loop:
     def _agent_turns(self, latest: str) -> AgentTurns:
         """Return what calls the models, from the one that answered last."""
         scope, persona, progress = self._scope, self._persona, self._progress
-        choice = ModelChoice.of(scope.plan, self._key, persona, latest, progress.context)
+        choice = AgentModels.of(scope.plan, self._key, persona, latest, progress.context)
         retries, task = progress.loop.hook_retries, self._step.name
         return AgentTurns(
             choice,

@@ -39,7 +39,7 @@ OF_FALLBACK = (
 
 
 @dataclass(eq=False)
-class ModelChoice:
+class AgentModels:
     """The models of one agent, and how full its conversation is."""
 
     models: tuple[str, ...]
@@ -116,7 +116,7 @@ class ModelChoice:
 
     def summary(
         self, request: AgentRequest, due: CompactionDue
-    ) -> tuple["ModelChoice", AgentRequest]:
+    ) -> tuple["AgentModels", AgentRequest]:
         """Return the models that sum the conversation up, and what they are asked."""
         policy = self.policy
         assert policy is not None, "a conversation is due by its policy"
@@ -129,7 +129,7 @@ class ModelChoice:
         request = request.model_copy(update={"compaction": asked, "notices": (), "reask": None})
         if policy.model is None:
             return self, request
-        return ModelChoice((policy.model,)), _addressed_to(policy.model, request, self.models[0])
+        return AgentModels((policy.model,)), _addressed_to(policy.model, request, self.models[0])
 
     def _limit(self) -> int | None:
         """Return the most tokens of a request; None if unknown, or if nothing is compacted."""

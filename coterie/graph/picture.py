@@ -13,7 +13,7 @@ from coterie.dsl.compile.route_compiler import targets
 from coterie.dsl.evaluate.limits import depth_allowed
 from coterie.dsl.model.budgets import Budget, number, unit
 from coterie.dsl.model.plan import Collect, Plan, Routing, Rule, Team
-from coterie.dsl.model.steps import ApprovalStep, LoopStep, ReplyStep, WaitStep
+from coterie.dsl.model.steps import ApprovalStep, LoopStep, ReplyStep
 from coterie.graph.condition_labels import condition_words
 from coterie.graph.tasks import TaskLine, called_teams, task_lines, value_words
 from coterie.text.bound_words import counted_bound, number_bound
@@ -170,8 +170,8 @@ def _type(team: Team) -> TeamType:
             return "loop"
         case (*_, ApprovalStep(name="approval")):
             return "approval"
-        case (WaitStep(name="message", message=True), *_, ReplyStep(name="reply")):
-            return "chat"
+        case (first, *_, ReplyStep(name="reply")) if first.takes_message:
+            return "chat" if first.name == "message" else "standard"
         case _:
             return "standard"
 

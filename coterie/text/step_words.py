@@ -25,6 +25,14 @@ from coterie.dsl.model.step_kinds.step_list import (
     Tried,
     WhenHolds,
 )
+from coterie.dsl.model.step_kinds.wait_step import (
+    AnyWait,
+    DurationWait,
+    MessageWait,
+    SignalWait,
+    TimeWait,
+    WaitStep,
+)
 from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
@@ -42,7 +50,6 @@ from coterie.dsl.model.steps import (
     TeamStep,
     ToolStep,
     TryStep,
-    WaitStep,
 )
 from coterie.dsl.model.terms import DecisionTerms
 from coterie.dsl.model.traversal.agent_personas import execution_plans
@@ -256,17 +263,18 @@ def asking(terms: DecisionTerms, words: StepWording) -> tuple[str, ...]:
     return who, f"within {allowed}, else {terms.on_timeout}"
 
 
-def _waiting(step: WaitStep, words: StepWording) -> Iterator[str]:
-    if step.message is not None or step.signal is not None:
-        yield "for a message" if step.signal is None else f"for the signal {step.signal}"
-        if step.deadline is not None:
-            yield f"within {duration_bound(step.deadline, words.value)}"
-    elif step.time is not None:
-        yield f"until {_text(step.time, words)}"
-    elif isinstance(step.duration, str):
-        yield f"for {_text(step.duration, words)}"
-    else:
-        yield f"for {duration(step.duration or 0)}"
+def _waiting(step: AnyWait, words: StepWording) -> Iterator[str]:
+    match step:
+        case DurationWait(duration=length):
+            shown = _text(length, words) if isinstance(length, str) else duration(length)
+            yield f"for {shown}"
+        case TimeWait(time=time):
+            yield f"until {_text(time, words)}"
+        case SignalWait() | MessageWait():
+            signal = step.awaited_signal
+            yield "for a message" if signal is None else f"for the signal {signal}"
+            if step.deadline is not None:
+                yield f"within {duration_bound(step.deadline, words.value)}"
 
 
 def _text(written: str, words: StepWording) -> str:

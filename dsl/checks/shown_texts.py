@@ -11,7 +11,7 @@ from coterie.dsl.checks.document_steps import PlacedSteps
 from coterie.dsl.model.document import ApprovalSection, ChatSection, SystemDocument
 from coterie.dsl.model.facts import ROOTS
 from coterie.dsl.model.hooks import HookSection
-from coterie.dsl.model.steps import STEP_MODELS
+from coterie.dsl.model.steps import STEP_OF_TAG
 from coterie.dsl.model.terms import AskTerms, CallApproval
 from coterie.dsl.model.tools.tool_section import ToolSection
 from coterie.dsl.model.traversal.step_walk import variables
@@ -24,7 +24,7 @@ from coterie.dsl.wording.agents.prompt_wording import (
 )
 
 _SHOWN: dict[type[BaseModel], tuple[str, ...]] = {
-    **{model: model.shown for model in STEP_MODELS.values()},
+    **{model: model.shown for model in STEP_OF_TAG.values()},
     ApprovalSection: ("prompt", "show"),
     CallApproval: ("prompt", "show"),
     AskTerms: ("prompt",),

@@ -21,7 +21,7 @@ from coterie.dsl.model.sections.provider_document import LlmConfig
 from coterie.dsl.model.sections.variable_names import written_variable
 from coterie.dsl.model.step_kinds.parallel_step import ParallelBranch
 from coterie.dsl.model.step_kinds.step_base import Retry, StepBase
-from coterie.dsl.model.steps import STEP_MODELS, AgentStep, PersonaDocument
+from coterie.dsl.model.steps import STEP_OF_TAG, AgentStep, PersonaDocument
 from coterie.dsl.model.template_bound import TemplateBound, TemplateDuration
 from coterie.dsl.model.terms import ApprovalTerms, AskTerms, CallApproval
 from coterie.dsl.model.tools.tool_section import ToolSection
@@ -40,9 +40,9 @@ _KEY = "\0key"
 """Ends the path of a text that is a key."""
 
 
-def _bounds_of(kind: str) -> tuple[str, ...]:
-    """Return the keys of a kind of step that a bound's template may give."""
-    return tuple(key.path[0] for key in STEP_MODELS[kind].bounds if len(key.path) == 1)
+def _bounds_of(model: type[StepBase]) -> tuple[str, ...]:
+    """Return the keys of a step that a bound's template may give."""
+    return tuple(key.path[0] for key in model.bounds if len(key.path) == 1)
 
 
 _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
@@ -60,8 +60,8 @@ _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
     TemplateBound: ("value",),
     TemplateDuration: ("value",),
     **{
-        model: (*STEP_MODELS[kind].filled, *_bounds_of(kind), "context_updates")
-        for kind, model in STEP_MODELS.items()
+        model: (*model.filled, *_bounds_of(model), "context_updates")
+        for model in STEP_OF_TAG.values()
     },
 }
 """The fields that are rendered when used; docs/templates.md, "Templates"."""

@@ -24,7 +24,7 @@ TAGGED: dict[str, type[BaseModel]] = {
             conditions.Expression,
         )
     },
-    **{f"step:{kind}": model for kind, model in steps.STEP_MODELS.items()},
+    **steps.STEP_OF_TAG,
 }
 
 

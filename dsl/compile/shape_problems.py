@@ -6,13 +6,15 @@ from typing import cast, get_args
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
+from coterie.dsl.checks.steps.wait_checks import wrong_wait_key
 from coterie.dsl.compile.model_locations import keys, model_at, path_at, words_at
 from coterie.dsl.errors import closest
 from coterie.dsl.evaluate.operators.operator_table import SHORT_NAMES
 from coterie.dsl.model.conditions import CONDITION_KEYS, UNKNOWN_CONDITION
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.sections.variable_names import written_variable
-from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS, UNKNOWN_STEP
+from coterie.dsl.model.step_kinds.wait_step import WAIT_KEYS
+from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS, STEP_OF_TAG, UNKNOWN_STEP
 from coterie.dsl.problem_details import (
     Advice,
     Bound,
@@ -73,11 +75,15 @@ class ShapeProblem:
         self.words = words_at(location, root) if self.kind == "literal_error" else ()
         at_key = self.kind in ("extra_forbidden", "missing")
         self.model = model_at(location[:-1] if at_key else location, root)
+        of_kind = (models for models in STEP_MODELS.values() if self.model in models)
+        self.models = next(of_kind, (self.model,) if self.model else ())
         self.of_system = root is SystemDocument
 
     def follows(self, tree: Node) -> bool:
         """Return whether another problem causes this one: pydantic counts only the valid items."""
         node = tree.find(self.path)
+        if self.of_other_form:
+            return self._misplaced_key(tree) is None
         return self.kind == "too_short" and bool(node.items() or node.entries())
 
     def repair_path(self, tree: Node) -> NodePath:
@@ -122,12 +128,16 @@ class ShapeProblem:
         path = self.path
         if isinstance(details, UnknownStepKind) and "kind" in node.entries():
             path, node = (*path, "type"), node.entries()["kind"]
+        elif self.of_other_form and self._key in WAIT_KEYS:
+            path, node = path[:-1], tree.find(path[:-1])
         on_value = details.code in ("E103", "E104", "E105", "E106", "E109", "E401")
         mark = node.mark if on_value and node.key_mark else node.at
         problems.report(details, Place(mark, path))
 
     def facts(self, tree: Node, node: Node) -> Details:
         """Return the details of the problem."""
+        if self.of_other_form and (misplaced := self._misplaced_key(tree)) is not None:
+            return misplaced
         match self.kind:
             case "extra_forbidden":
                 return self._unknown_key(tree)
@@ -149,6 +159,20 @@ class ShapeProblem:
                 return self._wrong_form(node)
 
     @property
+    def of_other_form(self) -> bool:
+        """Whether a step has a key of another class of its kind, or has none that tells a class."""
+        is_wrong = self.kind in ("extra_forbidden", "missing") and len(self.models) > 1
+        return is_wrong and self._key != "name" and self._key in self._possible_keys
+
+    def _misplaced_key(self, tree: Node) -> Details | None:
+        return wrong_wait_key(tree.find(self.path[:-1]), self._key)
+
+    @property
+    def _possible_keys(self) -> set[str]:
+        """The keys of the model, or of all classes of its kind of step."""
+        return {key for model in self.models for key in keys(model)}
+
+    @property
     def _key(self) -> str:
         return str(self.path[-1]) if self.path else "the document"
 
@@ -161,7 +185,7 @@ class ShapeProblem:
 
     def _unknown_key(self, tree: Node) -> Details:
         name = self._key
-        known = set(keys(self.model)) if self.model else set[str]()
+        known = self._possible_keys
         there = tree.find(self.path[:-1]).entries()
         part = self.model.__name__ if self.model else None
         others = self._kinds_with(name)
@@ -180,9 +204,10 @@ class ShapeProblem:
 
     def _kinds_with(self, key: str) -> tuple[str, ...]:
         """Return the kinds of step that have a key which a step of this kind does not have."""
-        if self.model not in STEP_MODELS.values():
+        if self.model not in STEP_OF_TAG.values():
             return ()
-        return tuple(kind for kind, model in STEP_MODELS.items() if key in keys(model))
+        kinds = (tag.split(":")[1] for tag, model in STEP_OF_TAG.items() if key in keys(model))
+        return tuple(dict.fromkeys(kinds))
 
     def _unknown_kind(self, node: Node) -> UnknownStepKind:
         written = node.entries().get("kind")

@@ -68,7 +68,8 @@ def _each_once(mismatches: list["ShapeProblem"], tree: Node) -> Iterator["ShapeP
             if meant is not None:
                 misspelt.add((*mismatch.path[:-1], meant))
     for mismatch in mismatches:
-        if mismatch.path in reported or (mismatch.kind == "missing" and mismatch.path in misspelt):
+        is_misspelt = mismatch.kind == "missing" and mismatch.path in misspelt
+        if mismatch.path in reported or (is_misspelt and not mismatch.of_other_form):
             continue
         reported.add(mismatch.path)
         yield mismatch

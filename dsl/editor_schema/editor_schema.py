@@ -17,7 +17,7 @@ from coterie.dsl.editor_schema import written_forms as schema_forms
 from coterie.dsl.editor_schema.field_docs import field_docs
 from coterie.dsl.model import conditions
 from coterie.dsl.model.document import SystemDocument
-from coterie.dsl.model.steps import STEP_MODELS, PersonaDocument
+from coterie.dsl.model.steps import STEP_OF_TAG, PersonaDocument
 from coterie.dsl.values import Json, JsonValue, seconds
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -56,7 +56,7 @@ def model_schema(
 ) -> Json:
     """Return the schema of any model, with steps and conditions in their written forms."""
     models = dict.fromkeys(
-        (root, SystemDocument, PersonaDocument, *STEP_MODELS.values(), *CONDITIONS)
+        (root, SystemDocument, PersonaDocument, *STEP_OF_TAG.values(), *CONDITIONS)
     )
     _, generated = models_json_schema(
         [(model, "validation") for model in models], by_alias=True, schema_generator=_Written

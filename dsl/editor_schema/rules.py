@@ -130,12 +130,7 @@ RULES: dict[str, list[Json]] = {
     "FailStep": _NO_RESULT,
     "ReplyStep": _NO_ATTEMPTS,
     "SetStep": [_NO_TIME],
-    "WaitStep": [
-        {"oneOf": [_has_key(key) for key in ("duration", "time", "signal", "message")]},
-        {"if": _has_key("deadline"), "then": {"anyOf": [_has_key("signal"), _has_key("message")]}},
-        {"if": _has_key("schema"), "then": _has_key("message")},
-        _SIGNAL,
-    ],
+    "SignalWait": [_SIGNAL],
     "Collect": [_SIGNAL],
     "Catch": [{"properties": {"error": {"minItems": 1, "minLength": 1}}}],
     "TeamDocument": [
@@ -193,14 +188,13 @@ _MORE: dict[str, Json] = {
             "description": "Older form: write `api_key_env`.",
         }
     },
-    "WaitStep": {
+    "DurationWait": {
         "duration": {
             "description": "How long: seconds, `90s`, `2d`, or a template that gives one of these.",
             "anyOf": [
                 {"type": "number"},
                 ref("Duration"),
                 {"type": "string", "pattern": r"\{\{"},
-                {"type": "null"},
             ],
         }
     },

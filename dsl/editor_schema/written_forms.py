@@ -24,7 +24,8 @@ def written(defs: Json) -> Json:
     """Return the definitions with steps, conditions and durations as a person writes them."""
     steps: Json = {
         model.__name__: _step(kind, cast("Json", defs[model.__name__]))
-        for kind, model in STEP_MODELS.items()
+        for kind, models in STEP_MODELS.items()
+        for model in models
     }
     older = older_steps({**defs, **steps})
     kinds = [*steps, *older, "NameAlone"]

@@ -36,7 +36,13 @@ from coterie.dsl.model.step_kinds.task_graph_step import TaskGraphStep
 from coterie.dsl.model.step_kinds.team_step import TeamStep
 from coterie.dsl.model.step_kinds.tool_step import ToolStep
 from coterie.dsl.model.step_kinds.try_step import TryStep
-from coterie.dsl.model.step_kinds.wait_step import WaitStep
+from coterie.dsl.model.step_kinds.wait_step import (
+    WAIT_KEYS,
+    DurationWait,
+    MessageWait,
+    SignalWait,
+    TimeWait,
+)
 from coterie.dsl.model.template_bound import MAX_TURNS, BoundKey, TurnsBound
 from coterie.dsl.model.terms import Approval, CallApproval, call_approval
 
@@ -140,7 +146,10 @@ def _step_tag(value: object) -> str | None:
         usual = "agent" if "agent_type" in fields or "agent_class" in fields else None
         kind = fields.get("kind", usual)
     else:
-        kind = getattr(value, "kind", None)
+        fields = vars(value) if isinstance(value, StepBase) else {}
+        kind = fields.get("kind")
+    if kind == "wait":  # without a key, the error names all four
+        return f"step:wait:{next((key for key in WAIT_KEYS if key in fields), 'signal')}"
     return f"step:{kind}" if kind in STEP_KINDS else None
 
 
@@ -160,7 +169,10 @@ Step = TypeAliasType(
         | Annotated[TaskGraphStep, Tag("step:task_graph")]
         | Annotated[SetStep, Tag("step:set")]
         | Annotated[ApprovalStep, Tag("step:approval")]
-        | Annotated[WaitStep, Tag("step:wait")]
+        | Annotated[DurationWait, Tag("step:wait:duration")]
+        | Annotated[TimeWait, Tag("step:wait:time")]
+        | Annotated[SignalWait, Tag("step:wait:signal")]
+        | Annotated[MessageWait, Tag("step:wait:message")]
         | Annotated[ReplyStep, Tag("step:reply")]
         | Annotated[TeamStep, Tag("step:team")]
         | Annotated[TryStep, Tag("step:try")]
@@ -178,11 +190,16 @@ Step = TypeAliasType(
 for _module in (block_step, branch_step, loop_step, parallel_step, task_graph_step, try_step):
     vars(_module)["Step"] = Step  # pydantic looks it up when it builds their validators
 
-STEP_MODELS: dict[str, type[StepBase]] = {
-    tag.tag.removeprefix("step:"): model
-    for model, tag in map(get_args, get_args(get_args(Step.__value__)[0]))
+STEP_OF_TAG: dict[str, type[StepBase]] = {
+    tag.tag: model for model, tag in map(get_args, get_args(get_args(Step.__value__)[0]))
 }
-"""`{kind: its class}`, in the order of the union."""
+"""`{tag: its class}`, in the order of the union."""
+
+STEP_MODELS: dict[str, tuple[type[StepBase], ...]] = {
+    kind: tuple(model for tag, model in STEP_OF_TAG.items() if tag.split(":")[1] == kind)
+    for kind in STEP_KINDS
+}
+"""`{kind: its classes}`: a kind has several where each has a key that only it has."""
 
 
 class PersonaDocument(PersonaSettings):

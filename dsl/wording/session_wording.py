@@ -7,14 +7,6 @@ from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.wording.step_names import called
 
 
-@rule("E107")
-def schema_without_message(step: str, key: str) -> ProblemText:
-    return ProblemText(
-        f"`schema` describes a message, and {called(step)} waits for {key}",
-        fix="remove `schema`, or wait with `message: true`",
-    )
-
-
 @rule("E505")
 def unusable_message_schema(step: str, reason: str) -> ProblemText:
     return ProblemText(f"{called(step, 'the wait')}: the schema cannot be used: {reason}")

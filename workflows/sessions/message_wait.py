@@ -2,7 +2,7 @@
 
 from coterie.dsl.errors import RunRefused
 from coterie.dsl.model.outcomes import Failure, Outcome
-from coterie.dsl.model.steps import WaitStep
+from coterie.dsl.model.step_kinds.wait_step import MessageWait
 from coterie.dsl.model.template_bound import optional_seconds
 from coterie.workflows.control.refusal_texts import refusal_text
 from coterie.workflows.core.causes.message_causes import MessageTaken
@@ -13,7 +13,7 @@ from coterie.workflows.core.trail import note_control
 from coterie.workflows.sessions.message_queue import answer, pass_over, take, unfit_message
 
 
-async def wait_for_message(step: WaitStep, location: Location, scope: Scope) -> Outcome:
+async def wait_for_message(step: MessageWait, location: Location, scope: Scope) -> Outcome:
     """Take the next message that matches the schema; its value is the step's data.
 
     Raises:

@@ -7,6 +7,7 @@ from collections.abc import Coroutine
 from typing import assert_never
 
 from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.step_kinds.wait_step import WaitStep
 from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
@@ -24,7 +25,6 @@ from coterie.dsl.model.steps import (
     TeamStep,
     ToolStep,
     TryStep,
-    WaitStep,
 )
 from coterie.workflows.core.causes.step_causes import WhenAsked
 from coterie.workflows.core.location import Interpreter, Location

@@ -1,12 +1,19 @@
 """Wait: for a duration, a time, a named signal, or the next message of a session."""
 
 from datetime import UTC, datetime
+from typing import assert_never
 
 from pydantic import JsonValue
 
 from coterie.dsl.evaluate.waits import RefusedWait, length_of_wait, moment_of_wait
 from coterie.dsl.model.outcomes import Outcome
-from coterie.dsl.model.steps import WaitStep
+from coterie.dsl.model.step_kinds.wait_step import (
+    AnyWait,
+    DurationWait,
+    MessageWait,
+    SignalWait,
+    TimeWait,
+)
 from coterie.dsl.model.template_bound import optional_seconds
 from coterie.dsl.templates.template_filling import fill
 from coterie.workflows.core.location import Location, Skipped
@@ -14,15 +21,19 @@ from coterie.workflows.core.scope import Interrupted, Scope
 from coterie.workflows.sessions.message_wait import wait_for_message
 
 
-async def execute(step: WaitStep, location: Location, scope: Scope) -> Outcome:
+async def execute(step: AnyWait, location: Location, scope: Scope) -> Outcome:
     """Wait; on resume, the wait continues and does not start over."""
-    if step.signal is not None:
-        return await _signal(step, step.signal, location, scope)
-    if step.message is not None:
-        return await wait_for_message(step, location, scope)
-    if step.time is not None:
-        return await _time(step.time, location, scope)
-    return await _duration(step, location, scope)
+    match step:
+        case DurationWait(duration=duration):
+            return await _duration(duration, location, scope)
+        case TimeWait(time=time):
+            return await _time(time, location, scope)
+        case SignalWait():
+            return await _signal(step, location, scope)
+        case MessageWait():
+            return await wait_for_message(step, location, scope)
+        case _:
+            assert_never(step)
 
 
 async def _time(written: str, location: Location, scope: Scope) -> Outcome:
@@ -43,12 +54,12 @@ async def _time(written: str, location: Location, scope: Scope) -> Outcome:
     return _end_wait(until)
 
 
-async def _duration(step: WaitStep, location: Location, scope: Scope) -> Outcome:
+async def _duration(written: float | str, location: Location, scope: Scope) -> Outcome:
     """Wait for a duration; the time of a pause does not count."""
     waits, key = scope.state.progress.relative_waits, location.key
     left = waits.get(key)
     if left is None:
-        filled = fill(step.duration, location.facts(scope).names())
+        filled = fill(written, location.facts(scope).names())
         found = length_of_wait(filled)
         if isinstance(found, RefusedWait):
             return _refusal(filled, found)
@@ -72,8 +83,8 @@ def _refusal(written: JsonValue, refused: RefusedWait) -> Outcome:
     return Outcome.failed(refused.type, f"{written!r} is not {refused.wanted}")
 
 
-async def _signal(step: WaitStep, name: str, location: Location, scope: Scope) -> Outcome:
-    signals, skips = scope.state.signals, scope.state.skips
+async def _signal(step: SignalWait, location: Location, scope: Scope) -> Outcome:
+    name, signals, skips = step.signal, scope.state.signals, scope.state.skips
     step_key, waits, key = location.step, scope.state.progress.signal_waits, location.key
     left = waits.get(key, optional_seconds(step.deadline))
     try:

@@ -16,6 +16,7 @@ from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.checks.steps.task_graph_checks import check_task_graph
 from coterie.dsl.checks.steps.template_checks import OwnResult, check_value
 from coterie.dsl.checks.steps.wait_checks import check_wait
+from coterie.dsl.model.step_kinds.wait_step import WaitStep
 from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
@@ -33,7 +34,6 @@ from coterie.dsl.model.steps import (
     TeamStep,
     ToolStep,
     TryStep,
-    WaitStep,
 )
 from coterie.dsl.model.traversal.step_walk import conditions, templated
 from coterie.dsl.values import NodePath

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from coterie.dsl.model.conditions import AllOf, AnyOf, Condition, Not
 from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.step_kinds.wait_step import MessageWait
 from coterie.dsl.model.steps import Step
 from coterie.dsl.model.template_bound import TemplateBound, TemplateDuration
 from coterie.dsl.model.terms import CallApproval
@@ -115,8 +116,11 @@ def waited_for(plan: Plan) -> frozenset[str]:
     return frozenset(name for name in names if name is not None)
 
 
-def message_waits(plan: Plan) -> tuple[Step, ...]:
+def message_waits(plan: Plan) -> tuple[MessageWait, ...]:
     """Return the steps that wait for a message; with one of them a run is a session."""
     return tuple(
-        step for steps in lists_of_plan(plan) for step, _ in walk(steps, ()) if step.takes_message
+        step
+        for steps in lists_of_plan(plan)
+        for step, _ in walk(steps, ())
+        if isinstance(step, MessageWait)
     )

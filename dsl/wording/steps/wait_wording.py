@@ -21,11 +21,13 @@ _FORMS = "one of duration, time, signal, message"
 
 
 @rule("E107")
-def deadline_without_signal(step: str, key: str) -> ProblemText:
+def key_of_other_wait(step: str, key: str, waits_for: str) -> ProblemText:
+    """Word that `deadline` or `schema` is written in a wait which has none."""
+    others = ("a signal or a message", "`signal:` or `message: true`")
+    other, written = others if key == "deadline" else ("a message", "`message: true`")
     return ProblemText(
-        f"`deadline` belongs to a wait for a signal or a message, and {called(step)} waits for "
-        f"{key}",
-        fix="remove `deadline`, or wait with `signal:` or `message: true`",
+        f"`{key}` belongs to a wait for {other}, and {called(step)} waits for {waits_for}",
+        fix=f"remove `{key}`, or wait with {written}",
     )
 
 

@@ -79,7 +79,7 @@ def keys(model: type[BaseModel]) -> set[str]:
 
 def said_of(kind: str) -> set[str]:
     """The keys of a step that a person writes; the kind is written as `type`."""
-    return keys(STEP_MODELS[kind]) - {"kind", "terms"}
+    return {key for model in STEP_MODELS[kind] for key in keys(model)} - {"kind", "terms"}
 
 
 def named(chapter: str) -> set[str]:

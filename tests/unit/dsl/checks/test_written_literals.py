@@ -202,8 +202,9 @@ def problems(step: str) -> tuple[Problem, ...]:
 def filled_keys() -> Iterator[tuple[str, str]]:
     """Every key whose value a run fills, or counts with."""
     for kind in STEP_KINDS:
-        yield from ((kind, key) for key in STEP_MODELS[kind].filled)
-        yield from ((kind, bound.name) for bound in STEP_MODELS[kind].bounds)
+        for model in STEP_MODELS[kind]:
+            yield from ((kind, key) for key in model.filled)
+            yield from ((kind, bound.name) for bound in model.bounds)
     for kind in ("agent", "skill"):
         yield from ((kind, f"requires_approval.{key}") for key in FILLED_OF_CALL_APPROVALS)
     yield "parallel", "score"

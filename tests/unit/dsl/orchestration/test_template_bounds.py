@@ -14,7 +14,7 @@ from coterie.dsl.errors import InvalidBound, InvalidDocument
 from coterie.dsl.evaluate.bounds import rendered_bound, rendered_bounds, with_numbers
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.step_kinds.step_base import COMMON_BOUNDS
-from coterie.dsl.model.steps import STEP_MODELS, LoopStep, Step, TaskGraphStep
+from coterie.dsl.model.steps import STEP_MODELS, STEP_OF_TAG, LoopStep, Step, TaskGraphStep
 from coterie.dsl.model.template_bound import (
     RETRIES,
     BoundKey,
@@ -76,11 +76,12 @@ def step_of(plan: Plan) -> Step:
 def test_every_bound_of_the_table_is_a_field_and_has_a_case() -> None:
     named = {
         key.name if kind != "task_graph" or key in COMMON_BOUNDS else f"graph.{key.name}"
-        for kind, model in STEP_MODELS.items()
+        for kind, models in STEP_MODELS.items()
+        for model in models
         for key in model.bounds
     }
     assert named == set(STEPS) - {"wait.deadline"}
-    for model in STEP_MODELS.values():
+    for model in STEP_OF_TAG.values():
         assert all(key.path[0] in model.model_fields for key in model.bounds)
 
 

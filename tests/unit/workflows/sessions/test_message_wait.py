@@ -6,7 +6,7 @@ import pytest
 
 from coterie.dsl.errors import RunRefused
 from coterie.dsl.model.outcomes import Failure, Outcome
-from coterie.dsl.model.steps import WaitStep
+from coterie.dsl.model.step_kinds.wait_step import MessageWait
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.core.causes.message_causes import MessageTaken
 from coterie.workflows.core.location import Location, Skipped
@@ -66,7 +66,7 @@ class Listening(StoppingScope):
 
     async def listen(self, **more: JsonValue) -> Outcome:
         given: Json = {"name": "listen", "kind": "wait", "message": True, **more}
-        return await wait_for_message(WaitStep.model_validate(given), HERE, self)
+        return await wait_for_message(MessageWait.model_validate(given), HERE, self)
 
 
 async def test_the_first_message_in_the_queue_is_taken_with_its_number() -> None:

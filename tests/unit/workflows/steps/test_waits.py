@@ -6,7 +6,12 @@ from datetime import timedelta
 import pytest
 
 from coterie.dsl.model.outcomes import Failure
-from coterie.dsl.model.steps import WaitStep
+from coterie.dsl.model.step_kinds.wait_step import (
+    AnyWait,
+    DurationWait,
+    SignalWait,
+    TimeWait,
+)
 from coterie.dsl.values import MAX_DURATION
 from coterie.workflows.core.location import Location, Skipped
 from coterie.workflows.core.messages import SkipInput
@@ -40,12 +45,12 @@ class PausedScope(StoppingScope):
 @pytest.mark.parametrize(
     ("step", "ends_after"),
     [
-        (WaitStep(kind="wait", name="nap", duration="4h"), 6),
-        (WaitStep(kind="wait", name="nap", time="2026-01-01T04:00"), 4),
-        (WaitStep(kind="wait", name="nap", time="2026-01-01T02:00"), 3),
+        (DurationWait(kind="wait", name="nap", duration="4h"), 6),
+        (TimeWait(kind="wait", name="nap", time="2026-01-01T04:00"), 4),
+        (TimeWait(kind="wait", name="nap", time="2026-01-01T02:00"), 3),
     ],
 )
-async def test_a_wait_remembers_a_pause_in_a_new_history(step: WaitStep, ends_after: float) -> None:
+async def test_a_wait_remembers_a_pause_in_a_new_history(step: AnyWait, ends_after: float) -> None:
     plan = work("- {name: nap, type: wait, duration: 1s}\n")
     world, state = World(lambda _: {}), fresh(plan, {})
     with pytest.raises(Interrupted):
@@ -77,13 +82,13 @@ class StandingScope(StoppingScope):
 @pytest.mark.parametrize(
     ("step", "ends_after"),
     [
-        (WaitStep(kind="wait", name="nap", duration="4h"), 6),
-        (WaitStep(kind="wait", name="nap", time="2026-01-01T04:00"), 4),
+        (DurationWait(kind="wait", name="nap", duration="4h"), 6),
+        (TimeWait(kind="wait", name="nap", time="2026-01-01T04:00"), 4),
     ],
     ids=["duration", "time"],
 )
 async def test_a_pause_adds_to_a_duration_and_does_not_move_a_time(
-    step: WaitStep, ends_after: float
+    step: AnyWait, ends_after: float
 ) -> None:
     plan = work("- {name: nap, type: wait, duration: 1s}\n")
     world = World(lambda _: {})
@@ -98,17 +103,17 @@ def _ended(hours: float) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("step", "waited", "data"),
     [
-        (WaitStep(kind="wait", name="nap", duration="{{ 2 }}h"), 2 * _HOUR, _ended(2)),
-        (WaitStep(kind="wait", name="nap", duration="{{ 0 }}"), 0, _ended(0)),
-        (WaitStep(kind="wait", name="nap", duration="{{ 0.5 }}"), 0.5, _ended(0.5 / _HOUR)),
+        (DurationWait(kind="wait", name="nap", duration="{{ 2 }}h"), 2 * _HOUR, _ended(2)),
+        (DurationWait(kind="wait", name="nap", duration="{{ 0 }}"), 0, _ended(0)),
+        (DurationWait(kind="wait", name="nap", duration="{{ 0.5 }}"), 0.5, _ended(0.5 / _HOUR)),
         (
-            WaitStep(kind="wait", name="nap", time="2026-01-01T00:00:00.5"),
+            TimeWait(kind="wait", name="nap", time="2026-01-01T00:00:00.5"),
             0.5,
             _ended(0.5 / _HOUR),
         ),
-        (WaitStep(kind="wait", name="nap", time="2026-01-01T01:00"), _HOUR, _ended(1)),
-        (WaitStep(kind="wait", name="nap", time="2026-01-01T01:00+01:00"), 0, _ended(0)),
-        (WaitStep(kind="wait", name="nap", time="2025-12-31T23:00Z"), 0, _ended(-1)),
+        (TimeWait(kind="wait", name="nap", time="2026-01-01T01:00"), _HOUR, _ended(1)),
+        (TimeWait(kind="wait", name="nap", time="2026-01-01T01:00+01:00"), 0, _ended(0)),
+        (TimeWait(kind="wait", name="nap", time="2025-12-31T23:00Z"), 0, _ended(-1)),
     ],
     ids=[
         "template",
@@ -121,7 +126,7 @@ def _ended(hours: float) -> dict[str, str]:
     ],
 )
 async def test_a_wait_ends_after_its_duration_or_at_its_time(
-    step: WaitStep, waited: float, data: dict[str, str]
+    step: AnyWait, waited: float, data: dict[str, str]
 ) -> None:
     plan = work("- {name: nap, type: wait, duration: 1s}\n")
     world, state = World(lambda _: {}), fresh(plan, {})
@@ -138,42 +143,42 @@ _CENTURY = "a hundred years"
     ("step", "type", "message"),
     [
         (
-            WaitStep(kind="wait", name="nap", duration="{{ 'soon' }}"),
+            DurationWait(kind="wait", name="nap", duration="{{ 'soon' }}"),
             "NotADuration",
             "'soon'",
         ),
         (
-            WaitStep(kind="wait", name="nap", duration="{{ true }}"),
+            DurationWait(kind="wait", name="nap", duration="{{ true }}"),
             "NotADuration",
             "True is not a duration like 90",
         ),
         (
-            WaitStep(kind="wait", name="nap", duration="{{ [1] }}"),
+            DurationWait(kind="wait", name="nap", duration="{{ [1] }}"),
             "NotADuration",
             "[1] is not a duration like 90",
         ),
         (
-            WaitStep(kind="wait", name="nap", duration="{{ 0 - 0.001 }}"),
+            DurationWait(kind="wait", name="nap", duration="{{ 0 - 0.001 }}"),
             "NotADuration",
             f"-0.001 is not a duration between 0 and {_CENTURY}",
         ),
         (
-            WaitStep(kind="wait", name="nap", duration=f"{{{{ {MAX_DURATION} + 1 }}}}"),
+            DurationWait(kind="wait", name="nap", duration=f"{{{{ {MAX_DURATION} + 1 }}}}"),
             "NotADuration",
             f"is not a duration between 0 and {_CENTURY}",
         ),
         (
-            WaitStep(kind="wait", name="nap", time="{{ 'noon' }}"),
+            TimeWait(kind="wait", name="nap", time="{{ 'noon' }}"),
             "NotATime",
             "'noon' is not a time like 2026-01-31T09:00",
         ),
         (
-            WaitStep(kind="wait", name="nap", time="0001-01-01T00:00+10:00"),
+            TimeWait(kind="wait", name="nap", time="0001-01-01T00:00+10:00"),
             "NotATime",
             "is not a time like",
         ),
         (
-            WaitStep(kind="wait", name="nap", time="2200-01-01T00:00"),
+            TimeWait(kind="wait", name="nap", time="2200-01-01T00:00"),
             "NotATime",
             "'2200-01-01T00:00' is not a time within the next hundred years",
         ),
@@ -181,7 +186,7 @@ _CENTURY = "a hundred years"
     ids=["word", "boolean", "list", "negative", "endless", "no time", "first year", "far away"],
 )
 async def test_a_wait_for_no_duration_or_time_fails_and_says_why(
-    step: WaitStep, type: str, message: str
+    step: AnyWait, type: str, message: str
 ) -> None:
     plan = work("- {name: nap, type: wait, duration: 1s}\n")
     world = World(lambda _: {})
@@ -198,12 +203,12 @@ _LAST = (BEGAN + timedelta(seconds=MAX_DURATION)).isoformat()
 @pytest.mark.parametrize(
     "step",
     [
-        WaitStep(kind="wait", name="nap", duration=f"{{{{ {MAX_DURATION} }}}}"),
-        WaitStep(kind="wait", name="nap", time=_LAST),
+        DurationWait(kind="wait", name="nap", duration=f"{{{{ {MAX_DURATION} }}}}"),
+        TimeWait(kind="wait", name="nap", time=_LAST),
     ],
     ids=["duration", "time"],
 )
-async def test_a_wait_of_a_hundred_years_is_allowed(step: WaitStep) -> None:
+async def test_a_wait_of_a_hundred_years_is_allowed(step: AnyWait) -> None:
     plan = work("- {name: nap, type: wait, duration: 1s}\n")
     world = World(lambda _: {})
     outcome = await execute(step, PLACE, StoppingScope(plan, fresh(plan, {}), world, None))
@@ -213,12 +218,12 @@ async def test_a_wait_of_a_hundred_years_is_allowed(step: WaitStep) -> None:
 @pytest.mark.parametrize(
     "step",
     [
-        WaitStep(kind="wait", name="nap", duration="{{ 0 }}"),
-        WaitStep(kind="wait", name="nap", time="2026-01-01T00:00"),
+        DurationWait(kind="wait", name="nap", duration="{{ 0 }}"),
+        TimeWait(kind="wait", name="nap", time="2026-01-01T00:00"),
     ],
     ids=["duration", "time"],
 )
-async def test_a_wait_that_is_over_at_once_starts_no_timer(step: WaitStep) -> None:
+async def test_a_wait_that_is_over_at_once_starts_no_timer(step: AnyWait) -> None:
     plan = work("- {name: nap, type: wait, duration: 1s}\n")
     world = World(lambda _: {})
     assert (await execute(step, PLACE, PausedScope(plan, fresh(plan, {}), world, None))).success
@@ -226,7 +231,7 @@ async def test_a_wait_that_is_over_at_once_starts_no_timer(step: WaitStep) -> No
 
 async def test_a_wait_for_a_signal_takes_the_oldest_payload_or_its_time() -> None:
     plan = work("- {name: nap, type: wait, duration: 1s}\n")
-    step = WaitStep(kind="wait", name="nap", signal="go", deadline=5.0)
+    step = SignalWait(kind="wait", name="nap", signal="go", deadline=5.0)
     world, state = World(lambda _: {}), fresh(plan, {})
     state.signals["go"] = [1, 2]
     scope = StoppingScope(plan, state, world, None)
@@ -242,7 +247,7 @@ async def test_a_wait_for_a_signal_takes_the_oldest_payload_or_its_time() -> Non
 
 async def test_a_wait_for_a_signal_remembers_the_time_that_is_left() -> None:
     plan = work("- {name: nap, type: wait, duration: 1s}\n")
-    step = WaitStep(kind="wait", name="nap", signal="go", deadline=4 * _HOUR)
+    step = SignalWait(kind="wait", name="nap", signal="go", deadline=4 * _HOUR)
     world, state = World(lambda _: {}), fresh(plan, {})
     with pytest.raises(Interrupted):
         await execute(step, PLACE, PausedScope(plan, state, world, None))

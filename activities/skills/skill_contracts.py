@@ -1,6 +1,6 @@
 """The contracts of the skills as data, so that checking a document loads no skill.
 
-`python -m coterie.activities.skills.write_contracts` generates `contracts.json` from the skills.
+`python -m tests.support.write_contracts` generates `contracts.json` from the skills.
 """
 
 import json

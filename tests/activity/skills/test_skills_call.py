@@ -157,9 +157,7 @@ def test_skills_that_ask_others_are_untrusted_and_egress() -> None:
 
 
 def test_the_contracts_that_documents_are_checked_against_are_those_of_the_skills() -> None:
-    assert known_contracts() == contracts(), (
-        "run `python -m coterie.activities.skills.write_contracts`"
-    )
+    assert known_contracts() == contracts(), "run `python -m tests.support.write_contracts`"
 
 
 async def test_an_unknown_skill_is_refused_with_the_known_ones_and_the_nearest(

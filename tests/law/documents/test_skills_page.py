@@ -5,16 +5,16 @@ from typing import cast
 
 from coterie.activities.contracts import FailureType
 from coterie.activities.skills.skill_registry import contracts
-from coterie.documents.skills_page import skills_page
 from coterie.dsl.values import Json
 from tests.law.documents.pages import text
+from tests.support.documents.skills_page import skills_page
 
 FAILURES = {value for name, value in vars(FailureType).items() if name.isupper()}
 
 
 def test_skills_page_is_current() -> None:
     assert text("skills.md") == skills_page(contracts()), (
-        "run `python -m coterie.documents.skills_page > docs/skills.md`"
+        "run `python -m tests.support.documents.skills_page > docs/skills.md`"
     )
 
 

@@ -1,4 +1,4 @@
-"""Generate `docs/skills.md`: `python -m coterie.documents.skills_page > docs/skills.md`."""
+"""Generate `docs/skills.md`: `python -m tests.support.documents.skills_page > docs/skills.md`."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ what it returns, and how it fails.
 Call a skill from an `execution_plan` with a [`skill` step](agent-steps.md#skill), or let a model
 call it as a [tool](tools.md#a-tool). `coterie validate` checks the input against the contract
 before a run starts. This page is generated from the contracts:
-`python -m coterie.documents.skills_page > docs/skills.md`.
+`python -m tests.support.documents.skills_page > docs/skills.md`.
 
 All paths are relative to the worker's `workspace`. Skills that read and change files never leave
 it, and refuse paths in `.git` and `.coterie`. What a command may reach depends on

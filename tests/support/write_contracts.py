@@ -1,4 +1,4 @@
-"""Write `contracts.json`: run `python -m coterie.activities.skills.write_contracts`."""
+"""Write `contracts.json`: run `python -m tests.support.write_contracts`."""
 
 import json
 

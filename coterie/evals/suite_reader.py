@@ -22,8 +22,8 @@ from coterie.evals.suite import EvalSuite, Variant, context_of
 from coterie.evals.suite_document import EvalCaseDocument, SuiteDocument, VariantDocument
 from coterie.failures import CommandError
 from coterie.settings import OVERRIDE_FILE, Settings
-from coterie.testing.files.test_reader import merged_context
-from coterie.testing.files.test_references import check_paths
+from coterie.testing.files.case_reader import merged_context
+from coterie.testing.files.case_references import check_paths
 
 _JUDGE = "judge"
 """The team that judges rubrics, shipped or the project's own."""

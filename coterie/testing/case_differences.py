@@ -10,8 +10,8 @@ from coterie.dsl.errors import listed, nearest
 from coterie.dsl.evaluate.operators.operator_tests import Found
 from coterie.dsl.paths import MISSING, get, parse
 from coterie.runs.ends.end_words import result_words
+from coterie.testing.files.case_document import ExpectDocument
 from coterie.testing.files.expectations import as_seconds, check_text, holds, shown
-from coterie.testing.files.test_document import ExpectDocument
 from coterie.testing.path_difference import path_lines
 from coterie.testing.simulation.case_outcome import CaseOutcome
 from coterie.testing.simulation.stub_notifications import notification_differences

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from coterie.rendering.run_text import trail_event
+from coterie.testing.files.case_document import TrailCheck
 from coterie.testing.files.expectations import as_seconds, check_text, holds, shown
 from coterie.testing.files.short_names import written_forms
-from coterie.testing.files.test_document import TrailCheck
 from coterie.workflows.core.views import TrailEntry
 
 

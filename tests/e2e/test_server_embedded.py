@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 
 from coterie.server.embedded_server import EmbeddedServer
 from coterie.settings import load
-from coterie.testing.simulation.test_server import time_skipping_server
+from coterie.testing.simulation.case_server import time_skipping_server
 from tests.support.cli import interrupt, sentence, together
 from tests.support.project import BIN, Project, until
 from tests.support.watching.processes import children

@@ -7,10 +7,10 @@ import pytest_asyncio
 from temporalio.client import Client
 
 from coterie.settings import load
-from coterie.testing.files.test_reader import TestFile, read_tests
-from coterie.testing.simulation.test_server import time_skipping_server
-from coterie.testing.test_report import result_text
-from coterie.testing.test_runner import CaseResult, run_cases
+from coterie.testing.case_report import result_text
+from coterie.testing.case_runner import CaseResult, run_cases
+from coterie.testing.files.case_reader import TestFile, read_tests
+from coterie.testing.simulation.case_server import time_skipping_server
 
 LIMIT = 120.0
 """Seconds that one case may take on a busy machine."""

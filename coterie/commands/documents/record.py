@@ -16,8 +16,8 @@ from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.storage.large_values import storage_of
 from coterie.terminal import note, say
-from coterie.testing.files.test_reader import read_tests, team_beside
-from coterie.testing.files.test_writer import yaml_of
+from coterie.testing.files.case_reader import read_tests, team_beside
+from coterie.testing.files.case_writer import yaml_of
 from coterie.testing.recording.recorder import RecordedRun, recorded, recorded_run
 from coterie.text.problems import counted
 

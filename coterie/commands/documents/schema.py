@@ -15,7 +15,7 @@ from coterie.failures import ExitCode
 from coterie.output_files import write_output
 from coterie.settings import Settings
 from coterie.terminal import note, say
-from coterie.testing.files.test_document import TestDocument
+from coterie.testing.files.case_document import TestDocument
 
 OF = ("document", "override", "persona", "test", "suite")
 

@@ -11,17 +11,17 @@ from coterie.interrupts import run_async
 from coterie.logs import to_file_if_writable
 from coterie.settings import Settings
 from coterie.terminal import note, say
-from coterie.testing.files.test_discovery import find_tests
-from coterie.testing.files.test_reader import Case, TestFile, read_tests
-from coterie.testing.simulation.test_server import time_skipping_server
-from coterie.testing.test_report import (
+from coterie.testing.case_report import (
     result_json,
     result_text,
     summary_text,
     untested_events,
     untested_text,
 )
-from coterie.testing.test_runner import CaseResult, run_cases
+from coterie.testing.case_runner import CaseResult, run_cases
+from coterie.testing.files.case_discovery import find_tests
+from coterie.testing.files.case_reader import Case, TestFile, read_tests
+from coterie.testing.simulation.case_server import time_skipping_server
 from coterie.text.problems import lines_of_file, problems_text
 
 _LIMIT = "5m"

@@ -6,8 +6,7 @@ from typing import TypeVar
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.traversal.call_paths import call_paths
 from coterie.dsl.model.traversal.step_paths import asking_steps, step_paths
-from coterie.testing.files.short_names import StepNames
-from coterie.testing.files.test_document import (
+from coterie.testing.files.case_document import (
     AmendmentDocument,
     CancelDocument,
     CaseDocument,
@@ -21,6 +20,7 @@ from coterie.testing.files.test_document import (
     TestDocument,
     TrailCheck,
 )
+from coterie.testing.files.short_names import StepNames
 from coterie.workflows.core.state_keys import StepKey
 
 TimedT = TypeVar(

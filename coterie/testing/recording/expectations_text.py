@@ -10,7 +10,7 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.paths import MISSING, get, parse
 from coterie.dsl.values import Json
 from coterie.replay.endings import recorded_end
-from coterie.testing.files.test_document import ErrorCheck, ExpectDocument
+from coterie.testing.files.case_document import ErrorCheck, ExpectDocument
 from coterie.workflows.core.views import RunStatus, TrailEntry
 
 _MAX_VALUE_LENGTH = 300

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from temporalio.client import WorkflowHistory
 
 from coterie.runs.exchanges import Exchange, exchanges
-from coterie.testing.files.test_document import MessageDocument
+from coterie.testing.files.case_document import MessageDocument
 
 _MAX_REPLY_LENGTH = 300
 """Characters of JSON; of a longer reply a test only expects that it exists."""

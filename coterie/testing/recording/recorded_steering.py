@@ -6,7 +6,7 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from coterie.replay.observer import ReceivedMessage
-from coterie.testing.files.test_document import (
+from coterie.testing.files.case_document import (
     AmendmentDocument,
     DecisionDocument,
     PauseDocument,

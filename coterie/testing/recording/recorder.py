@@ -24,7 +24,7 @@ from coterie.dsl.values import Json, JsonValue
 from coterie.failures import CommandError
 from coterie.replay.observer import ReceivedMessage
 from coterie.replay.rebuilt_run import NotFollowed, rebuilt
-from coterie.testing.files.test_document import (
+from coterie.testing.files.case_document import (
     CancelDocument,
     CaseDocument,
     SkillError,

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from coterie.dsl.model.traversal.step_paths import split_reference
+from coterie.testing.files.case_document import CaseDocument
 from coterie.testing.files.short_names import written_forms
-from coterie.testing.files.test_document import CaseDocument
 from coterie.workflows.core.views import TrailEntry
 
 _ENDED = ("success", "failure")

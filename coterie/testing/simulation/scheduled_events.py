@@ -13,8 +13,8 @@ from pydantic import JsonValue
 from coterie.failures import CommandError
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
+from coterie.testing.files.case_document import CaseDocument, DecisionDocument
 from coterie.testing.files.short_names import written_forms
-from coterie.testing.files.test_document import CaseDocument, DecisionDocument
 from coterie.workflows.core.messages import (
     AmendInput,
     Control,

@@ -11,9 +11,9 @@ from pydantic import JsonValue
 from coterie.failures import CommandError
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import MessageRefusedError, send_message
+from coterie.testing.files.case_document import MessageDocument
 from coterie.testing.files.expectations import check_text, holds, shown
 from coterie.testing.files.short_names import written_forms
-from coterie.testing.files.test_document import MessageDocument
 from coterie.testing.simulation.scheduled_events import ROUNDED, Scene, ScheduledEvent, Watched
 from coterie.workflows.core.messages import SessionInput
 

@@ -24,7 +24,7 @@ from coterie.failures import CommandError
 from coterie.runtime.workflow_runner import ContextFreeRunner
 from coterie.settings import STATE_FOLDER
 from coterie.storage.value_storage import ONE_BY_ONE
-from coterie.testing.files.test_reader import Case, TestFile
+from coterie.testing.files.case_reader import Case, TestFile
 from coterie.testing.simulation.gate import Gate
 from coterie.testing.simulation.pulse import Pulse
 from coterie.testing.simulation.stub_model import StubModel

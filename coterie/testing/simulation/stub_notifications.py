@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from temporalio import activity
 
 from coterie.activities.contracts import NOTIFY, Notification
+from coterie.testing.files.case_document import NotificationCheck
 from coterie.testing.files.expectations import check_text, holds
-from coterie.testing.files.test_document import NotificationCheck
 
 
 class StubNotifications:

@@ -19,9 +19,9 @@ from coterie.activities.skills.skill_results import refusal_details
 from coterie.activities.storage.blobs import Blobs
 from coterie.activities.workspace.skill_base import Workspace
 from coterie.dsl.model.tools.asked_input import AskedForm, AskedInput
+from coterie.testing.files.case_document import SkillResultDocument, ToolQuestionDocument
 from coterie.testing.files.short_names import written_forms
 from coterie.testing.files.stand_ins import StandInDocument
-from coterie.testing.files.test_document import SkillResultDocument, ToolQuestionDocument
 from coterie.workflows.core.state_keys import SkillCallKey
 
 _OR_REAL = (

@@ -8,7 +8,7 @@ from temporalio.exceptions import ApplicationError
 from coterie.activities.contracts import SkillRequest
 from coterie.activities.workspace.skill_base import Workspace
 from coterie.dsl.model.tools.asked_input import GivenInput
-from coterie.testing.files.test_document import SkillResultDocument
+from coterie.testing.files.case_document import SkillResultDocument
 from coterie.testing.simulation.stub_skills import StubSkills
 from tests.support.servers.mcp_tools import asked_by
 

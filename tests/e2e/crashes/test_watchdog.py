@@ -15,7 +15,7 @@ from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.settings import load
-from coterie.testing.simulation.test_server import time_skipping_server
+from coterie.testing.simulation.case_server import time_skipping_server
 from coterie.workflows.core.messages import WORKER_BLOCKED
 from tests.support.blocking_worker import QUEUE
 from tests.support.engine import engine, trail

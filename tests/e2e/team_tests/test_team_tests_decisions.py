@@ -5,8 +5,8 @@ from pathlib import Path
 
 from temporalio.client import Client
 
-from coterie.testing.files.test_reader import Case
-from coterie.testing.files.test_writer import yaml_of
+from coterie.testing.files.case_reader import Case
+from coterie.testing.files.case_writer import yaml_of
 from coterie.testing.recording.recorder import recorded, recorded_run
 from tests.support.team_tests import failures_text, read, results, written
 

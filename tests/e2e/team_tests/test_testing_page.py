@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from temporalio.client import Client
 
-from coterie.testing.files.test_document import (
+from coterie.testing.case_report import result_text
+from coterie.testing.files.case_document import (
     CaseDocument,
     ExpectDocument,
     SkillResultDocument,
     TestDocument,
     TrailCheck,
 )
-from coterie.testing.test_report import result_text
 from tests.support.team_tests import failures_text, read, results
 
 PAGE = (Path(__file__).parents[3] / "docs" / "testing.md").read_text()

@@ -18,7 +18,7 @@ from coterie.activities.workspace.skill_base import Command
 from coterie.dsl.values import Json
 from coterie.settings import load
 from coterie.storage.wire import data_converter
-from coterie.testing.simulation.test_server import time_skipping_server
+from coterie.testing.simulation.case_server import time_skipping_server
 from coterie.workflows.team import TeamWorkflow
 from tests.support.engine import Engine, engine, trail
 from tests.support.runs import asked

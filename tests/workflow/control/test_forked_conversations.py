@@ -11,7 +11,7 @@ from temporalio.testing import WorkflowEnvironment
 from coterie.dsl.values import Json
 from coterie.settings import load
 from coterie.storage.bucket import bucket_storage
-from coterie.testing.simulation.test_server import time_skipping_server
+from coterie.testing.simulation.case_server import time_skipping_server
 from tests.support.engine import engine
 from tests.support.runs import scheduled
 from tests.support.servers.bucket_server import bucket_server

@@ -12,7 +12,7 @@ from temporalio.testing import WorkflowEnvironment
 from coterie.control.fork_point import point_of_failure
 from coterie.dsl.values import Json
 from coterie.settings import load
-from coterie.testing.simulation.test_server import time_skipping_server
+from coterie.testing.simulation.case_server import time_skipping_server
 from tests.support.engine import Engine, engine
 from tests.support.runs import failure
 

@@ -12,7 +12,7 @@ from temporalio.testing import WorkflowEnvironment
 from coterie.dsl.model.steps import LoopStep
 from coterie.dsl.values import Json
 from coterie.settings import load
-from coterie.testing.simulation.test_server import time_skipping_server
+from coterie.testing.simulation.case_server import time_skipping_server
 from coterie.workflows.control import retry_and_skip as steering
 from coterie.workflows.control.steering_refusals import TaskNotSkippable
 from coterie.workflows.core.messages import SkipInput

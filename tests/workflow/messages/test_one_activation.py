@@ -21,7 +21,7 @@ from temporalio.worker._workflow_instance import (
 
 from coterie.settings import load
 from coterie.storage.wire import data_converter
-from coterie.testing.simulation.test_server import time_skipping_server
+from coterie.testing.simulation.case_server import time_skipping_server
 from coterie.workflows.core.messages import TeamInput
 from coterie.workflows.team import TeamWorkflow
 from tests.support.engine import plan_of, trail

@@ -16,7 +16,7 @@ from coterie.inspection.why_text import run_text, visits_text
 from coterie.rendering.run_text import end_text
 from coterie.runs.run_client import Run
 from coterie.settings import load
-from coterie.testing.simulation.test_server import time_skipping_server
+from coterie.testing.simulation.case_server import time_skipping_server
 from tests.support.engine import Engine, engine, path_of, trail
 from tests.support.runs import decide, refused, sent
 

@@ -10,7 +10,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from coterie.dsl.values import Json
 from coterie.settings import load
-from coterie.testing.simulation.test_server import time_skipping_server
+from coterie.testing.simulation.case_server import time_skipping_server
 from tests.support.engine import engine
 from tests.workflow.sessions.test_sessions import opened, refusal, send
 

@@ -11,7 +11,7 @@ from coterie.cli import main
 from coterie.documents.new_project import TEAM, create_project, create_tool_project
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import load
-from coterie.testing.files.test_reader import read_tests
+from coterie.testing.files.case_reader import read_tests
 
 
 def test_a_new_project_has_a_team_its_test_and_a_configuration(

@@ -14,7 +14,7 @@ from coterie.activities.contracts import SkillRequest
 from coterie.dsl.values import JsonValue
 from coterie.failures import CommandError
 from coterie.settings import load
-from coterie.testing.files.test_reader import read_tests
+from coterie.testing.files.case_reader import read_tests
 from coterie.testing.simulation.stage import Stage, furnish, prepared_stage
 from tests.support.skills import environment
 

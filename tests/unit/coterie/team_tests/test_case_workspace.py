@@ -9,9 +9,9 @@ from temporalio.client import Client
 from temporalio.worker import SlotPermit, SlotReleaseContext, SlotReserveContext
 
 from coterie.failures import CommandError
+from coterie.testing.case_runner import run_case
 from coterie.testing.simulation.gate import Gate
 from coterie.testing.simulation.stage import LEFT_BEHIND, furnish
-from coterie.testing.test_runner import run_case
 from tests.support.team_tests import written
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from coterie.activities.contracts import Notification
-from coterie.testing.files.test_document import NotificationCheck
+from coterie.testing.files.case_document import NotificationCheck
 from coterie.testing.simulation.stub_notifications import notification_differences
 
 

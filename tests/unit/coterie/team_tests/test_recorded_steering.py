@@ -10,7 +10,7 @@ from temporalio.client import WorkflowHistory
 
 from coterie.dsl.values import Json, JsonValue
 from coterie.runs.exchanges import Exchange
-from coterie.testing.files.test_document import MessageDocument, PauseDocument, SignalDocument
+from coterie.testing.files.case_document import MessageDocument, PauseDocument, SignalDocument
 from coterie.testing.recording.recorded_events import RecordedMessage, messages
 from coterie.testing.recording.recorded_messages import message_document
 from coterie.testing.recording.recorded_steering import recorded_pauses, recorded_signals

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.testing.files.test_document import CaseDocument
+from coterie.testing.files.case_document import CaseDocument
 from coterie.testing.simulation.crashes import Crash, crashes
 from coterie.workflows.core.views import TrailEntry, TrailKind
 

@@ -8,7 +8,7 @@ import pytest
 
 from coterie.dsl.values import Json
 from coterie.failures import CommandError
-from coterie.testing.files.test_document import CaseDocument, DecisionDocument
+from coterie.testing.files.case_document import CaseDocument, DecisionDocument
 from coterie.testing.simulation.scheduled_events import (
     ROUNDED,
     Decisions,

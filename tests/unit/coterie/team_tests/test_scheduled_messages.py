@@ -11,7 +11,7 @@ from temporalio.exceptions import ApplicationError
 
 from coterie.dsl.values import Json
 from coterie.runs.run_client import Run
-from coterie.testing.files.test_document import MessageDocument
+from coterie.testing.files.case_document import MessageDocument
 from coterie.testing.simulation.scheduled_events import ROUNDED, Scene
 from coterie.testing.simulation.scheduled_messages import Messages
 from coterie.workflows.core.messages import SEND_MESSAGE

@@ -11,8 +11,8 @@ from coterie.activities.skills.skill_results import asked_of
 from coterie.activities.workspace.skill_base import Workspace
 from coterie.dsl.model.tools.asked_input import AskedForm, GivenInput
 from coterie.dsl.values import Json
+from coterie.testing.files.case_document import SkillResultDocument
 from coterie.testing.files.stand_ins import StandInDocument
-from coterie.testing.files.test_document import SkillResultDocument
 from coterie.testing.simulation.stub_skills import StubSkills
 
 SEARCH = "Archive.search"

@@ -9,10 +9,10 @@ from coterie.dsl.paths import MISSING
 from coterie.dsl.source.yaml_reader import read
 from coterie.failures import CommandError
 from coterie.settings import load
+from coterie.testing.files.case_discovery import find_tests
+from coterie.testing.files.case_document import TestDocument
+from coterie.testing.files.case_writer import yaml_of
 from coterie.testing.files.expectations import as_seconds, shown
-from coterie.testing.files.test_discovery import find_tests
-from coterie.testing.files.test_document import TestDocument
-from coterie.testing.files.test_writer import yaml_of
 
 
 def found(folder: Path, *targets: str) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.settings import load
-from coterie.testing.files.test_reader import TestFile, read_tests
+from coterie.testing.files.case_reader import TestFile, read_tests
 
 TEAM = """
 llm_config:

@@ -7,10 +7,10 @@ import pytest
 from coterie.activities.providers.scripts import script
 from coterie.display import written_decisions
 from coterie.dsl.source.synonyms import SYNONYMS_AT
-from coterie.testing.files import test_document
+from coterie.testing.files import case_document
 from tests.unit.coterie.team_tests.test_team_test_files import problems
 
-_PARTS = {**vars(script), **vars(test_document), **vars(written_decisions)}
+_PARTS = {**vars(script), **vars(case_document), **vars(written_decisions)}
 
 
 @pytest.mark.parametrize("part", SYNONYMS_AT)

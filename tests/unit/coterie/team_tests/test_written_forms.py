@@ -16,14 +16,14 @@ from temporalio.exceptions import ApplicationError
 from coterie.activities.contracts import SkillRequest
 from coterie.activities.workspace.skill_base import Workspace
 from coterie.testing.case_differences import differences
-from coterie.testing.files.short_names import written_forms
-from coterie.testing.files.test_document import (
+from coterie.testing.files.case_document import (
     CaseDocument,
     DecisionDocument,
     ExpectDocument,
     MessageDocument,
     SkillResultDocument,
 )
+from coterie.testing.files.short_names import written_forms
 from coterie.testing.simulation.crashes import crashes
 from coterie.testing.simulation.scheduled_events import Decisions, Scene, scheduled_events
 from coterie.testing.simulation.scheduled_messages import Messages

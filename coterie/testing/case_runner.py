@@ -17,7 +17,7 @@ from coterie.runs.call_errors import Unanswered
 from coterie.runs.new_runs import start_run
 from coterie.runs.run_client import Run
 from coterie.testing.case_differences import UnmetExpectation, differences
-from coterie.testing.files.test_reader import Case, TestFile
+from coterie.testing.files.case_reader import Case, TestFile
 from coterie.testing.ordered_results import in_order
 from coterie.testing.simulation.case_outcome import outcome_of
 from coterie.testing.simulation.clock import Clock, Overshot

@@ -7,7 +7,7 @@ import yaml
 from pydantic import JsonValue
 
 from coterie.dsl.source.yaml_reader import read
-from coterie.testing.files.test_document import TestDocument
+from coterie.testing.files.case_document import TestDocument
 
 _WIDTH = 100
 _LIKE_OTHERS = "+-.0123456789~"

@@ -22,19 +22,19 @@ from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.source.yaml_reader import read
 from coterie.dsl.values import Json
 from coterie.settings import OVERRIDE_FILE, Settings
+from coterie.testing.files.case_document import CaseDocument, SkillResultDocument, TestDocument
+from coterie.testing.files.case_references import (
+    check_names,
+    check_operators,
+    check_paths,
+    check_references,
+)
 from coterie.testing.files.full_names import with_full_names
 from coterie.testing.files.stand_ins import (
     StandInDocument,
     check_stand_ins,
     check_use,
     contracts_of,
-)
-from coterie.testing.files.test_document import CaseDocument, SkillResultDocument, TestDocument
-from coterie.testing.files.test_references import (
-    check_names,
-    check_operators,
-    check_paths,
-    check_references,
 )
 
 SUFFIXES = (".test.yml", ".test.yaml")

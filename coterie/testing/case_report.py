@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from coterie.dsl.model.plan import Plan
 from coterie.rendering.run_text import trail_line
-from coterie.testing.test_runner import CaseResult
+from coterie.testing.case_runner import CaseResult
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
 

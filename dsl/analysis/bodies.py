@@ -8,7 +8,7 @@ from coterie.dsl.model.plan import CONCENTRATOR_NAMES, Plan, Team
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
 from coterie.dsl.model.steps import AgentStep, Step
 from coterie.dsl.model.traversal.agent_personas import execution_plans
-from coterie.dsl.model.traversal.callable_tools import step_of_tool, tools_of
+from coterie.dsl.model.traversal.callable_tools import caller_key, step_of_tool, tools_of
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.values import NodePath
@@ -75,11 +75,16 @@ class Bodies:
 
     def _reachable_bodies(self, body: Body) -> Iterator[Body]:
         seen = {body}  # by identity: a team and a persona may have one name
+        callers = set[tuple[str, ...]]()
         ahead = [body]
         while ahead:
             here = ahead.pop()
             yield here
             for step, _ in here.steps_with_paths():
+                key = caller_key(step)
+                if not key or key in callers:
+                    continue
+                callers.add(key)
                 for called in self.called_by(step):
                     if called not in seen:
                         seen.add(called)

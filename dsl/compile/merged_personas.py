@@ -5,7 +5,7 @@ the provider and the model. An agent that only follows a plan asks no model, and
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, cast
 
 from coterie.dsl.model.capabilities import Capabilities
@@ -55,6 +55,10 @@ class PersonaMerger:
     """The model of every persona instead of its own, if one is set."""
     groups: Mapping[str, Sequence[str]]
     """`{group of tools: its members}`."""
+    _offered: dict[str, Json] = field(default_factory=dict[str, Json])
+    """`{persona: its fields}`, of personas without a `config`."""
+    _made: dict[tuple[str, bool], Persona] = field(default_factory=dict[tuple[str, bool], Persona])
+    """`{(persona, whether it asks a model): the persona}`, likewise."""
 
     def merged(self, step: AgentStep, path: NodePath, named_at: NodePath) -> MergedPersona | None:
         """Return the persona of a step with its model; None, and a problem, if it lacks one.
@@ -71,17 +75,24 @@ class PersonaMerger:
         if written is None:
             self._note_unknown_persona(key, named_at)
             return None
-        merged = plain_persona(written)
-        if step.config is not None:
-            merged = deep_merge(merged, plain_persona(step.config))
         origins = ((*path, "config"), (*PERSONAS, key))
-        offered = with_offered_tools(without_nulls(merged), self.groups)
+        offered = self._fields(key, written, step.config)
         asks = step.agent_type != ORCHESTRATING
         persona = self._with_model(offered, origins, key, asks=asks)
         if persona is None:
             return None
         config = (*path, "config") if step.config is not None else None
         return MergedPersona(persona, key, named_at, config)
+
+    def _fields(self, key: str, written: PersonaDocument, config: PersonaDocument | None) -> Json:
+        """Return the fields of a persona; those of many steps without a `config` are made once."""
+        if config is not None:
+            merged = deep_merge(plain_persona(written), plain_persona(config))
+            return with_offered_tools(without_nulls(merged), self.groups)
+        if key not in self._offered:
+            plain = without_nulls(plain_persona(written))
+            self._offered[key] = with_offered_tools(plain, self.groups)
+        return self._offered[key]
 
     def _note_unknown_persona(self, key: str, path: NodePath) -> None:
         section = self.tree.get(PERSONAS)
@@ -115,7 +126,11 @@ class PersonaMerger:
         if model and section and section.valid_models and model not in section.valid_models:
             self._note_unknown("model", model, section.valid_models, origins)
         named: Json = {"provider": provider, "model": model} if asks else _NO_MODEL
-        return Persona.model_validate({**merged, **named})
+        if merged is not self._offered.get(key):
+            return Persona.model_validate({**merged, **named})
+        if (key, asks) not in self._made:
+            self._made[key, asks] = Persona.model_validate({**merged, **named})
+        return self._made[key, asks]
 
     def _note_missing(self, key: _Choice, details: Details, origins: _Origins) -> None:
         path = origins[1]

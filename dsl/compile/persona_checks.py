@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from coterie.dsl.checks.agents.agent_checks import check_fallback
@@ -54,6 +54,12 @@ class PersonaChecks:
     settings: Json
     tool_reads: OutsideReads = field(default_factory=OutsideReads)
     """What the agents of tools read."""
+
+    @cached_property
+    def _agent_tools(self) -> frozenset[str]:
+        """The tools that are made of agents."""
+        tools = self.document.tools.items()
+        return frozenset(name for name, tool in tools if tool.agent is not None)
 
     def checked(
         self,
@@ -141,8 +147,7 @@ class PersonaChecks:
         return plan
 
     def _calls_agents(self, persona: Persona) -> bool:
-        tools = self.document.tools
-        return any(tools[name].agent is not None for name in persona.tools if name in tools)
+        return not self._agent_tools.isdisjoint(persona.tools)
 
     def _check_hooks(self, persona: Persona, merged: MergedPersona, reads: OutsideReads) -> Persona:
         """Return the persona with its hooks checked."""

@@ -1,7 +1,8 @@
 """Writes of concurrent branches, joined in written order; which of them conflict. Pure."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from coterie.dsl.errors import ContextConflict
 from coterie.dsl.evaluate.context_operations import COMMUTING
@@ -36,12 +37,13 @@ def joined(
             decides.
     """
     if len(branches) > 1:
-        for path, writers in write_conflicts(branches, policies):
+        for conflict in write_conflicts(branches, policies):
             raise ContextConflict(
-                f"the branches {', '.join(sorted(writers))} all set the context's {path!r}; "
-                f"{advice(path)}"
+                f"the branches {', '.join(sorted(conflict.writers))} all set the context's "
+                f"{conflict.written!r}; {advice(conflict.written)}"
             )
-    by_policy = {path: _by_policy(branches, path, policy) for path, policy in policies.items()}
+    written = _written_by_path(branches, policies)
+    by_policy = {path: _by_policy(written[path], path, one) for path, one in policies.items()}
     found: list[ContextWrite] = []
     merged: set[str] = set()
     for writes in branches.values():
@@ -55,18 +57,39 @@ def joined(
     return tuple(found)
 
 
-def _by_policy(branches: BranchWrites, path: str, policy: MergePolicy) -> ContextWrite | None:
+def _written_by_path(
+    branches: BranchWrites, paths: Iterable[str]
+) -> dict[str, list[list[ContextWrite]]]:
+    """Return `{path: of each branch that has written exactly there, its writes}`."""
+    found: dict[str, list[list[ContextWrite]]] = {path: [] for path in paths}
+    for writes in branches.values():
+        own: dict[str, list[ContextWrite]] = {}
+        for write in writes:
+            if write.path in found:
+                own.setdefault(write.path, []).append(write)
+        for path, of_path in own.items():
+            found[path].append(of_path)
+    return found
+
+
+def _by_policy(
+    written: Sequence[Sequence[ContextWrite]], path: str, policy: MergePolicy
+) -> ContextWrite | None:
     """Return the one write that the policy makes; None if operations apply one after another."""
-    values = [
-        own[-1].value
-        for writes in branches.values()
-        if (own := [write for write in writes if write.path == path])
-        and all(write.operation is None for write in own)
-    ]
-    writers = sum(any(write.path == path for write in writes) for writes in branches.values())
-    if not values or len(values) < writers:
+    if not written or any(write.operation is not None for own in written for write in own):
         return None
-    return ContextWrite(path, merged_by(policy, values))
+    return ContextWrite(path, merged_by(policy, [own[-1].value for own in written]))
+
+
+class WritePlace(NamedTuple):
+    """A write of concurrent branches."""
+
+    branch: int
+    number: int
+    """In its branch."""
+
+
+_NOWHERE = WritePlace(-1, -1)
 
 
 @dataclass(slots=True)
@@ -79,27 +102,56 @@ class _Touched:
     """`{path as written: whether every write of it replaces}`."""
     below: set[str] = field(default_factory=set[str])
     """The branches that write further down."""
+    last: WritePlace = _NOWHERE
+    """The last write here."""
+    last_below: WritePlace = _NOWHERE
+
+
+class Conflict(NamedTuple):
+    """A path that several branches write so that their order would decide."""
+
+    written: str
+    """As one of them writes it."""
+    last: WritePlace
+    """The last write of the path, or within it or around it."""
+    sets: tuple[set[str], ...]
+    """Sets of its writers: their union costs as much as there are branches."""
+
+    @property
+    def writers(self) -> set[str]:
+        """All branches that write it."""
+        return set[str]().union(*self.sets)
 
 
 def write_conflicts(
     branches: BranchWrites, policies: Mapping[str, MergePolicy]
-) -> Iterator[tuple[str, set[str]]]:
+) -> Iterator[Conflict]:
     """Yield each path that several branches write so that their order would decide."""
     touched = _touched_paths(branches)
     for path, here in touched.items():
         if not here.kinds:
             continue
-        own = {name for names in here.kinds.values() for name in names}
-        above = (touched[path[:length]].kinds.values() for length in range(len(path)))
-        others = here.below.union(*(names for kinds in above for names in kinds))
-        writers = own | others
-        if len(writers) < 2 or (not others and _commute(here)):
+        around = [touched[path[:length]] for length in range(len(path))]
+        others = [here.below, *(names for one in around for names in one.kinds.values())]
+        sets = tuple(names for names in (*here.kinds.values(), *others) if names)
+        if not _are_several(sets) or (not any(others) and _commute(here)):
             continue
         for text, replaces in here.written.items():
             policy = policies.get(text)
             if policy is None or not (replaces or policy == _REPLACES):
-                yield text, writers
+                last = max(here.last, here.last_below, *(one.last for one in around))
+                yield Conflict(text, last, sets)
                 break
+
+
+def _are_several(sets: Iterable[set[str]]) -> bool:
+    """Return whether not all sets have the same single member."""
+    first = None
+    for names in sets:
+        if len(names) > 1 or (first is not None and names != first):
+            return True
+        first = names
+    return False
 
 
 def _commute(here: _Touched) -> bool:
@@ -108,15 +160,19 @@ def _commute(here: _Touched) -> bool:
 
 def _touched_paths(branches: BranchWrites) -> dict[Path, _Touched]:
     found: dict[Path, _Touched] = {}
-    for branch, writes in branches.items():
-        for write in writes:
+    for number, (branch, writes) in enumerate(branches.items()):
+        for place, write in enumerate(writes):
+            at = WritePlace(number, place)
             kind = (
                 _REPLACES if write.operation is None else COMMUTING.get(write.operation, _REPLACES)
             )
             for path in _paths_of_write(write):
                 for length in range(len(path)):
-                    found.setdefault(path[:length], _Touched()).below.add(branch)
+                    around = found.setdefault(path[:length], _Touched())
+                    around.below.add(branch)
+                    around.last_below = at
                 here = found.setdefault(path, _Touched())
+                here.last = at
                 here.kinds.setdefault(kind, set()).add(branch)
                 replaces = write.operation is None
                 here.written[write.path] = replaces and here.written.get(write.path, True)

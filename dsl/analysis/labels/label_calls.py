@@ -24,7 +24,7 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import AgentStep, Step, TeamStep
 from coterie.dsl.model.terms import Approval
 from coterie.dsl.model.tools.tool_contract import Tool
-from coterie.dsl.model.traversal.callable_tools import step_of_tool, tools_of
+from coterie.dsl.model.traversal.callable_tools import caller_key, step_of_tool, tools_of
 from coterie.dsl.values import NodePath
 
 
@@ -75,6 +75,14 @@ _AgentCall = tuple[NodePath, str, Met, tuple[Source, ...], frozenset[KeptLabel]]
 the grants that may count within it."""
 
 
+class _Offered(NamedTuple):
+    """The tools of an agent."""
+
+    all: Sequence[tuple[str, Tool]]
+    unlike: Sequence[tuple[str, Tool]]
+    """Without those that bring what one before them does."""
+
+
 @dataclass(slots=True)
 class CallFlow:
     """The flow of labels through the calls of one plan."""
@@ -89,6 +97,9 @@ class CallFlow:
         default_factory=dict[tuple[NodePath, str, str | None], Leak]
     )
 
+    _tools_of: dict[tuple[str, ...], _Offered] = field(
+        default_factory=dict[tuple[str, ...], _Offered]
+    )
     _ends: dict[_AgentCall, Points] = field(default_factory=dict[_AgentCall, Points])
     _followed: set[_AgentCall] = field(default_factory=set[_AgentCall])
     """The calls that this pass has followed, or is following: each once."""
@@ -113,14 +124,33 @@ class CallFlow:
         if not executes(step, self.plan):
             return points
         position = position._replace(agent=step.persona_name)
-        offered = list(tools_of(step, self.plan))
+        offered = self._offer_of(step)
         found = points
         while True:
             before = found
-            for name, tool in offered:
+            leaks = frozenset(KEPT) in found  # then each tool that sends something is noted
+            for name, tool in offered.all if leaks else offered.unlike:
                 found = union(found, self.tool(name, tool, found, position))
             if found.keys() == before.keys():
                 return found
+
+    def _offer_of(self, step: AgentStep) -> _Offered:
+        """Return the tools of an agent; thousands of steps may have the same thousands of tools."""
+        key = caller_key(step)
+        if key not in self._tools_of:
+            tools, unlike = list(tools_of(step, self.plan)), list[tuple[str, Tool]]()
+            seen = set[Met]()
+            for name, tool in tools:
+                labels: Met = frozenset(one for one in KEPT if one in tool.labels)
+                if tool.agent is not None or tool.team is not None:
+                    seen.clear()  # what it met, those below bring to
+                elif labels in seen:
+                    continue
+                else:
+                    seen.add(labels)
+                unlike.append((name, tool))
+            self._tools_of[key] = _Offered(tools, unlike)
+        return self._tools_of[key]
 
     def tool(self, name: str, tool: Tool, points: Points, position: WalkPosition) -> Points:
         """Return what has been met after a call of a tool."""

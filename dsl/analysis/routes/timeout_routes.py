@@ -1,6 +1,7 @@
 """Timeout routes: where a run goes from a team when nobody decides in time."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from coterie.dsl.model.plan import Plan, Team
@@ -8,7 +9,7 @@ from coterie.dsl.model.steps import AgentStep, Step
 from coterie.dsl.model.template_bound import maximum_of
 from coterie.dsl.model.terms import DecisionTerms, call_approval
 from coterie.dsl.model.traversal.agent_personas import execution_plans
-from coterie.dsl.model.traversal.callable_tools import step_of_tool, tools_of
+from coterie.dsl.model.traversal.callable_tools import caller_key, step_of_tool, tools_of
 from coterie.dsl.model.traversal.step_walk import walk
 
 
@@ -27,39 +28,64 @@ class TimeoutRoute(NamedTuple):
 
 def timeout_routes(team: Team, plan: Plan) -> Iterator[TimeoutRoute]:
     """List every timeout route of a team, with those of plans and of agents as tools."""
+    calls = _Calls(plan)
     for step in team.steps:
-        yield from _of([step], plan, step.name, set())
+        yield from _of([step], calls, step.name, set())
 
 
-def _of(steps: Sequence[Step], plan: Plan, task: str, seen: set[str]) -> Iterator[TimeoutRoute]:
+class _Call(NamedTuple):
+    """What runs within a step that calls, and how its calls ask people."""
+
+    within: tuple[tuple[str, Sequence[Step]], ...] = ()
+    """The plans and the agents that run within it, each with a name of its own."""
+    routed: Sequence[DecisionTerms] = ()
+    """Those of its tools that lead to a team when nobody decides, of equal ones the first."""
+
+
+@dataclass(slots=True)
+class _Calls:
+    plan: Plan
+    _known: dict[tuple[str, ...], _Call] = field(
+        default_factory=lambda: dict[tuple[str, ...], _Call]({(): _Call()})
+    )
+
+    def of(self, step: Step) -> _Call:
+        """Return what a step calls; a team that a tool runs has routes of its own."""
+        key = caller_key(step)
+        if key not in self._known:
+            self._known[key] = _Call(tuple(self._within(step)), self._route_terms(step))
+        return self._known[key]
+
+    def _within(self, step: Step) -> Iterator[tuple[str, Sequence[Step]]]:
+        for agent, followed in execution_plans(step, self.plan.personas):
+            yield f"plan {agent.persona_key}", followed
+        for name, tool in tools_of(step, self.plan):
+            called = step_of_tool(name, tool, self.plan)
+            if isinstance(called, AgentStep) and self._calls_on(called):
+                yield f"tool {name}", [called]
+
+    def _calls_on(self, step: AgentStep) -> bool:
+        """Return whether an agent that is a tool, which never asks itself, calls anything."""
+        followed = execution_plans(step, self.plan.personas)
+        return any(steps for _, steps in followed) or any(tools_of(step, self.plan))
+
+    def _route_terms(self, step: Step) -> Sequence[DecisionTerms]:
+        found: dict[tuple[float, str], DecisionTerms] = {}
+        for _, tool in tools_of(step, self.plan):
+            terms = call_approval(tool.requires_approval)
+            team = None if terms is None else terms.timeout_team
+            if terms is not None and terms.deadline is not None and team is not None:
+                found.setdefault((maximum_of(terms.deadline), team), terms)
+        return tuple(found.values())
+
+
+def _of(steps: Sequence[Step], calls: _Calls, task: str, seen: set[str]) -> Iterator[TimeoutRoute]:
     for step, _ in walk(steps, ()):
-        for terms in _terms(step, plan):
+        own, call = step.asks, calls.of(step)
+        for terms in call.routed if own is None else (own, *call.routed):
             if terms.deadline is not None and terms.timeout_team is not None:
                 yield TimeoutRoute(step.name, maximum_of(terms.deadline), terms.timeout_team, task)
-        for key, inner in _lists_below_call(step, plan):
+        for key, inner in call.within:
             if key not in seen:
                 seen.add(key)
-                yield from _of(inner, plan, task, seen)
-
-
-def _lists_below_call(step: Step, plan: Plan) -> Iterator[tuple[str, Sequence[Step]]]:
-    """Yield the plans and the agents that run within a step, each with a name of its own.
-
-    A team that a tool runs has routes of its own.
-    """
-    for agent, followed in execution_plans(step, plan.personas):
-        yield f"plan {agent.persona_key}", followed
-    for name, tool in tools_of(step, plan):
-        called = step_of_tool(name, tool, plan)
-        if isinstance(called, AgentStep):
-            yield f"tool {name}", [called]
-
-
-def _terms(step: Step, plan: Plan) -> Iterator[DecisionTerms]:
-    own = step.asks
-    if own is not None:
-        yield own
-    for _, tool in tools_of(step, plan):
-        terms = call_approval(tool.requires_approval)
-        if terms is not None:
-            yield terms
+                yield from _of(inner, calls, task, seen)

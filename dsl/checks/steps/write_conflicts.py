@@ -39,14 +39,13 @@ def check_branch_writes(scope: StepScope, step: ParallelStep, path: NodePath) ->
         if name.startswith(CONTEXT)
     }
     writes = {name: [one.write for one in own] for name, own in running.items()}
-    places = {name: place for place, name in enumerate(running)}
-    for written, writers in write_conflicts(writes, policies):
-        names = tuple(sorted(writers, key=places.__getitem__))
-        own = [one for name in names for one in running[name]]
-        key_path = _last(own, written)
+    by_place, places = list(running), {name: place for place, name in enumerate(running)}
+    for conflict in write_conflicts(writes, policies):
+        key_path = running[by_place[conflict.last.branch]][conflict.last.number].path
         if scope.problems.has("W525", key_path):
             continue  # one path within the other
-        scope.report(conflicting_branches(step.name, written, names), key_path)
+        names = tuple(sorted(conflict.writers, key=places.__getitem__))
+        scope.report(conflicting_branches(step.name, conflict.written, names), key_path)
 
 
 def _joins_all(step: ParallelStep) -> bool:
@@ -69,11 +68,12 @@ def check_round_writes(scope: StepScope, step: LoopStep, path: NodePath) -> None
         return
     own = list(_certain(step.body, (*path, "body")))
     writes = [one.write for one in own]
-    for written, _ in write_conflicts({"one": writes, "other": writes}, {}):
-        key_path = _last(own, written)
+    for conflict in write_conflicts({"one": writes, "other": writes}, {}):
+        key_path = own[conflict.last.number].path
         if scope.problems.has("W525", key_path):
             continue
-        scope.report(conflicting_rounds(step.name, written, step.loop_variable or ""), key_path)
+        variable = step.loop_variable or ""
+        scope.report(conflicting_rounds(step.name, conflict.written, variable), key_path)
 
 
 def _certain(steps: Sequence[Step], path: NodePath) -> Iterator[_WriteWithPath]:
@@ -92,17 +92,6 @@ def _certain(steps: Sequence[Step], path: NodePath) -> Iterator[_WriteWithPath]:
                 yield _WriteWithPath(write, (*here, "context_updates", key))
         if step.ends_list:
             return
-
-
-def _last(writes: Sequence[_WriteWithPath], written: str) -> NodePath:
-    """Return where a path, or one within it or around it, is written last."""
-    path = parse(written)
-    found = [
-        one.path
-        for one in writes
-        if (other := parse(one.write.path))[: len(path)] == path[: len(other)]
-    ]
-    return found[-1]
 
 
 def _open(value: object) -> bool:

@@ -32,6 +32,20 @@ def tools_of(step: Step, plan: Plan) -> Iterator[tuple[str, Tool]]:
             return
 
 
+def caller_key(step: Step) -> tuple[str, ...]:
+    """Return a key of what a step may call: tools and plans; empty if it calls neither.
+
+    Thousands of steps may have one persona with thousands of tools: look at each key once.
+    """
+    match step:
+        case CallStep(tool=name):
+            return ("tool", name)
+        case AgentStep(agent_type=agent_type):
+            return ("agent", agent_type or "", step.persona_key or "", *step.personas)
+        case _:
+            return ()
+
+
 def step_of_tool(name: str, tool: Tool, plan: Plan) -> Step | None:
     """Return a step that does what a call of this agent or team does; None for other tools."""
     if tool.team is not None:

@@ -133,6 +133,28 @@ def _writing_branches(size: int) -> str:
     )
 
 
+def _writes_within_writes(size: int) -> str:
+    return HEAD + team(
+        "        - name: fork\n          type: parallel\n          branches:\n"
+        + lines(
+            size,
+            "            bNNN: [{ name: sNNN, type: set, values: { v: 1 }, "
+            "context_updates: { f: 1, f.kNNN: 1 } }]\n",
+        )
+    )
+
+
+def _merged_values(size: int) -> str:
+    return HEAD + team(
+        "        - name: fork\n          type: parallel\n          branches:\n"
+        + lines(
+            size,
+            "            bNNN: [{ name: sNNN, type: set, values: { v: 1 }, "
+            "context_updates: { f: { merge: { kNNN: 1, jMMM: 1 } } } }]\n",
+        )
+    )
+
+
 def _choices(size: int) -> str:
     return HEAD + team(
         "        - name: choose\n          type: branch\n          branches:\n"
@@ -238,6 +260,23 @@ def _tools(size: int) -> str:
             "        - { name: s, agent_type: generic_tool_calling, persona_key: caller }\n"
             + lines(
                 size, '        - { name: tNNN, tool: kNNN, arguments: { expression: "1 + NNN" } }\n'
+            )
+        )
+    )
+
+
+def _steps_of_one_persona(skill: str) -> Callable[[int], str]:
+    """Return the documents whose steps all have one persona, which has as many tools."""
+    return lambda size: (
+        HEAD + '    inner: { description: "Below.", prompts: { user: "Do {{ input.query }}." } }\n'
+        '    caller: { prompts: { user: "Do." }, '
+        + f"tools: [{', '.join(f'k{number}' for number in range(size))}] }}\n"
+        + "tools:\n  look: { skill: Files.read }\n"
+        + lines(size, f"  kNNN: {{ {skill} }}\n")
+        + team(
+            lines(
+                size,
+                "        - { name: sNNN, agent_type: generic_tool_calling, persona_key: caller }\n",
             )
         )
     )
@@ -366,13 +405,11 @@ def _chats(size: int) -> str:
         + "orchestration:\n  entry_team: t0\n  max_total_teams: 1000\n  teams:\n"
         + lines(
             size,
-            "    tNNN:\n      tasks: [{ name: w, type: wait, message: true }]\n      routing:\n"
-            "        rules: [{ condition: { task: w, status: success }, next_team: uNNN }]\n"
-            "        default: null\n"
-            "    uNNN: { tasks: [{ name: s, type: set, values: { v: 1 } }], "
-            "routing: { default: uPPP } }\n",
+            "    tNNN:\n      tasks:\n        - { name: w, type: wait, message: true }\n"
+            "        - { name: r, type: reply, value: a }\n      routing:\n"
+            "        rules: [{ condition: { task: w, status: success }, next_team: tPPP }]\n"
+            "        default: null\n",
         )
-        + lines(0, "")
     )
 
 
@@ -480,6 +517,8 @@ SOUND: Final[Mapping[str, Callable[[int], str]]] = {
     "steps with conditions": _steps_with_conditions,
     "branches": _branches,
     "writing branches": _writing_branches,
+    "writes within writes": _writes_within_writes,
+    "merged values": _merged_values,
     "choices": _choices,
     "nested blocks": _nested,
     "chain of teams": _chain,
@@ -488,6 +527,12 @@ SOUND: Final[Mapping[str, Callable[[int], str]]] = {
     "fan-out": _fan_out,
     "personas": _personas,
     "tools": _tools,
+    "steps of one persona": _steps_of_one_persona("skill: Calculator.evaluate"),
+    "labels of one persona": _steps_of_one_persona("skill: Web.fetch"),
+    "questions of one persona": _steps_of_one_persona(
+        "skill: Files.write, requires_approval: { deadline: 1d, on_timeout: main }"
+    ),
+    "agents of one persona": _steps_of_one_persona("agent: inner"),
     "agents with tools": _agents_with_tools,
     "subagents": _subagents,
     "declared context": _context,

@@ -1,5 +1,6 @@
 """Every argument of every command takes only text that UTF-8 can carry, and strict JSON."""
 
+import ast
 import inspect
 import re
 from argparse import Action, ArgumentParser
@@ -128,18 +129,45 @@ def test_every_command_that_waits_for_a_run_has_a_limit_and_need_not_wait() -> N
     assert f"{ExitCode.NOT_YET:d} not yet" in parser.format_help()
 
 
+def _replaced(source: str) -> set[str]:
+    """Return the arguments that a module replaces before it hands the others on."""
+    dicts = [one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.Dict)]
+    handed = [one for one in dicts if "vars(args)" in map(ast.unparse, one.values)]
+    keys = [key for one in handed for key in one.keys]
+    return {str(key.value) for key in keys if isinstance(key, ast.Constant)}
+
+
+def _unread(verb: str, source: str) -> set[str]:
+    """Return the arguments of a command that neither its source nor a module it calls reads.
+
+    What it replaces, it reads itself: the others see only what is in its place.
+    """
+    own = import_module(VERBS[verb].module)
+    given = (inspect.getmodule(one) for one in vars(own).values() if inspect.isfunction(one))
+    named = {one.__name__: one for one in given if one is not None and one is not own}
+    others = "".join(
+        inspect.getsource(one) for name, one in named.items() if name.startswith("coterie.")
+    )
+    replaced = _replaced(source)
+    return {
+        one.dest
+        for command, one in ARGUMENTS.values()
+        if command == verb
+        and not re.search(
+            rf"\bargs\.{one.dest}\b", source if one.dest in replaced else source + others
+        )
+    }
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_command_reads_each_argument_that_it_takes(verb: str) -> None:
     """Its module does, or one of the modules that it hands its arguments to."""
-    own = import_module(VERBS[verb].module)
-    given = (inspect.getmodule(one) for one in vars(own).values() if inspect.isfunction(one))
-    named = {one.__name__: one for one in given if one is not None}
-    modules = {own.__name__: own} | {
-        name: one for name, one in named.items() if name.startswith("coterie.")
-    }
-    text = "".join(map(inspect.getsource, modules.values()))
-    taken = {one.dest for command, one in ARGUMENTS.values() if command == verb}
-    assert {dest for dest in taken if not re.search(rf"\bargs\.{dest}\b", text)} == set()
+    assert _unread(verb, inspect.getsource(import_module(VERBS[verb].module))) == set()
+
+
+def test_an_argument_that_a_command_replaces_is_read_by_itself() -> None:
+    source = inspect.getsource(import_module(VERBS["agent"].module))
+    assert _unread("agent", source.replace("args.context", "None")) == {"context"}
 
 
 @pytest.mark.parametrize("path", ["a..b", "a.", ".a", ".", 'a.["b"].'])

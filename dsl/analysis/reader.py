@@ -9,6 +9,7 @@ from coterie.dsl.evaluate.prompt_choice import SYSTEM, asked_prompt
 from coterie.dsl.model.conditions import Condition
 from coterie.dsl.model.facts import OWN_RESULT
 from coterie.dsl.model.plan import Plan, Team
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
 from coterie.dsl.model.steps import AgentStep, Step, TaskGraphStep
 from coterie.dsl.model.template_bound import TemplateBound
 from coterie.dsl.model.traversal.step_walk import (
@@ -133,7 +134,7 @@ class Reader:
     def _prompts(self, step: AgentStep, path: NodePath) -> Iterator[Read]:
         """Yield the reads of the prompts sent to the model; a plan's steps read its own prompts."""
         persona = self.plan.personas.get(step.persona_key or "")
-        if persona is None or persona.execution_plan is not None:
+        if persona is None or step.agent_type == ORCHESTRATING:
             return
         asked = asked_prompt(persona.prompts, step.prompt or persona.prompt)
         inputs = tuple(step.input) if isinstance(step.input, dict) else ()

@@ -280,3 +280,12 @@ def test_a_concentrator_finds_its_branches() -> None:
         "  tasks: [{ name: n, type: set, values: { n: '{{ aggregate }} {{ branches.b }}' } }]\n"
     )
     assert found(document) == []
+
+
+def test_an_own_agent_type_reads_the_prompts_of_a_persona_with_a_plan() -> None:
+    both = (
+        '    both: { prompts: { user: "Weather in {{ context.city }}." }, '
+        "execution_plan: [{ name: s, skill: Files.read, input: { path: a.txt } }] }\n"
+    )
+    asks = "a: { tasks: [{ name: do, agent_type: 'mine:agent', persona_key: both }] }\n"
+    assert inputs(asks, HEAD.replace("tools:\n", f"{both}tools:\n", 1)) == {"city": True}

@@ -188,7 +188,8 @@ def missing_keys(keys: dict[str, str], settings: Settings) -> list[str]:
     """Return one sentence for each key that the environment lacks."""
     return [
         f"provider {name!r} needs an API key in the environment variable {key}, which is not "
-        "set: export it, or choose another model with --model provider/model"
+        "set: export it, or choose another model with --model provider/model (in `fallback` and "
+        "`compaction`, in the document)"
         for name, key in keys.items()
         if settings.secret(key) is None
     ]

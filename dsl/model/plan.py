@@ -291,9 +291,9 @@ class Plan(Frozen):
 
     @property
     def providers(self) -> tuple[str, ...]:
-        """The providers that its personas ask; a persona that only follows its plan asks none."""
-        asked = (persona.provider for persona in self.personas.values() if persona.provider)
-        return tuple(dict.fromkeys(asked))
+        """The providers of its personas' models, also of `fallback` and `compaction`."""
+        models = (model for persona in self.personas.values() for model in persona.models)
+        return tuple(dict.fromkeys(model.partition("/")[0] for model in models))
 
     def with_digest(self) -> "Plan":
         """Return this plan with its digest."""

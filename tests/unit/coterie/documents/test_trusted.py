@@ -133,9 +133,23 @@ def test_what_a_cloud_needs_is_reported_before_a_run(
     assert wanted in (problem.allowed or "")
 
 
-@pytest.mark.parametrize(("provider", "missing"), [("anthropic", 0), ("openai", 1)])
-def test_built_in_providers_need_their_key(settings: Settings, provider: str, missing: int) -> None:
-    write(settings, "config/teams/x.yml", TEAM.replace("PROVIDER", provider))
+@pytest.mark.parametrize(
+    ("models", "missing"),
+    [
+        ("provider: anthropic", 0),
+        ("provider: openai", 1),
+        ("provider: anthropic, fallback: [anthropic/n, openai/m]", 1),
+        ("provider: anthropic, compaction: {model: openai/m}", 1),
+        ("provider: openai, fallback: [openai/n], compaction: {model: openai/n}", 1),
+    ],
+)
+def test_built_in_providers_of_every_model_need_their_key(
+    settings: Settings, models: str, missing: int
+) -> None:
+    text = TEAM.replace("provider: PROVIDER", models).replace(
+        "name: a,", "name: a, conversation: c,"
+    )
+    write(settings, "config/teams/x.yml", text)
     document = compile_target(settings, "x")
     shown = missing_keys(key_names(document.compiled.plan, document.trusted), settings)
     assert len(shown) == missing

@@ -62,11 +62,9 @@ def svg_of(picture: Picture, walk: Walk | None = None) -> str:
     bottom, foot = below(picture, walk, room)
     middle = _MARGIN + top + _GAP
     under = middle + high + _MARGIN
-    size = {
-        "width": f"{room + 2 * _MARGIN:.0f}",
-        "height": f"{under + bottom + _GAP:.0f}",
-    }
-    frame = {"viewBox": f"0 0 {size['width']} {size['height']}", "role": "img"}
+    width, height = f"{room + 2 * _MARGIN:.0f}", f"{under + bottom + _GAP:.0f}"
+    size = {"width": width, "height": height}
+    frame = {"viewBox": f"0 0 {width} {height}", "role": "img"}
     root = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", **size, **frame})
     title = picture.name if walk is None else f"{picture.name}: {walk.run}"
     root.extend(grouped("", title=title))
@@ -126,9 +124,7 @@ class _Drawing:
     def _entry(self) -> None:
         taken = self._walk is not None and self._walk.began_at_entry
         group = self._group(f"entry line{' taken' if taken else ''}", "the run starts here")
-        size = f"{16 / _INCH}"
-        start = {"shape": "circle", "fixedsize": "true", "width": size, "height": size}
-        self._nodes[team_node(START)] = {"id": group, "label": "", **start}
+        self._nodes[team_node(START)] = _circle(group, 16, "")
         entry = {"id": group, "weight": "4"}
         self._edges.append(Edge(team_node(START), team_node(self._picture.entry), entry))
 
@@ -156,17 +152,9 @@ class _Drawing:
         css, title = "ends", "the run ends"
         if route.ending == "failure":
             css, title = "fails", "the run fails"
-        size = f"{18 / _INCH}"
+        group = self._group(f"final {css}", title, faded=not reached)
         inside = self._cells.cell(8, 8, [core(css, 4, 4)], pad=0)
-        self._nodes[node] = {
-            "id": self._group(f"final {css}", title, faded=not reached),
-            "shape": "circle",
-            "fixedsize": "true",
-            "width": size,
-            "height": size,
-            "margin": "0",
-            "label": f"<{table(row(inside))}>",
-        }
+        self._nodes[node] = _circle(group, 18, f"<{table(row(inside))}>")
 
     def _box(self, team: TeamBox) -> None:
         walk = self._walk
@@ -187,6 +175,12 @@ class _Drawing:
             "shape": "plain",
             "label": f"<{box(self._cells, team, marks, badges, frame)}>",
         }
+
+
+def _circle(group: str, pixels: int, label: str) -> dict[str, str]:
+    size = f"{pixels / _INCH}"
+    fixed = {"fixedsize": "true", "width": size, "height": size, "margin": "0"}
+    return {"id": group, "shape": "circle", "label": label, **fixed}
 
 
 def _drawn_by_graphviz(nodes: dict[str, dict[str, str]], lines: list[Edge]) -> Element:

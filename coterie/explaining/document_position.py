@@ -24,7 +24,7 @@ class DocumentPosition:
     compiled: object = None
     """The part of the plan compiled from it, or None."""
     field: str = ""
-    """The field of the language, if any: `LoopStep.max_iterations`."""
+    """The field of the language, if any: `Retry.retries`."""
 
     def child(
         self, key: Segment, node: Node, *, shown: Segment | None = None, field: str = ""

@@ -5,12 +5,20 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from coterie.dsl.kinds import KINDS
+from coterie.dsl.model.steps import STEP_MODELS
 from coterie.explaining.origins import DEFAULT, Effective, Origin
 from coterie.text.durations import duration
 
 _RUN = "the whole run"
 _SECONDS = ("timeout", "cancel_timeout", "deadline", "interval", "remind_every", "after")
 _BOUNDS = {
+    **{
+        f"{model.__name__}.{key}": bounds
+        for kind, known in KINDS.items()
+        for model in STEP_MODELS[kind]
+        for key, bounds in known.limits.items()
+    },
     "Orchestration.max_total_teams": "team visits in one run",
     "Orchestration.max_recursion_depth": "visits of any one team in one run",
     "Orchestration.max_messages": "messages of one session",
@@ -25,12 +33,6 @@ _BOUNDS = {
     "StepBase.timeout": "for one attempt of the step",
     "Retry.retries": "more attempts of the step after a failure",
     "Retry.interval": "before the next attempt",
-    "ToolStep.call_retries": "more attempts of the call, if the tool has as many",
-    "AgentStep.max_turns": "model turns with tools",
-    "LoopStep.max_iterations": "rounds",
-    "TaskGraphStep.max_iterations": "attempts of all tasks together",
-    "TaskGraphStep.max_tasks": "tasks, with those that the graph adds",
-    "TaskGraphStep.task_retries": "more attempts of each task",
     **{
         f"{model}.{key}": bounds
         for model in ("TemplateBound", "TemplateDuration")
@@ -39,11 +41,9 @@ _BOUNDS = {
             ("maximum", "the most that its template may allow"),
         )
     },
-    "LoopStep.concurrency": "rounds at once",
-    "TaskGraphStep.concurrency": "tasks at once",
     **{
         f"{model}.{key}": bounds
-        for model in ("ApprovalStep", "CallApproval", "AskTerms")
+        for model in ("CallApproval", "AskTerms")
         for key, bounds in (
             ("deadline", "for a person to decide"),
             ("quorum", "people who have to approve"),
@@ -53,8 +53,6 @@ _BOUNDS = {
     },
     "Escalation.after": "from when others may decide too",
     "Escalation.to": "who may decide too from then on",
-    "SignalWait.deadline": "for the signal or message to come",
-    "MessageWait.deadline": "for the signal or message to come",
     "Persona.timeout": "for one answer of the model",
     "Persona.retries": "more attempts while the provider cannot answer",
     "Persona.max_reasks": "times that an unusable answer is asked for again",

@@ -22,7 +22,7 @@ from coterie.dsl.model.document import SystemDocument, TeamDocument
 from coterie.dsl.model.sections.provider_document import LlmConfig
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
 from coterie.dsl.model.step_kinds.step_base import StepBase
-from coterie.dsl.model.steps import AgentStep, LoopStep, PersonaDocument, SkillStep
+from coterie.dsl.model.steps import AgentStep, PersonaDocument, SkillStep
 from coterie.dsl.model.template_bound import BoundTemplate, TemplateBound, TemplateDuration
 from coterie.dsl.model.terms import DecisionTerms
 from coterie.dsl.source.collected_problems import Problems
@@ -218,10 +218,10 @@ def _shown_key(key: str) -> str:
 def _absence_counts(model: BaseModel, name: str) -> bool:
     """Return whether a missing limit is meaningful: it means unlimited."""
     match model, name:
-        case DecisionTerms() | StepBase(), "deadline":
+        case DecisionTerms(), "deadline":
             return True
-        case LoopStep(), "max_iterations":
-            return True
+        case StepBase(), _:
+            return model.unlimited_without == name
         case _:
             return False
 

@@ -58,7 +58,7 @@ class Effective:
     step: str = ""
     """The team or step that it belongs to, as the trail names it: `review/check`."""
     field: str = ""
-    """The field of the language that it sets: `LoopStep.max_iterations`; empty within JSON."""
+    """The field of the language that it sets: `Retry.retries`; empty within JSON."""
 
     @property
     def dotted(self) -> str:

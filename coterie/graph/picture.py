@@ -13,7 +13,6 @@ from coterie.dsl.compile.route_compiler import targets
 from coterie.dsl.evaluate.limits import depth_allowed
 from coterie.dsl.model.budgets import Budget, number, unit
 from coterie.dsl.model.plan import Collect, Plan, Routing, Rule, Team
-from coterie.dsl.model.steps import ApprovalStep, LoopStep, ReplyStep
 from coterie.graph.condition_labels import condition_words
 from coterie.graph.tasks import TaskLine, called_teams, task_lines, value_words
 from coterie.text.bound_words import counted_bound, number_bound
@@ -165,13 +164,13 @@ def _type(team: Team) -> TeamType:
     """Derive the team's type from the steps that it is short for."""
     if team.collects is not None:
         return "concentrator"
-    match team.steps:
-        case (LoopStep(name="loop"),):
+    match [(step.kind, step.name) for step in team.steps]:
+        case [("loop", "loop")]:
             return "loop"
-        case (*_, ApprovalStep(name="approval")):
+        case [*_, ("approval", "approval")]:
             return "approval"
-        case (first, *_, ReplyStep(name="reply")) if first.takes_message:
-            return "chat" if first.name == "message" else "standard"
+        case [("wait", "message"), *_, ("reply", "reply")] if team.steps[0].takes_message:
+            return "chat"
         case _:
             return "standard"
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coterie.dsl.evaluate.condition_text import expression_words, value_text
+from coterie.dsl.kinds import kind_of
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.step_kinds.step_list import Concurrent
 from coterie.dsl.model.steps import AgentStep, ApprovalStep, Step, StepKind, TeamStep
@@ -15,7 +16,7 @@ from coterie.dsl.model.traversal.agent_personas import execution_plans
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.graph.condition_labels import condition_words
 from coterie.text.approval_words import approval
-from coterie.text.step_words import StepWording, bounds, details, heading, is_left_out
+from coterie.text.step_words import StepWording, bounds, heading, is_left_out
 
 
 def value_words(value: object) -> str:
@@ -62,7 +63,7 @@ def _lines(steps: Sequence[Step], plan: Plan, above: str, depth: int) -> Iterato
     for step in steps:
         path = f"{above}/{step.name}" if above else step.name
         when = (f"if {_WORDS.condition(step.when)}",) if step.when is not None else ()
-        detail = (*details(step, plan, _WORDS), *when, *bounds(step, _WORDS))
+        detail = (*kind_of(step).details(step, plan, _WORDS), *when, *bounds(step, _WORDS))
         yield TaskLine(path, depth, step.kind, step.name, detail, approval(step, plan, _WORDS))
         yield from _plan_lines(step, plan, path, depth + 1)
         for title, inner, below in _inside(step, path):
@@ -79,7 +80,7 @@ def _plan_lines(step: Step, plan: Plan, above: str, depth: int) -> Iterator[Task
         for inner, path in _plan_steps(steps, above):
             asked = approval(inner, plan, _WORDS)
             if isinstance(inner, AgentStep | ApprovalStep) or asked:
-                detail = details(inner, plan, _WORDS)
+                detail = tuple(kind_of(inner).details(inner, plan, _WORDS))
                 yield TaskLine(path, depth, inner.kind, inner.name, detail, asked)
             yield from _plan_lines(inner, plan, path, depth + 1)
 

@@ -3,32 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from coterie.dsl.evaluate.condition_text import condition_text, value_text
+from coterie.dsl.kinds import kind_of
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.steps import AgentStep, Step, StepKind
+from coterie.dsl.model.steps import AgentStep, Step
 from coterie.dsl.model.traversal.agent_personas import execution_plans
 from coterie.text.approval_words import approval
-from coterie.text.step_words import StepWording, bounds, details, heading, is_left_out
+from coterie.text.step_words import StepWording, bounds, heading, is_left_out
 
 _WORDS = StepWording(condition=condition_text, value=value_text, agent_class=str)
-BEGINNINGS: dict[StepKind, str] = {
-    "agent": "agent ",
-    "skill": "skill ",
-    "tool": "tool ",
-    "loop": "loop ",
-    "branch": "branch ",
-    "parallel": "parallel, ",
-    "task_graph": "task_graph ",
-    "set": "",
-    "approval": "approval ",
-    "wait": "wait ",
-    "reply": "reply ",
-    "team": "",
-    "try": "try ",
-    "block": "block ",
-    "return": "return ",
-    "fail": "fail with ",
-}
-"""Prefix of a step's details."""
 
 
 def step_lines(steps: Sequence[Step], plan: Plan, depth: int) -> Iterator[str]:
@@ -55,9 +37,9 @@ def _execution_plan_lines(step: Step, plan: Plan, depth: int) -> Iterator[str]:
 
 def _describe_step(step: Step, plan: Plan) -> str:
     parts = [
-        *details(step, plan, _WORDS),
+        *kind_of(step).details(step, plan, _WORDS),
         *filter(None, [approval(step, plan, _WORDS)]),
         *bounds(step, _WORDS),
     ]
-    begin = BEGINNINGS[step.kind]
+    begin = kind_of(step).beginning
     return f"{begin}{', '.join(parts)}".strip()

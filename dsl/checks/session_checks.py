@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 from coterie.dsl.checks.document_steps import PlacedSteps
 from coterie.dsl.model.document import Orchestration, TeamDocument
-from coterie.dsl.model.step_kinds.step_list import AtTheEnd, Concurrent
-from coterie.dsl.model.steps import LoopStep, ReplyStep, Step, TaskGraphStep
+from coterie.dsl.model.step_kinds.step_list import AtTheEnd, Concurrent, EachRound, ListRole
+from coterie.dsl.model.steps import ReplyStep, Step, TaskGraphStep
 from coterie.dsl.model.template_bound import maximum_of
 from coterie.dsl.problem_details import Details
 from coterie.dsl.source.collected_problems import Problems
@@ -78,9 +78,16 @@ def _session_steps_aside(
                 aside = "branch"
             elif isinstance(inner.role, AtTheEnd):
                 aside = "finally"
-            elif isinstance(step, LoopStep | TaskGraphStep) and maximum_of(step.concurrency) > 1:
+            elif _are_concurrent(step, inner.role):
                 aside = "round"
             yield from _session_steps_aside(inner.steps, inner.path, aside)
+
+
+def _are_concurrent(step: Step, role: ListRole) -> bool:
+    """Return whether rounds or tasks run at the same time."""
+    if isinstance(role, EachRound):
+        return maximum_of(role.concurrency) > 1
+    return isinstance(step, TaskGraphStep) and maximum_of(step.concurrency) > 1
 
 
 def _fan_out(teams: dict[str, TeamDocument]) -> Collection[str]:

@@ -14,10 +14,10 @@ from coterie.dsl.checks.agents.vendor_checks import check_vendor_rules
 from coterie.dsl.checks.contracts.outputs import DeclaredOutputs
 from coterie.dsl.checks.format_checks import check_answer_schema
 from coterie.dsl.checks.steps.outside_reads import OutsideReads
-from coterie.dsl.checks.steps.step_checks import check_steps
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.checks.tools.tool_use_checks import check_tool_use
 from coterie.dsl.compile.merged_personas import PERSONAS, MergedPersona
+from coterie.dsl.compile.step_checks import check_steps
 from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.hooks import Hook, HookSection

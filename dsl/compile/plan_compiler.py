@@ -12,13 +12,13 @@ from coterie.dsl.checks.contracts.outputs import DeclaredOutputs
 from coterie.dsl.checks.format_checks import check_answer_schema
 from coterie.dsl.checks.paid_personas import PaidPersonas
 from coterie.dsl.checks.questions_of_document import names_channel
-from coterie.dsl.checks.steps.step_checks import check_steps
 from coterie.dsl.checks.tools.agent_cycles import check_cycles
 from coterie.dsl.checks.tools.vendor_schemas import check_offered_schemas, within_vendor_limits
 from coterie.dsl.compile.agent_resolver import AgentResolver
 from coterie.dsl.compile.merged_personas import PERSONAS, PersonaMerger
 from coterie.dsl.compile.persona_checks import PersonaChecks
 from coterie.dsl.compile.route_compiler import RouteCompiler
+from coterie.dsl.compile.step_checks import check_steps
 from coterie.dsl.compile.team_compiler import TeamCompiler
 from coterie.dsl.compile.tool_compiler import ToolCompiler
 from coterie.dsl.egress.egress_rules import can_send_private_data

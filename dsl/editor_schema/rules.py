@@ -5,49 +5,25 @@ The compiler reports the same in words (`dsl.checks.steps`, `dsl.compile`).
 
 from typing import cast
 
-from coterie.dsl.checks.steps.wait_checks import RUN_SIGNALS, TEMPORALS
 from coterie.dsl.editor_schema.context_form import CONTEXT_FORM
 from coterie.dsl.editor_schema.schema_parts import ref
+from coterie.dsl.kinds import KINDS
+from coterie.dsl.kinds.key_rules import NOT_EMPTY, RESERVED_SIGNALS, has, has_key, none_of
+from coterie.dsl.model.step_kinds.step_base import StepBase
+from coterie.dsl.model.steps import STEP_MODELS
 from coterie.dsl.values import Json, JsonValue
-
-
-def _has(*keys: str) -> Json:
-    return {"required": list(keys)}
-
-
-def _has_key(key: str) -> Json:
-    return {**_has(key), "properties": {key: {"not": {"type": "null"}}}}
-
-
-def _none_of(*keys: str) -> Json:
-    return {"not": {"anyOf": [_has(key) for key in keys]}}
 
 
 def _only_for(kind: str, section: str) -> Json:
     """Restrict a section of a team to teams of that type."""
-    of_kind: Json = {"properties": {"type": {"const": kind}}, **_has("type")}
-    return {"if": {"properties": {section: {"type": "object"}}, **_has(section)}, "then": of_kind}
+    of_kind: Json = {"properties": {"type": {"const": kind}}, **has("type")}
+    return {"if": {"properties": {section: {"type": "object"}}, **has(section)}, "then": of_kind}
 
 
 def _needs(kind: str, section: str) -> Json:
-    of_kind: Json = {"properties": {"type": {"const": kind}}, **_has("type")}
-    return {"if": of_kind, "then": _has(section)}
+    of_kind: Json = {"properties": {"type": {"const": kind}}, **has("type")}
+    return {"if": of_kind, "then": has(section)}
 
-
-_SIGNAL: Json = {
-    "properties": {
-        "signal": {
-            "not": {
-                "anyOf": [
-                    {"enum": list(RUN_SIGNALS)},
-                    {"type": "string", "pattern": f"^{TEMPORALS}"},
-                ]
-            }
-        }
-    }
-}
-
-_NOT_EMPTY: Json = {"type": "array", "minItems": 1}
 
 _AMOUNTS: dict[str, tuple[str, Json]] = {
     "tokens": ("CountBudget", {"type": "integer", "minimum": 1}),
@@ -60,78 +36,37 @@ _AMOUNTS: dict[str, tuple[str, Json]] = {
 
 _TERMS: list[Json] = [
     {
-        "if": {"properties": {"on_exceeded": {"const": "route"}}, **_has("on_exceeded")},
-        "then": {**_has("next_team"), "properties": {"next_team": {"type": "string"}}},
+        "if": {"properties": {"on_exceeded": {"const": "route"}}, **has("on_exceeded")},
+        "then": {**has("next_team"), "properties": {"next_team": {"type": "string"}}},
         "else": {"properties": {"next_team": {"type": "null"}}},
     }
 ]
 
-_NO_TIME: Json = {"properties": {"timeout": {"type": "null"}}}
-"""Of steps that call nothing and wait for nothing."""
 
-_NO_ATTEMPTS: list[Json] = [_NO_TIME, {"properties": {"retry": {"type": "null"}}}]
-"""Of steps that end each time the same, too."""
+def _absent(key: str) -> Json:
+    return {"properties": {key: {"type": "null"}}}
 
-_NO_RESULT: list[Json] = [
-    *_NO_ATTEMPTS,
-    _none_of("fail_when"),
-    {"properties": {"context_updates": {"maxProperties": 0}, "output_variable": {"type": "null"}}},
-]
-"""Of steps that end their list of steps, so that nothing applies to their result."""
+
+def _without_effect(model: type[StepBase]) -> list[Json]:
+    """Refuse the common keys that do nothing on a kind of step."""
+    rules = [_absent(key) for key in model.without_effect]
+    if model.ends_list:  # nothing applies to its result
+        updates: JsonValue = {"maxProperties": 0}
+        of_result: Json = {
+            "properties": {"context_updates": updates, "output_variable": {"type": "null"}}
+        }
+        rules += [none_of("fail_when"), of_result]
+    return rules
+
 
 RULES: dict[str, list[Json]] = {
+    **{
+        model.__name__: [*_without_effect(model), *known.rules_of(model)]
+        for kind, known in KINDS.items()
+        for model in STEP_MODELS[kind]
+    },
     **{model: _TERMS for model, _ in _AMOUNTS.values()},
-    "AgentStep": [
-        {
-            "anyOf": [
-                {**_has("persona_key"), **_none_of("agent_class")},
-                {
-                    **_has("agent_class"),
-                    **_none_of("agent_type", "persona_key", "personas", "config"),
-                },
-            ]
-        },
-        {
-            "if": {
-                **_has("persona_key"),
-                "properties": {"persona_key": {"type": "string", "pattern": r"\{\{"}},
-            },
-            "then": {**_has("personas"), "properties": {"personas": _NOT_EMPTY}},
-            "else": {"properties": {"personas": {"maxItems": 0}}},
-        },
-    ],
-    "LoopStep": [
-        {"anyOf": [_has("iterate_on"), _has("while"), _has("until")]},
-        {"anyOf": [_has("iterate_on"), _has("max_iterations")]},
-        {"dependentRequired": {"iterate_on": ["loop_variable"]}},
-        {
-            "if": {"not": _has("iterate_on")},
-            "then": {"properties": {"concurrency": {"maximum": 1}}},
-        },
-        {
-            "if": {"not": _none_of("while", "until", "break_when")},
-            "then": {"properties": {"concurrency": {"maximum": 1}}},
-        },
-    ],
-    "TaskGraphStep": [
-        {
-            "anyOf": [
-                _has("max_iterations"),
-                _has("max_tasks"),
-                {"properties": {"tasks": {"type": "array"}}, **_none_of("add")},
-            ]
-        },
-        {"dependentRequired": {"select": ["chosen"], "chosen": ["select"]}},
-    ],
-    "TryStep": [
-        {"anyOf": [{**_has(key), "properties": {key: _NOT_EMPTY}} for key in ("catch", "finally")]}
-    ],
-    "ReturnStep": _NO_RESULT,
-    "FailStep": _NO_RESULT,
-    "ReplyStep": _NO_ATTEMPTS,
-    "SetStep": [_NO_TIME],
-    "SignalWait": [_SIGNAL],
-    "Collect": [_SIGNAL],
+    "Collect": [RESERVED_SIGNALS],
     "Catch": [{"properties": {"error": {"minItems": 1, "minLength": 1}}}],
     "TeamDocument": [
         *(
@@ -148,22 +83,22 @@ RULES: dict[str, list[Json]] = {
         _needs("chat", "chat"),
         {
             "anyOf": [
-                {**_has("tasks"), "properties": {"tasks": _NOT_EMPTY}},
+                {**has("tasks"), "properties": {"tasks": NOT_EMPTY}},
                 {
-                    **_has("type"),
+                    **has("type"),
                     "properties": {"type": {"enum": ["approval", "concentrator", "chat"]}},
                 },
             ]
         },
     ],
     "ChatSection": [
-        {"anyOf": [_has_key("persona_key"), _has("reply")]},
+        {"anyOf": [has_key("persona_key"), has("reply")]},
         {
-            "if": {"not": _has_key("persona_key")},
-            "then": _none_of("conversation_turns", "conversation_characters"),
+            "if": {"not": has_key("persona_key")},
+            "then": none_of("conversation_turns", "conversation_characters"),
         },
     ],
-    "ToolSection": [{"oneOf": [_has_key(key) for key in ("skill", "agent", "team", "mcp")]}],
+    "ToolSection": [{"oneOf": [has_key(key) for key in ("skill", "agent", "team", "mcp")]}],
     "RuleDocument": [
         {
             "if": {"properties": {"next_team": {"type": ["string", "null"]}}},
@@ -176,6 +111,13 @@ RULES: dict[str, list[Json]] = {
 """`{definition: rules besides its own shape}`."""
 
 _MORE: dict[str, Json] = {
+    **{
+        model.__name__: {
+            key: form for key, form in known.written_keys.items() if key in model.model_fields
+        }
+        for kind, known in KINDS.items()
+        for model in STEP_MODELS[kind]
+    },
     "Orchestration": {"context": CONTEXT_FORM},
     "Budgets": {
         kind: {"anyOf": [alone, ref(model), {"type": "null"}]}
@@ -186,28 +128,6 @@ _MORE: dict[str, Json] = {
             "type": ["string", "null"],
             "deprecated": True,
             "description": "Older form: write `api_key_env`.",
-        }
-    },
-    "DurationWait": {
-        "duration": {
-            "description": "How long: seconds, `90s`, `2d`, or a template that gives one of these.",
-            "anyOf": [
-                {"type": "number"},
-                ref("Duration"),
-                {"type": "string", "pattern": r"\{\{"},
-            ],
-        }
-    },
-    "LoopStep": {
-        "iterate_on": {
-            "description": "A list, or a template that gives one.",
-            "anyOf": [{"type": "array"}, {"type": "string", "pattern": r"\{\{"}, {"type": "null"}],
-        }
-    },
-    "TaskGraphStep": {
-        "tasks": {
-            "description": "A list of tasks, or a template that gives one.",
-            "anyOf": [{"type": "array"}, {"type": "string", "pattern": r"\{\{"}],
         }
     },
     "LoopSection": {
@@ -233,6 +153,8 @@ _MORE: dict[str, Json] = {
 def with_key_rules(defs: Json) -> Json:
     """Add the rules between keys to the definitions."""
     for name, rules in RULES.items():
+        if not rules:
+            continue
         schema = cast("Json", defs[name])
         already = cast("list[JsonValue]", schema.get("allOf", []))
         defs[name] = {**schema, "allOf": [*already, *rules]}

@@ -11,12 +11,11 @@ from coterie.activities.public_prices import VENDORS
 from coterie.commands.table import VERBS
 from coterie.documents.product_capabilities import KEY_NAMES, PROVIDER_KINDS
 from coterie.dsl.evaluate.operators.operator_table import OPERATORS
+from coterie.dsl.kinds import KINDS as STEP_KIND_OBJECTS
 from coterie.dsl.model.conditions import ContextField, Operator
 from coterie.dsl.model.sections.provider_document import BuiltInKind
 from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS, STEP_OF_TAG
 from coterie.graph.condition_labels import condition_words
-from coterie.graph.drawing.style import SIGNS
-from coterie.rendering.steps_text import BEGINNINGS
 from tests.law.documents.pages import STEP_PAGES, chapters_of
 from tests.law.sources import ROOT
 from tests.law.test_import_law import SDK_OF
@@ -32,9 +31,11 @@ def test_every_kind_has_its_classes_in_the_union() -> None:
         assert {get_args(model.model_fields["kind"].annotation) for model in models} == {(kind,)}
 
 
-def test_every_kind_has_one_file_in_the_interpreter() -> None:
+def test_every_kind_has_one_file_in_the_language_and_one_in_the_interpreter() -> None:
     files = {file.stem for file in (ROOT / "workflows/steps").glob("*.py")} - {"__init__"}
     assert files == {FILES.get(kind, kind) for kind in STEP_KINDS}
+    known = {file.stem for file in (ROOT / "dsl/kinds").glob("*.py")}
+    assert known == {*files, "__init__", "kind", "key_rules"}
 
 
 def test_every_kind_has_one_chapter_in_the_reference() -> None:
@@ -55,9 +56,11 @@ def test_every_kind_answers_the_questions_without_a_default() -> None:
         assert all(key in model.model_fields for key in (*model.filled, *model.shown))
 
 
-def test_every_kind_has_a_sign_in_pictures_and_a_beginning_in_lists() -> None:
-    assert sorted(SIGNS) == sorted(STEP_KINDS)
-    assert sorted(BEGINNINGS) == sorted(STEP_KINDS)
+def test_every_kind_is_known_with_its_sign_and_its_first_word() -> None:
+    assert list(STEP_KIND_OBJECTS) == list(STEP_KINDS)
+    for one in STEP_KIND_OBJECTS.values():
+        assert one.sign
+        assert one.beginning is not None
 
 
 def test_every_operator_has_its_row_in_the_table_of_operators() -> None:

@@ -11,7 +11,7 @@ from coterie.dsl.evaluate.context import lacking_context
 from coterie.dsl.evaluate.declared_values import started
 from coterie.dsl.look_alikes import look_alikes
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.steps import AgentStep, LoopStep, Step, TaskGraphStep, TeamStep
+from coterie.dsl.model.steps import AgentStep, Step, TeamStep
 from coterie.dsl.model.traversal.approvers import all_people
 from coterie.dsl.model.traversal.step_bounds import bounds_of
 from coterie.dsl.model.traversal.step_lists import lists_of_plan
@@ -90,14 +90,11 @@ def _check(step: Step, plan: Plan) -> None:
             raise InvalidPlan(f"step {step.name!r} names a persona that the plan has not")
         case TeamStep(team=team) if team not in plan.teams:
             raise InvalidPlan(f"step {step.name!r} names a team that the plan has not")
-        case LoopStep(iterate_on=None, max_iterations=None):
-            raise InvalidPlan(f"the loop {step.name!r} has no bound: it needs `max_iterations`")
-        case TaskGraphStep(max_iterations=None, max_tasks=None) if (
-            step.add is not None or not isinstance(step.tasks, list)
-        ):
-            raise InvalidPlan(f"the task graph {step.name!r} has no bound: it needs `max_tasks`")
         case _:
             pass
+    if step.lacks_bound is not None:
+        kind = step.kind.replace("_", " ")
+        raise InvalidPlan(f"the {kind} {step.name!r} has no bound: it needs `{step.lacks_bound}`")
 
 
 def _refuse_cycle(key: str, plan: Plan, above: tuple[str, ...], ending: set[str]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from xml.etree.ElementTree import Element
 
+from coterie.dsl.kinds import KINDS
 from coterie.graph.drawing.cells import (
     LINE,
     PAD,
@@ -21,7 +22,7 @@ from coterie.graph.drawing.cells import (
     text,
 )
 from coterie.graph.drawing.measure import widest, width, wrapped
-from coterie.graph.drawing.style import MARKS, SIGNS
+from coterie.graph.drawing.style import MARKS
 from coterie.graph.picture import RouteArrow, TeamBox
 from coterie.graph.taken_path import Mark
 from coterie.graph.tasks import TaskLine
@@ -79,7 +80,7 @@ def _task(cells: Cells, task: TaskLine, marks: Mapping[str, Mark] | None) -> str
     asks = task.kind == "approval" or bool(task.approval)
     if task.kind is not None:
         tone = "person" if asks else task.kind
-        ink.append(sign(SIGNS[task.kind], f"sign {tone}", left - _SIGN, 1))
+        ink.append(sign(KINDS[task.kind].sign, f"sign {tone}", left - _SIGN, 1))
     cell = cells.cell(left + widest(names, css), len(names) * line_height(css), ink)
     rows = [nested(table(row(cell, _kind(cells, task, marks))))]
     details = [*task.detail, task.approval] if task.approval else task.detail

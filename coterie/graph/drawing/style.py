@@ -3,7 +3,6 @@
 from string import Template
 from typing import Literal, NamedTuple
 
-from coterie.dsl.model.steps import StepKind
 from coterie.graph.taken_path import Mark
 
 
@@ -119,29 +118,6 @@ def style_sheet() -> str:
     )
     return f"{_FIXED}{fonts}{light}@media (prefers-color-scheme: dark) {{{dark}}}\n"
 
-
-SIGNS: dict[StepKind, str] = {
-    "agent": "M3.5 2.5h9a1 1 0 0 1 1 1v6a1 1 0 0 1-1 1h-4L5 13.5v-3H3.5a1 1 0 0 1-1-1v-6a1 1 0 "
-    "0 1 1-1z",
-    "skill": "M9 2L3.5 9H8l-1 5 5.5-7H8z",
-    "tool": "M10.5 2.5a3.2 3.2 0 0 0-3.8 4.2L2.5 11 5 13.5l4.3-4.2a3.2 3.2 0 0 0 "
-    "4.2-3.8L11.5 7.5 9 7 8.5 4.5z",
-    "loop": "M13 8a5 5 0 1 1-1.5-3.5M13 2v3h-3",
-    "branch": "M8 14V9L3.5 4.5M8 9l4.5-4.5M3 7.5V4h3.5M13 7.5V4H9.5",
-    "parallel": "M5.5 3v10M10.5 3v10",
-    "task_graph": "M2.5 6h3.5v4H2.5zM10 2.5h3.5v3.5H10zM10 10h3.5v3.5H10zM6 8h2V4.2h2M8 8v3.8h2",
-    "set": "M3.5 6h9M3.5 10h9",
-    "approval": "M6 7.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM1.5 13.5c.3-2.8 2-4 "
-    "4.5-4 1 0 1.8.2 2.5.6M9.5 12l1.8 1.8 3.2-3.8",
-    "wait": "M8 13.5a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11zM8 5v3l2.2 1.4",
-    "reply": "M7 3.5L2.5 8 7 12.5V9.5c3 0 5 .8 6.5 3-.3-3.5-2.3-6-6.5-6.3z",
-    "team": "M2.5 3h5v4h-5zM8.5 9h5v4h-5zM7.5 5H11v4",
-    "try": "M8 2l5 1.8v4.4c0 2.8-2 4.8-5 5.8-3-1-5-3-5-5.8V3.8z",
-    "block": "M3 3h10v10H3zM5.5 6h5M5.5 8h5M5.5 10h3",
-    "return": "M12.5 3.5v5.5H4M7 6L4 9l3 3",
-    "fail": "M4 4l8 8M12 4l-8 8",
-}
-"""An icon of 16 by 16 for each kind of step."""
 
 MARKS: dict[Mark, str] = {
     "success": "M-4 0l3 3 5.5-6",

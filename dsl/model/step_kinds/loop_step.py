@@ -68,6 +68,17 @@ class LoopStep(StepBase):
 
     @property
     @override
+    def unlimited_without(self) -> str:
+        return "max_iterations"
+
+    @property
+    @override
+    def lacks_bound(self) -> str | None:
+        unbounded = self.iterate_on is None and self.max_iterations is None
+        return "max_iterations" if unbounded else None
+
+    @property
+    @override
     def has_own_rounds(self) -> bool:
         return self.is_concurrent
 

@@ -113,6 +113,16 @@ class StepBase(Frozen):
         return None
 
     @property
+    def unlimited_without(self) -> str | None:
+        """The key of the limit that the step has none of when it is absent."""
+        return None
+
+    @property
+    def lacks_bound(self) -> str | None:
+        """The key that must be there so that the step ends, and is not."""
+        return None
+
+    @property
     def lets_time_pass(self) -> bool:
         """Whether a loop polls that has it in its body."""
         return False

@@ -109,6 +109,13 @@ class TaskGraphStep(StepBase):
 
     @property
     @override
+    def lacks_bound(self) -> str | None:
+        open_end = self.add is not None or not isinstance(self.tasks, list)
+        unbounded = open_end and self.max_iterations is None and self.max_tasks is None
+        return "max_tasks" if unbounded else None
+
+    @property
+    @override
     def has_own_rounds(self) -> bool:
         return True
 

@@ -30,6 +30,11 @@ class WaitStep(StepBase):
 
     @property
     @override
+    def unlimited_without(self) -> str | None:
+        return "deadline" if "deadline" in type(self).model_fields else None
+
+    @property
+    @override
     def lets_time_pass(self) -> bool:
         return True
 

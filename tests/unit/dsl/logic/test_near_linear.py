@@ -69,7 +69,14 @@ def calls_with_caches(
 
 
 _BOUNDED_OF_SHAPE = {
-    "messages": ("traversal/step_", "StepBase.lists", "typing.py:cast", "<string>:", "__new__"),
+    "messages": (
+        "traversal/step_",
+        "StepBase.lists",
+        "form_of",
+        "typing.py:cast",
+        "<string>:",
+        "__new__",
+    ),
     "failures": ("step_walk.py:walk",),
     "words of no enum": (
         "condition_checks.py:",

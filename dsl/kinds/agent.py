@@ -1,0 +1,105 @@
+"""An agent: a persona, or a legacy class."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
+
+from typing_extensions import override
+
+from coterie.dsl.checks.steps.step_call_checks import check_agent
+from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.kinds.key_rules import NOT_EMPTY, has, none_of
+from coterie.dsl.kinds.kind import Kind, StepWords
+from coterie.dsl.model.plan import Persona, Plan
+from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
+from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.traversal.agent_personas import execution_plans
+from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.values import Json, NodePath
+
+
+class AgentKind(Kind[AgentStep]):
+    """An agent: a persona, or a legacy class."""
+
+    sign = (
+        "M3.5 2.5h9a1 1 0 0 1 1 1v6a1 1 0 0 1-1 1h-4L5 13.5v-3H3.5a1 1 0 0 1-1-1v-6a1 1 0 0 1 1-1z"
+    )
+    beginning = "agent "
+    limits: ClassVar = {
+        "max_turns": "model turns with tools",
+    }
+    key_rules: ClassVar[Sequence[Json]] = [
+        {
+            "anyOf": [
+                {**has("persona_key"), **none_of("agent_class")},
+                {
+                    **has("agent_class"),
+                    **none_of("agent_type", "persona_key", "personas", "config"),
+                },
+            ]
+        },
+        {
+            "if": {
+                **has("persona_key"),
+                "properties": {"persona_key": {"type": "string", "pattern": r"\{\{"}},
+            },
+            "then": {**has("personas"), "properties": {"personas": NOT_EMPTY}},
+            "else": {"properties": {"personas": {"maxItems": 0}}},
+        },
+    ]
+
+    @override
+    def check(self, scope: StepScope, step: AgentStep, path: NodePath) -> None:
+        check_agent(scope, step, path)
+
+    @override
+    def details(self, step: AgentStep, plan: Plan, words: StepWords) -> Iterable[str]:
+        if step.agent_class is not None:
+            yield words.agent_class(step.agent_class)
+            yield "legacy class"
+        else:
+            yield " or ".join(step.persona_names)
+            if step.personas:
+                yield f"chosen by {words.value(step.persona_key)}"
+            yield from _personas(step, plan, words)
+        if step.conversation is not None:
+            yield f"in the conversation {step.conversation}"
+        if step.max_turns is not None:
+            bound = words.counted_bound(step.max_turns, "turn with tools", "turns with tools")
+            yield f"at most {bound}"
+
+
+def _personas(step: AgentStep, plan: Plan, words: StepWords) -> Iterator[str]:
+    """Yield what the personas of an agent do: their plans, or the models that they call."""
+    if step.agent_type == ORCHESTRATING:
+        sizes = [
+            words.counted(sum(1 for _ in walk(steps, ())), "step")
+            for _, steps in execution_plans(step, plan.personas)
+        ]
+        yield f"plan of {' or '.join(sizes)}"
+        return
+    personas = [plan.personas[one.persona_key or ""] for one in step.choices]
+    yield " or ".join(dict.fromkeys(f"{one.provider}/{one.model}" for one in personas))
+    if step.agent_type not in (None, SINGLE_SHOT):
+        yield step.agent_type
+    if step.agent_type == TOOL_CALLING:
+        yield from _tools(personas)
+
+
+def _tools(personas: Sequence[Persona]) -> Iterator[str]:
+    """Yield the tools that agents may call, and the teams to which they may hand over."""
+    tools = tuple(dict.fromkeys(name for persona in personas for name in persona.tools))
+    if tools:
+        yield f"may call {some_tools(tools)}"
+    teams = dict.fromkeys(name for persona in personas for name in persona.handoffs)
+    if teams:
+        yield f"may hand over to {', '.join(teams)}"
+
+
+_MAX_TOOLS = 8
+"""Names of tools that an agent's line shows."""
+
+
+def some_tools(tools: Sequence[str]) -> str:
+    """List the first few names, and count the others."""
+    more = len(tools) - _MAX_TOOLS
+    return ", ".join(tools[:_MAX_TOOLS]) + (f" and {more} more" if more > 0 else "")

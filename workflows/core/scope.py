@@ -27,6 +27,20 @@ from coterie.workflows.core.state import RunState
 Job = Callable[[], Coroutine[None, None, None]]
 
 
+class JobSource(Protocol):
+    """Gives jobs one by one: the end of one can make others possible."""
+
+    begun: dict[str, Job]
+    """Those that were in progress when the run continued as new: they come first."""
+
+    def take(self) -> tuple[str, Job] | None:
+        """Return the next job, with its name; None while none may start."""
+        ...
+
+
+Jobs = Mapping[str, Job] | JobSource
+
+
 class Interrupted(BaseException):
     """The run stops here to continue as new, and then continues from its state right here.
 
@@ -201,7 +215,7 @@ class Scope(Protocol):
 
     async def together(
         self,
-        jobs: Mapping[str, Job],
+        jobs: Jobs,
         *,
         enough: Callable[[Set[str]], bool],
         at_once: int | None = None,
@@ -211,7 +225,7 @@ class Scope(Protocol):
     ) -> Set[str]:
         """Run jobs concurrently until enough have finished, and cancel the rest.
 
-        An iterator of jobs that is exhausted is asked again when one of its jobs has ended.
+        A source of jobs that gives none is asked again when one of its jobs has ended.
 
         They start in written order, `at_once` of them at a time, within the run's limit of
         concurrent branches. A time limit or `wake` also ends the wait. An exception of a job

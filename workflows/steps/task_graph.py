@@ -1,6 +1,5 @@
 """Task graph: tasks that depend on each other, each with a body of steps and frame of its own."""
 
-from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import count
 
@@ -43,11 +42,11 @@ async def execute(
     graph.restore()
     at_once = number_of(step.concurrency)
     if at_once == 1:
-        while (name := graph.take()) is not None:
-            await graph[name]()
+        while (taken := graph.take()) is not None:
+            await taken[1]()
     else:
         await scope.together(
-            graph, enough=lambda _: graph.has_stopped, at_once=at_once, begun=graph.begun
+            graph, enough=lambda _: graph.has_stopped, at_once=at_once, begun=graph.begun.keys()
         )
     outcome = graph.close()
     del graphs[key]
@@ -55,7 +54,7 @@ async def execute(
     return outcome
 
 
-class _Graph(Mapping[str, Job]):
+class _Graph:
     """One graph in progress, as jobs: each takes a task when it starts, and runs it to its end."""
 
     def __init__(
@@ -72,8 +71,10 @@ class _Graph(Mapping[str, Job]):
         self._schedule = self._ledger.schedule
         self._progress = progress
         self._fields = graph_fields(step, scope.plan.personas)
-        self._resumed = self._schedule.in_progress()
-        self.begun = frozenset(f"task {index}" for index in self._resumed)
+        self.begun: dict[str, Job] = {
+            f"task {index}": partial(self._run, index) for index in self._schedule.in_progress()
+        }
+        self._resumed = iter(self.begun.items())
         self._jobs = count()
         self._waiting = 0  # jobs that have yet to take a task
         self._taken: dict[int, int] = {}  # by job: one that comes back has its task
@@ -90,25 +91,17 @@ class _Graph(Mapping[str, Job]):
         """Return the outcome of the graph."""
         return self._ledger.close()
 
-    def take(self) -> str | None:
-        """Return the name of another job; None while no further task may start."""
-        if self._resumed:
-            return f"task {self._resumed.pop(0)}"
+    def take(self) -> tuple[str, Job] | None:
+        """Return another job, with its name; None while no further task may start."""
+        resumed = next(self._resumed, None)
+        if resumed is not None:
+            return resumed
         ready = self._schedule.ready > self._waiting
         if self.has_stopped or not ready or self._ledger.is_used_up(self._waiting):
             return None
         self._waiting += 1
-        return f"job {next(self._jobs)}"
-
-    def __getitem__(self, name: str) -> Job:
-        kind, _, number = name.partition(" ")
-        return partial(self._run if kind == "task" else self._next, int(number))
-
-    def __iter__(self) -> Iterator[str]:
-        return _Jobs(self)
-
-    def __len__(self) -> int:
-        return len(self._schedule.tasks)
+        number = next(self._jobs)
+        return f"job {number}", partial(self._next, number)
 
     async def _next(self, job: int) -> None:
         """Take the next task, by the order or by a choice, and run it."""
@@ -278,16 +271,3 @@ class _Graph(Mapping[str, Job]):
         ended = inner.frame(self._scope).tasks
         ran = (ended[one.name] for one in reversed(self._step.body) if one.name in ended)
         return Outcome.succeeded(next((one.data for one in ran if one.status != "skipped"), None))
-
-
-class _Jobs(Iterator[str]):
-    """The names of jobs; more of them when an end has made tasks available."""
-
-    def __init__(self, graph: _Graph) -> None:
-        self._graph = graph
-
-    def __next__(self) -> str:
-        name = self._graph.take()
-        if name is None:
-            raise StopIteration
-        return name

@@ -1,14 +1,14 @@
 """Branch runner: concurrent coroutines of one workflow, started in portions, stopped together."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence, Set
+from collections.abc import Callable, Coroutine, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
 from temporalio import workflow
 
 from coterie.workflows.core.pace import Branches
-from coterie.workflows.core.scope import Interrupted, Job
+from coterie.workflows.core.scope import Interrupted, Job, Jobs
 from coterie.workflows.temporal.abandoned_branches import abandon
 from coterie.workflows.temporal.branches import (
     BranchGroup,
@@ -40,7 +40,7 @@ class BranchRunner:
 
     async def run(
         self,
-        jobs: Mapping[str, Job],
+        jobs: Jobs,
         enough: Callable[[Set[str]], bool],
         at_once: int | None,
         limit: TimeLimit | None,

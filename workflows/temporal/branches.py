@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence, Set
+from functools import partial
 from typing import Any
 
 from coterie.dsl.errors import TeamError
 from coterie.workflows.core.location import Redirected, Returned, Skipped
 from coterie.workflows.core.pace import Branches, Pace
-from coterie.workflows.core.scope import Interrupted, Job
+from coterie.workflows.core.scope import Interrupted, Job, Jobs
 
 
 class BranchGroup:
@@ -15,15 +16,17 @@ class BranchGroup:
 
     def __init__(
         self,
-        jobs: Mapping[str, Job],
+        jobs: Jobs,
         branches: Branches,
         pace: Pace,
         begun: Set[str] = frozenset(),
     ) -> None:
-        self._jobs = jobs
+        listed = iter(jobs.items() if isinstance(jobs, Mapping) else ())
+        self._take = partial(next, listed, None) if isinstance(jobs, Mapping) else jobs.take
         self._begun = begun
-        self._names = iter(jobs)
-        self._next = next(self._names, None)
+        self._next = self._take()
+        self._jobs: dict[str, Job] = {}
+        """Those that run, or have stopped for the run to continue as new."""
         self._done: list[str] = []
         self._branches = branches
         self._pace = pace
@@ -56,25 +59,26 @@ class BranchGroup:
     @property
     def _waits(self) -> bool:
         if self._next is None:  # jobs that the ended ones have made possible
-            self._next = next(self._names, None)
+            self._next = self._take()
         return self._next is not None and not self.stopped
 
     def wants(self, at_once: int | None) -> bool:
         """Return whether another branch may start, as soon as the pace allows it."""
         beside = len(self.running)
-        if not self._waits or (at_once is not None and beside >= at_once):
+        if not self._waits or not self._next or (at_once is not None and beside >= at_once):
             return False
-        return self._next in self._begun or self._branches.may_start(beside)
+        return self._next[0] in self._begun or self._branches.may_start(beside)
 
     def start(self, at_once: int | None) -> None:
         """Start waiting branches in written order, as many as may run concurrently."""
         while self.wants(at_once) and self._pace.may_step():
-            name, self._next = self._next, next(self._names, None)
-            if name is None:
+            if self._next is None:
                 return
+            (name, job), self._next = self._next, self._take()
             self._pace.steps += 1
             self._branches.started(len(self.running))
-            task = self.running[name] = asyncio.create_task(self._jobs[name]())
+            self._jobs[name] = job
+            task = self.running[name] = asyncio.create_task(job())
             task.add_done_callback(lambda _, name=name: self._done.append(name))
 
     def ended(self) -> bool:
@@ -91,6 +95,7 @@ class BranchGroup:
             else:
                 task.result()
                 self._finished.add(name)
+                del self._jobs[name]
         return True
 
     def interrupted(self) -> list[Job]:

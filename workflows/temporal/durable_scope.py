@@ -18,7 +18,7 @@ from coterie.workflows.control.pause_and_amend import amend
 from coterie.workflows.core.activation import MESSAGES_FOLLOW
 from coterie.workflows.core.memory import PendingNotification
 from coterie.workflows.core.pace import Branches
-from coterie.workflows.core.scope import Call, Interrupted, Job, Leaving
+from coterie.workflows.core.scope import Call, Interrupted, Jobs, Leaving
 from coterie.workflows.core.state import RunState
 from coterie.workflows.sessions.message_queue import holds_history
 from coterie.workflows.temporal.abandoned_branches import stop_if_abandoned, take_abandonment
@@ -252,7 +252,7 @@ class DurableScope:
 
     async def together(
         self,
-        jobs: Mapping[str, Job],
+        jobs: Jobs,
         *,
         enough: Callable[[Set[str]], bool],
         at_once: int | None = None,
@@ -261,11 +261,12 @@ class DurableScope:
         begun: Set[str] = frozenset(),
     ) -> Set[str]:
         """Run coroutines concurrently in this workflow; they add no events of their own."""
+        named = jobs if isinstance(jobs, Mapping) else jobs.begun
         if take_abandonment():
-            await self._runner.abandon([jobs[name] for name in sorted(begun)])
+            await self._runner.abandon([named[name] for name in sorted(begun)])
         if seconds is None:
             return await self._runner.run(jobs, enough, at_once, None, wake, begun)
-        what = f"time limit of {', '.join(islice(jobs, _MAX_NAMED))}"[:_MAX_SUMMARY_LENGTH]
+        what = f"time limit of {', '.join(islice(named, _MAX_NAMED))}"[:_MAX_SUMMARY_LENGTH]
 
         def limit(have_stopped: Callable[[], bool]) -> Coroutine[None, None, bool]:
             return self._wait(never, seconds, what, have_stopped, stands_still=True)

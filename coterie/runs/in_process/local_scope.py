@@ -5,7 +5,7 @@ reliability, start a workflow.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Set
+from collections.abc import Callable, Coroutine, Set
 from datetime import UTC, datetime
 from typing import Protocol
 from uuid import uuid4
@@ -30,7 +30,7 @@ from coterie.workflows.core.memory import PendingNotification
 from coterie.workflows.core.messages import DecideInput
 from coterie.workflows.core.pace import Branches, Pace
 from coterie.workflows.core.requests import Decision
-from coterie.workflows.core.scope import Call, CallFailed, Job, Leaving
+from coterie.workflows.core.scope import Call, CallFailed, Jobs, Leaving
 from coterie.workflows.core.state import RunState
 from coterie.workflows.temporal.branches import BranchGroup
 from coterie.workflows.temporal.call_failures import expected_failure
@@ -152,7 +152,7 @@ class LocalScope:
 
     async def together(
         self,
-        jobs: Mapping[str, Job],
+        jobs: Jobs,
         *,
         enough: Callable[[Set[str]], bool],
         at_once: int | None = None,

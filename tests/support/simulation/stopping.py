@@ -16,7 +16,7 @@ from coterie.workflows.control import retry_and_skip as steering
 from coterie.workflows.core.memory import PendingNotification
 from coterie.workflows.core.messages import DecideInput, RetryInput, SkipInput
 from coterie.workflows.core.requests import Pending
-from coterie.workflows.core.scope import Call, CallFailed, Interrupted, Job, Leaving
+from coterie.workflows.core.scope import Call, CallFailed, Interrupted, Jobs, Leaving
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.views import TeamResult
 from coterie.workflows.handlers.start_checks import begin
@@ -146,7 +146,7 @@ class StoppingScope:
 
     async def together(
         self,
-        jobs: Mapping[str, Job],
+        jobs: Jobs,
         *,
         enough: Callable[[frozenset[str]], bool],
         at_once: int | None = None,
@@ -159,7 +159,7 @@ class StoppingScope:
         interrupted = False
         if self.late:
             return finished
-        for name, job in jobs.items():
+        for name, job in jobs.items() if isinstance(jobs, Mapping) else iter(jobs.take, None):
             if enough(finished):
                 break
             try:

@@ -21,7 +21,7 @@ from coterie.workflows.budgets.costs import report
 from coterie.workflows.budgets.cut_off_calls import counting_if_cut_off
 from coterie.workflows.core.location import Location
 from coterie.workflows.core.memory import Tally
-from coterie.workflows.core.scope import Call, Job
+from coterie.workflows.core.scope import Call, Jobs
 from coterie.workflows.core.state_keys import MAIN
 from coterie.workflows.interpreter import run
 from coterie.workflows.temporal.activity_calls import CancelledEarly
@@ -50,7 +50,7 @@ class RacingScope(StoppingScope):
 
     async def together(
         self,
-        jobs: Mapping[str, Job],
+        jobs: Jobs,
         *,
         enough: Callable[[frozenset[str]], bool],
         at_once: int | None = None,
@@ -58,6 +58,7 @@ class RacingScope(StoppingScope):
         wake: Callable[[], bool] | None = None,
         begun: Set[str] = frozenset(),
     ) -> frozenset[str]:
+        assert isinstance(jobs, Mapping)
         running = {asyncio.ensure_future(job()): name for name, job in jobs.items()}
         finished: frozenset[str] = frozenset()
         while not enough(finished):

@@ -8,7 +8,7 @@ import pytest
 from coterie.dsl.sizes import MAX_VALUE_SIZE
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.core.results import RunFailed
-from coterie.workflows.core.scope import Interrupted, Job
+from coterie.workflows.core.scope import Interrupted, Jobs
 from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of
 from tests.support.one_team import agent, document, work
@@ -184,7 +184,7 @@ class RoundsScope(StoppingScope):
 
     async def together(
         self,
-        jobs: Mapping[str, Job],
+        jobs: Jobs,
         *,
         enough: Callable[[frozenset[str]], bool],
         at_once: int | None = None,
@@ -192,6 +192,7 @@ class RoundsScope(StoppingScope):
         wake: Callable[[], bool] | None = None,
         begun: Set[str] = frozenset(),
     ) -> frozenset[str]:
+        assert isinstance(jobs, Mapping)
         self.rounds.append((len(jobs), list(jobs), begun))
         return await super().together(jobs, enough=enough)
 

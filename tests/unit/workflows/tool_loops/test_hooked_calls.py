@@ -13,7 +13,7 @@ from coterie.workflows.core.causes.people_causes import RequestDecided
 from coterie.workflows.core.messages import DecideInput
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.results import RunFailed
-from coterie.workflows.core.scope import Interrupted, Job
+from coterie.workflows.core.scope import Interrupted, Jobs
 from coterie.workflows.core.state import RunState
 from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import carried, fresh
@@ -115,7 +115,7 @@ class LateScope(ModelScope):
 
     async def together(
         self,
-        jobs: Mapping[str, Job],
+        jobs: Jobs,
         *,
         enough: Callable[[frozenset[str]], bool],
         at_once: int | None = None,
@@ -123,7 +123,7 @@ class LateScope(ModelScope):
         wake: Callable[[], bool] | None = None,
         begun: Set[str] = frozenset(),
     ) -> frozenset[str]:
-        if "helper" not in jobs:
+        if not isinstance(jobs, Mapping) or "helper" not in jobs:
             return await super().together(jobs, enough=enough, seconds=seconds)
         self.begun += 1
         if self.begun == 1:

@@ -1,6 +1,6 @@
 """Collect what a graph shows of a run: its own plan, and its path."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from temporalio.api.history.v1 import HistoryEvent
@@ -10,8 +10,7 @@ from coterie.dsl.model.plan import Plan
 from coterie.failures import CommandError
 from coterie.graph.taken_path import Walk, walk_of
 from coterie.graph.task_trees import TaskTree, reported_tree, task_tree
-from coterie.replay.links import continued
-from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
+from coterie.replay.rebuilt_run import NotFollowed, earlier_parts, joined_trails, rebuilt
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.ends.end_facts import CLOSING_EVENTS, ClosedState
 from coterie.runs.ends.end_words import closed_words
@@ -54,7 +53,7 @@ async def seen_run(client: Client, id: str) -> SeenRun:
             f"version can report its path: {error}"
         ) from None
     trees = tuple(map(reported_tree, status.graphs))
-    return _seen_run(plan, history, joined(earlier, trail), status, trees)
+    return _seen_run(plan, history, joined_trails(earlier, trail), status, trees)
 
 
 async def seen_history(
@@ -76,23 +75,7 @@ async def seen_history(
         task_tree(step, graph, over=step not in run.open_graphs)
         for step, graph in {**(graphs or {}), **run.graphs}.items()
     )
-    return _seen_run(run.plan, history, joined(earlier, run.trail), run.status, trees)
-
-
-async def earlier_parts(client: Client, history: WorkflowHistory) -> AsyncIterator[Rebuilt]:
-    """Yield the parts before continue-as-new, latest first, as far as this code can follow them."""
-    while earlier := continued(history.events[0]):
-        history = await Run(client, history.workflow_id).history(earlier)
-        part = await rebuilt(history)
-        if isinstance(part, NotFollowed):
-            return
-        yield part
-
-
-def joined(*parts: Iterable[TrailEntry]) -> list[TrailEntry]:
-    """Join overlapping trails into one."""
-    by_number = {entry.number: entry for part in parts for entry in part}
-    return [by_number[number] for number in sorted(by_number)]
+    return _seen_run(run.plan, history, joined_trails(earlier, run.trail), run.status, trees)
 
 
 def _seen_run(

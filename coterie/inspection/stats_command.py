@@ -6,12 +6,11 @@ from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
 from temporalio.service import RPCError
 
 from coterie.failures import CommandError, ExitCode
-from coterie.graph.run_graph import joined
 from coterie.inspection.stats_counter import CountedRun, StatsCounter, strategies_of
 from coterie.logs import quietly
 from coterie.rendering.stats_text import StatsPart, stats_json, stats_text
 from coterie.replay.links import links
-from coterie.replay.rebuilt_run import Rebuilt, rebuilt
+from coterie.replay.rebuilt_run import Rebuilt, joined_trails, rebuilt
 from coterie.runs.in_process.recorded_calls import RecordedCall, recorded_calls
 from coterie.runs.recorded_plans import started_name
 from coterie.runs.run_client import Run
@@ -105,7 +104,7 @@ async def _count_run(
         completed=execution.status == WorkflowExecutionStatus.COMPLETED,
         seconds=taken.total_seconds(),
         strategies=strategies,
-        trail=joined(*trails),
+        trail=joined_trails(*trails),
         calls=calls,
         events=events,
         followed=followed,

@@ -9,11 +9,16 @@ from temporalio.client import WorkflowHistory
 from coterie.dsl.errors import listed
 from coterie.dsl.model.traversal.step_paths import split_reference
 from coterie.failures import CommandError
-from coterie.graph.run_graph import earlier_parts, joined
 from coterie.inspection.refused_answers import RefusedAnswer, refused_answers
 from coterie.inspection.step_trace import StepTrace, step_traces
 from coterie.replay.links import links
-from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
+from coterie.replay.rebuilt_run import (
+    NotFollowed,
+    Rebuilt,
+    earlier_parts,
+    joined_trails,
+    rebuilt,
+)
 from coterie.replay.trace_events import Visit
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.ends.end_facts import CLOSING_EVENTS, ClosedState
@@ -137,7 +142,7 @@ def _trace(histories: Sequence[WorkflowHistory], parts: Sequence[Rebuilt]) -> Tr
     for part in parts:
         for key, visit in part.visits.items():
             visits[key] = _join_parts(visits[key], visit) if key in visits else visit
-    trail = joined(*(part.trail for part in parts))
+    trail = joined_trails(*(part.trail for part in parts))
     became = CLOSING_EVENTS.get(last.event_type)
     if became is not None:
         at = _clock(last.event_time.ToDatetime(UTC))

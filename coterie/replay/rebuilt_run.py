@@ -4,19 +4,21 @@ The interpreter replays the history with the recorded results. If this code deci
 the code that ran (another version), nothing can be rebuilt.
 """
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 
 from temporalio import workflow
 from temporalio.bridge.proto.workflow_activation import WorkflowActivation
-from temporalio.client import WorkflowHistory
+from temporalio.client import Client, WorkflowHistory
 
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json
 from coterie.dsl.visible import one_line
 from coterie.replay.decision_trace import DecisionObserver, ObservedState
+from coterie.replay.links import continued
 from coterie.replay.observer import ReceivedMessage, ReplayObserver, is_the_last, observed
 from coterie.replay.trace_events import Visit
+from coterie.runs.run_client import Run
 from coterie.workflows.core.progress.progress_kinds import TaskGraphProgress
 from coterie.workflows.core.requests import RequestView
 from coterie.workflows.core.state import RunState
@@ -123,3 +125,19 @@ class _StateReader(ReplayObserver):
             run.state.main.context,
             run.state.carried() if self._takes_snapshot else None,
         )
+
+
+async def earlier_parts(client: Client, history: WorkflowHistory) -> AsyncIterator[Rebuilt]:
+    """Yield the parts before continue-as-new, latest first, as far as this code can follow them."""
+    while earlier := continued(history.events[0]):
+        history = await Run(client, history.workflow_id).history(earlier)
+        part = await rebuilt(history)
+        if isinstance(part, NotFollowed):
+            return
+        yield part
+
+
+def joined_trails(*parts: Iterable[TrailEntry]) -> list[TrailEntry]:
+    """Join overlapping trails into one."""
+    by_number = {entry.number: entry for part in parts for entry in part}
+    return [by_number[number] for number in sorted(by_number)]

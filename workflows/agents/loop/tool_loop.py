@@ -17,6 +17,7 @@ from coterie.activities.contracts import (
     TurnSuffix,
 )
 from coterie.dsl.hooks.hook_rulings import HookRuling
+from coterie.dsl.model.causes import HandedOff
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.model.template_bound import number_of
@@ -29,8 +30,18 @@ from coterie.dsl.tool_loop.decision import (
     take_turn,
 )
 from coterie.dsl.tool_loop.exchange import ToolResult
-from coterie.dsl.tool_loop.result_texts import LOST, reminder_text
-from coterie.dsl.tool_loop.tool_loop_progress import LoopEnd, StoppedByHook
+from coterie.dsl.tool_loop.result_texts import LOST, reminder_text, unmet_text
+from coterie.dsl.tool_loop.tool_loop_progress import (
+    AnswerFailed,
+    CallsHandedBack,
+    ExitedOnSuccess,
+    HandoffMade,
+    LoopEnd,
+    ModelAnswered,
+    OpenCall,
+    PolicyUnmet,
+    StoppedByHook,
+)
 from coterie.workflows.agents.agent_models import AgentModels
 from coterie.workflows.agents.agent_turns import AgentTurns, ConversationHead, TurnCall, hooks_of
 from coterie.workflows.agents.conversation_order import (
@@ -39,13 +50,11 @@ from coterie.workflows.agents.conversation_order import (
     keep_conversation,
 )
 from coterie.workflows.agents.hook_points import stopped_by
-from coterie.workflows.agents.loop.loop_outcome import loop_outcome
-from coterie.workflows.agents.loop.loop_terms import loop_terms, with_own_arguments
 from coterie.workflows.agents.loop.tool_calls import CallingAgent, run_calls
-from coterie.workflows.agents.loop.turn_requests import TurnRequests
-from coterie.workflows.agents.model_turns import is_worth_a_reask, turn_notices
+from coterie.workflows.agents.loop.turn_requests import TurnRequests, loop_terms, with_own_arguments
+from coterie.workflows.agents.model_turns import is_worth_a_reask, turn_notices, turn_outcome
 from coterie.workflows.agents.shared_work import shared_work
-from coterie.workflows.core.causes.agent_causes import CallRefused, ModelTurned
+from coterie.workflows.core.causes.agent_causes import CallRefused, LoopExited, ModelTurned
 from coterie.workflows.core.location import Interpreter, Location
 from coterie.workflows.core.progress.agent_progress import AgentLoopProgress
 from coterie.workflows.core.scope import CallFailed, Scope, on_abort
@@ -137,16 +146,49 @@ class _Loop:
         )
 
     def _outcome(self, end: LoopEnd, response: AgentResponse | None) -> Outcome:
-        return loop_outcome(
-            end,
-            response,
-            self._progress.loop.calls,
-            self._step.name,
-            self._persona,
-            self._terms,
-            self._location,
-            self._scope,
-        )
+        """Return the outcome of the step, and note an exit or a handoff."""
+        calls, terms = self._progress.loop.calls, self._terms
+        match end:
+            case ModelAnswered() | AnswerFailed():
+                return self._answer(response, None)
+            case CallsHandedBack():
+                return self._answer(response, calls)
+            case ExitedOnSuccess(call=index, tool=tool):
+                note_step(self._scope, self._location, "exited", LoopExited("loop_exited", tool))
+                return Outcome.succeeded(calls[index].data)
+            case HandoffMade(call=index, team=team):
+                return self._handed_off(team, calls[index], response)
+            case StoppedByHook(type=type, message=message):
+                return Outcome.failed(type, message)
+            case PolicyUnmet(unmet=unmet):
+                missing = "; ".join(map(unmet_text, unmet))
+                return Outcome.failed(
+                    "ToolPolicyUnmet",
+                    f"agent {self._step.name!r} has used its {terms.max_turns} turns, and "
+                    f"its policy demands more calls: {missing}",
+                )
+
+    def _answer(self, response: AgentResponse | None, calls: list[OpenCall] | None) -> Outcome:
+        assert response is not None, "a loop ends with the turn that answers"
+        outcome = turn_outcome(response)
+        if not self._terms.returns or not outcome.success:
+            return outcome
+        if calls is None and self._persona.output_schema is not None:
+            return outcome
+        made: list[JsonValue] = [
+            {"tool": call.tool, "arguments": call.arguments} for call in calls or ()
+        ]
+        if isinstance(outcome.data, dict) and calls is None:
+            return Outcome.succeeded({**outcome.data, "tool_calls": made})
+        return Outcome.succeeded({"text": _text_of(response), "tool_calls": made})
+
+    def _handed_off(self, team: str, call: OpenCall, response: AgentResponse | None) -> Outcome:
+        """Let the run leave for the team when the step has ended."""
+        reason = call.arguments.get("reason")
+        said = reason if isinstance(reason, str) else ""
+        cause = HandedOff("handed_off", team, self._location.step, said)
+        self._scope.state.progress.handoffs[self._location.key] = cause
+        return Outcome.succeeded({"text": _text_of(response), "handoff": team, "reason": said})
 
     def _leave_loop(self) -> None:
         """Drop the progress of the loop, but for results that the conversation still needs."""
@@ -299,3 +341,10 @@ class _Loop:
                 message = "" if call.result is None else call.result.text
                 refused = CallRefused("call_refused", call.tool, call.refusal.code, message)
                 note_step(scope, location, "refused", refused)
+
+
+def _text_of(response: AgentResponse | None) -> str:
+    """Return what the model said beside its calls."""
+    data = None if response is None else response.data
+    text = data.get("text") if isinstance(data, dict) else None
+    return text if isinstance(text, str) else ""

@@ -16,7 +16,7 @@ from coterie.agents import (
     subagent,
 )
 from coterie.dsl.values import Json
-from coterie.workflows.agents.loop.loop_terms import loop_terms, offered_tools
+from coterie.workflows.agents.loop.turn_requests import loop_terms, offered_tools
 from tests.support.programs.python_agents import (
     PlainAgent,
     PlannerAgent,

@@ -5,7 +5,11 @@ from coterie.dsl.json_schema.offered_schema import offered_schema
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.tool_loop.exchange import ToolCallRequest
 from coterie.dsl.values import Json
-from coterie.workflows.agents.loop.loop_terms import loop_terms, offered_tools, with_own_arguments
+from coterie.workflows.agents.loop.turn_requests import (
+    loop_terms,
+    offered_tools,
+    with_own_arguments,
+)
 from tests.support.engine import plan_of
 
 OWN: Json = {"type": "object", "properties": {"$top": {"type": "integer"}}}

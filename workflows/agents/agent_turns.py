@@ -30,10 +30,9 @@ from coterie.dsl.values import Json
 from coterie.workflows.agents.agent_models import UNAVAILABLE, AgentModels
 from coterie.workflows.agents.hook_points import HookVerdict, ask_hooks
 from coterie.workflows.agents.model_turns import (
-    Turner,
+    ModelTurn,
     has_acted,
     named_call,
-    take_turn,
     turn_call,
     turn_outcome,
 )
@@ -206,9 +205,9 @@ class AgentTurns:
                 named = turn_call(request.task, location, scope, call.options, suffix)
             else:
                 named = named_call(parked.call, location, call.options, suffix)
-            turner = Turner(self._key, choice.current)
+            turn = ModelTurn(addressed, named, self._key, choice.current, location, scope, parked)
             try:
-                return await take_turn(scope, location, turner, addressed, named, parked)
+                return await turn.take()
             except Interrupted:
                 parks = scope.state.progress.parked_turns[location.key]
                 parks.request, parks.fallbacks = request, tried

@@ -2,7 +2,7 @@
 
 from collections.abc import Coroutine
 from contextlib import suppress
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from coterie.activities.contracts import (
     AgentRequest,
@@ -39,15 +39,6 @@ _MAX_LOOK_SECONDS = 600.0
 _GIVE_UP = CallOptions(timeout=10, retries=0)
 
 
-class Turner(NamedTuple):
-    """Whose turn it is."""
-
-    persona: str
-    """Its key in the plan, or the name of a legacy agent's step."""
-    model: str
-    """`provider/model`; empty for a legacy agent."""
-
-
 async def turn_notices(
     scope: Scope, location: Location, persona: str, *, boundary: bool
 ) -> tuple[str, ...]:
@@ -59,89 +50,138 @@ async def turn_notices(
     return nudges + await admit_call(scope, location, personas, "model_calls", boundary=boundary)
 
 
-def take_turn(
-    scope: Scope,
-    location: Location,
-    turner: Turner,
-    request: AgentRequest,
-    call: Call,
-    parked: ParkedTurn | None = None,
-) -> Coroutine[None, None, AgentResponse]:
-    """Run one model turn, count what it used, and charge the budgets of the plan.
+@dataclass(frozen=True, slots=True)
+class ModelTurn:
+    """One model turn, on whichever model."""
 
-    It waits while it would exceed a budget together with the turns in progress. A parked turn has
-    begun before the run continued as new: it is neither admitted nor counted again.
+    request: AgentRequest
+    call: Call
+    persona: str
+    """Its key in the plan, or the name of a legacy agent's step; its budgets pay."""
+    model: str
+    """`provider/model`; empty for a legacy agent."""
+    location: Location
+    scope: Scope
+    parked: ParkedTurn | None = None
+    """Where it continues, if it has begun before the run continued as new: it is neither admitted
+    nor counted again."""
 
-    Raises:
-        CallFailed: it has no answer.
-        BudgetExceeded: a budget is used up after the wait, and the run stops.
-        Redirected: the run then leaves the team for another.
-        RunLeft: the run then leaves everything in progress.
-    """
-    take = _within_budgets if scope.plan.budgets else _count_turn
-    return take(scope, location, turner, request, call, parked)
+    def take(self) -> Coroutine[None, None, AgentResponse]:
+        """Run the turn, count what it used, and charge the budgets of the plan.
 
+        It waits while it would exceed a budget together with the turns in progress.
 
-async def _within_budgets(
-    scope: Scope,
-    location: Location,
-    turner: Turner,
-    request: AgentRequest,
-    call: Call,
-    parked: ParkedTurn | None,
-) -> AgentResponse:
-    personas, begun = (*location.personas, turner.persona), parked is not None
-    if not begun:
-        await admit_input(scope, location, personas, turner.model, request)
+        Raises:
+            CallFailed: it has no answer.
+            BudgetExceeded: a budget is used up after the wait, and the run stops.
+            Redirected: the run then leaves the team for another.
+            RunLeft: the run then leaves everything in progress.
+        """
+        return self._within_budgets() if self.scope.plan.budgets else self._count()
 
-    def estimate() -> CallEstimate | None:
-        return _estimate(scope, location, turner, request)
+    @property
+    def _payers(self) -> tuple[str, ...]:
+        return (*self.location.personas, self.persona)
 
-    # a run that continues as new gives the reservation back: a turn that waits for it can end
-    async with reserving(scope, location, personas, estimate, begun=begun):
-        return await _count_turn(scope, location, turner, request, call, parked)
+    async def _within_budgets(self) -> AgentResponse:
+        scope, location, personas = self.scope, self.location, self._payers
+        begun = self.parked is not None
+        if not begun:
+            await admit_input(scope, location, personas, self.model, self.request)
+        # a run that continues as new gives the reservation back: a turn that waits for it can end
+        async with reserving(scope, location, personas, self._estimate, begun=begun):
+            return await self._count()
 
+    def _estimate(self) -> CallEstimate | None:
+        persona = self.request.persona or self.scope.plan.personas.get(self.persona)
+        if persona is None:
+            return None
+        earlier = tally_of(self.scope.state, self.location, self.model)
+        return estimate_call(persona, self.model, self.request, earlier)
 
-def _estimate(
-    scope: Scope, location: Location, turner: Turner, request: AgentRequest
-) -> CallEstimate | None:
-    persona = request.persona or scope.plan.personas.get(turner.persona)
-    if persona is None:
-        return None
-    earlier = tally_of(scope.state, location, turner.model)
-    return estimate_call(persona, turner.model, request, earlier)
+    async def _count(self) -> AgentResponse:
+        scope, location, state = self.scope, self.location, self.scope.state
+        tally = None if self.parked is None else tally_of(state, location, self.model)
+        tally = tally or began(state, location, self.persona, self.model)
+        try:
+            with counting_if_cut_off(scope, location, self._payers, self.request, tally):
+                response = await (self._pay() if scope.plan.budgets else self._answer())
+        except CallFailed as error:
+            note_answer(location, state, error.type)
+            if error.spent is not None:
+                used(state, location, tally, error.spent)
+                _meet(error.spent.inner_calls, location, scope)
+            raise
+        note_answer(location, state, None if response.error is None else response.error.type)
+        used(state, location, tally, response)
+        _meet(response.inner_calls, location, scope)
+        if scope.plan.budgets:
+            remember_tokens(state, self.request, response)
+        return response
 
+    async def _pay(self) -> AgentResponse:
+        scope, location = self.scope, self.location
+        try:
+            response = await in_flight(scope, self._answer())
+        except CallFailed as error:
+            if error.spent is not None:
+                paid(scope, location, self._payers, error.spent, self.model)
+            raise
+        paid(scope, location, self._payers, response, self.model)
+        return response
 
-async def _count_turn(
-    scope: Scope,
-    location: Location,
-    turner: Turner,
-    request: AgentRequest,
-    call: Call,
-    parked: ParkedTurn | None,
-) -> AgentResponse:
-    state = scope.state
-    tally = None if parked is None else tally_of(state, location, turner.model)
-    tally = tally or began(state, location, turner.persona, turner.model)
-    personas = (*location.personas, turner.persona)
-    try:
-        with counting_if_cut_off(scope, location, personas, request, tally):
-            if scope.plan.budgets:
-                response = await _pay_for_turn(scope, location, turner, request, call, parked)
-            else:
-                response = await _answer_of_turn(scope, location, request, call, parked)
-    except CallFailed as error:
-        note_answer(location, state, error.type)
-        if error.spent is not None:
-            used(state, location, tally, error.spent)
-            _meet(error.spent.inner_calls, location, scope)
-        raise
-    note_answer(location, state, None if response.error is None else response.error.type)
-    used(state, location, tally, response)
-    _meet(response.inner_calls, location, scope)
-    if scope.plan.budgets:
-        remember_tokens(state, request, response)
-    return response
+    async def _answer(self) -> AgentResponse:
+        """Return the answer; if the provider takes the turn as a batch, wait until that has one.
+
+        Looks are short activities with growing waits between them.
+        """
+        scope, location, call, parked = self.scope, self.location, self.call, self.parked
+        if parked is None:
+            response = await scope.run_agent(self.request, call)
+            if response.in_progress is None:
+                return response
+            batch = response.in_progress
+            parked = ParkedTurn(batch, call.id, scope.time(), _FIRST_LOOK_SECONDS)
+            note_step(scope, location, "batch", BatchSubmitted("batch_submitted", batch.id))
+        batch = parked.batch
+        try:
+            async with on_abort(lambda: self._give_up(batch), failures=False):
+                return await self._collect(parked)
+        except Skipped:
+            await self._give_up(batch)
+            raise
+        except Interrupted:
+            scope.state.progress.parked_turns[location.key] = parked
+            raise
+
+    async def _collect(self, parked: ParkedTurn) -> AgentResponse:
+        """Look for the answer of a batch until it is there."""
+        scope, call = self.scope, self.call
+        while True:
+            await _until_look(scope, call, parked)
+            parked.looks += 1
+            waited = round(scope.time() - parked.began, 2)
+            started = parked.batch.model_copy(update={"waited": waited})
+            look = self.request.model_copy(update={"started": started})
+            named = call._replace(id=id_of_look(call.id, parked.looks))
+            response = await scope.run_agent(look, named)
+            if response.in_progress is None:
+                return response
+            parked.wait = min(2 * parked.wait, _MAX_LOOK_SECONDS)
+
+    async def _give_up(self, batch: StartedBatch) -> None:
+        """Cancel a batch that nobody waits for; if the provider is silent, it ends by itself."""
+        request, call = self.request, self.call
+        unwanted = AgentRequest(
+            team=request.team,
+            task=request.task,
+            visit=request.visit,
+            provider=request.provider_name,
+            started=batch.model_copy(update={"unwanted": True}),
+        )
+        named = call._replace(id=id_of_unwanted(call.id), options=_GIVE_UP)
+        with suppress(CallFailed):
+            await self.scope.run_agent(unwanted, named)
 
 
 def _meet(calls: tuple[InnerCall, ...], location: Location, scope: Scope) -> None:
@@ -157,66 +197,6 @@ def _meet(calls: tuple[InnerCall, ...], location: Location, scope: Scope) -> Non
 def has_acted(calls: tuple[InnerCall, ...]) -> bool:
     """Return whether the agent's own code has called what must not happen twice."""
     return any(may_have_happened(one.effect, None) for one in calls)
-
-
-async def _pay_for_turn(
-    scope: Scope,
-    location: Location,
-    turner: Turner,
-    request: AgentRequest,
-    call: Call,
-    parked: ParkedTurn | None,
-) -> AgentResponse:
-    personas = (*location.personas, turner.persona)
-    try:
-        response = await in_flight(scope, _answer_of_turn(scope, location, request, call, parked))
-    except CallFailed as error:
-        if error.spent is not None:
-            paid(scope, location, personas, error.spent, turner.model)
-        raise
-    paid(scope, location, personas, response, turner.model)
-    return response
-
-
-async def _answer_of_turn(
-    scope: Scope, location: Location, request: AgentRequest, call: Call, parked: ParkedTurn | None
-) -> AgentResponse:
-    """Run the turn; if its provider takes it as a batch, wait until that has an answer.
-
-    Looks are short activities with growing waits between them.
-    """
-    if parked is None:
-        response = await scope.run_agent(request, call)
-        if response.in_progress is None:
-            return response
-        batch = response.in_progress
-        parked = ParkedTurn(batch, call.id, scope.time(), _FIRST_LOOK_SECONDS)
-        note_step(scope, location, "batch", BatchSubmitted("batch_submitted", batch.id))
-    try:
-        async with on_abort(lambda: _give_up(scope, request, call, parked.batch), failures=False):
-            return await _collect_batch(scope, request, call, parked)
-    except Skipped:
-        await _give_up(scope, request, call, parked.batch)
-        raise
-    except Interrupted:
-        scope.state.progress.parked_turns[location.key] = parked
-        raise
-
-
-async def _collect_batch(
-    scope: Scope, request: AgentRequest, call: Call, parked: ParkedTurn
-) -> AgentResponse:
-    """Look for the answer of a batch until it is there."""
-    while True:
-        await _until_look(scope, call, parked)
-        parked.looks += 1
-        waited = round(scope.time() - parked.began, 2)
-        started = parked.batch.model_copy(update={"waited": waited})
-        look = request.model_copy(update={"started": started})
-        response = await scope.run_agent(look, call._replace(id=id_of_look(call.id, parked.looks)))
-        if response.in_progress is None:
-            return response
-        parked.wait = min(2 * parked.wait, _MAX_LOOK_SECONDS)
 
 
 async def _until_look(scope: Scope, call: Call, parked: ParkedTurn) -> None:
@@ -237,19 +217,6 @@ async def _until_look(scope: Scope, call: Call, parked: ParkedTurn) -> None:
         raise
     if skipped:
         raise Skipped(skips.pop(call.step).value)
-
-
-async def _give_up(scope: Scope, request: AgentRequest, call: Call, batch: StartedBatch) -> None:
-    """Cancel a batch that nobody waits for; a provider that does not answer ends it by itself."""
-    unwanted = AgentRequest(
-        team=request.team,
-        task=request.task,
-        visit=request.visit,
-        provider=request.provider_name,
-        started=batch.model_copy(update={"unwanted": True}),
-    )
-    with suppress(CallFailed):
-        await scope.run_agent(unwanted, call._replace(id=id_of_unwanted(call.id), options=_GIVE_UP))
 
 
 def turn_call(

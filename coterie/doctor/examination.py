@@ -10,6 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 from coterie.activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
+from coterie.activities.processes.command_user import command_user
 from coterie.activities.processes.search_path import path_outside
 from coterie.activities.skills.missing_packages import SKILL_EXTRAS
 from coterie.doctor.checkup import (
@@ -133,10 +134,9 @@ def needed_extras(
 
 
 def _sandbox(settings: Settings, trusted: TrustedConfig) -> Finding:
-    path = path_outside(
-        settings.environment.get("PATH", os.defpath), Path(trusted.workspace).resolve()
-    )
-    found = find_bubblewrap(path)
+    workspace = Path(trusted.workspace).resolve()
+    path = path_outside(settings.environment.get("PATH", os.defpath), workspace)
+    found = find_bubblewrap(path, command_user(workspace, path))
     problem = None if isinstance(found, Bubblewrap) else found
     return sandbox_finding(
         trusted.sandbox.mode, has_commands=bool(trusted.commands), problem=problem

@@ -1,13 +1,16 @@
 """The doctor reads a project as a worker does, and asks servers without a key."""
 
 import json
+import os
 import socket
 from pathlib import Path
 
 import pytest
 
 from coterie.activities.extra_packages import install_command
+from coterie.activities.processes.command_user import command_user
 from coterie.cli import main
+from coterie.doctor import examination
 from coterie.doctor.checkup import Finding, Level, extra_findings
 from coterie.doctor.examination import examine, needed_extras
 from coterie.documents.worker_trust import TrustedConfig
@@ -140,3 +143,15 @@ def test_what_needs_an_extra_is_named_with_its_team(tmp_path: Path) -> None:
     ]
     assert finding.text.endswith("; Web.fetch in the team news needs it")
     assert finding.fix == install_command("web")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the tests do not run as root")
+async def test_the_sandbox_is_tried_as_the_user_as_whom_commands_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[object] = []
+    monkeypatch.setattr(examination, "find_bubblewrap", lambda path, user: tried.append(user) or "")
+    os.chown(tmp_path, 65534, 65534)
+    await findings(tmp_path, PATH=os.environ["PATH"])
+    assert tried == [command_user(tmp_path, os.environ["PATH"])]
+    assert tried != [None]

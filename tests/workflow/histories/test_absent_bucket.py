@@ -69,8 +69,9 @@ async def test_an_agent_whose_worker_finds_its_bucket_away_answers_in_its_first_
 ) -> None:
     storage = bucket_storage("s3://team")
     assert storage.blobs is not None
-    client = Client(**{**server.config(), "data_converter": storage.converter})
-    env = WorkflowEnvironment.from_client(client)
+    config = server.config()
+    config["data_converter"] = storage.converter
+    env = WorkflowEnvironment.from_client(Client(**config))
     answers = [{"task": "say", "answer": ANSWER}]
     async with engine(env, tmp_path, answers, blobs=storage.blobs) as worker:
         handle = await worker.start(TEAM.replace("EXTRA", extra))

@@ -1,6 +1,5 @@
 """The diff of what `Git.commit` would commit, before the call. The repository stays as it is."""
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -43,8 +42,8 @@ async def commit_diff(value: GitCommitInput, workspace: Workspace) -> list[str]:
     paths = relative_paths(workspace, value.paths)
     git = await repository(workspace)
     parent = await git.head()
-    with tempfile.TemporaryDirectory(prefix="coterie-git-") as folder:
-        index, apart = Path(folder) / "index", await _apart(git, Path(folder) / "objects")
+    with git.temporary_folder() as folder:
+        index, apart = folder / "index", await _apart(git, folder / "objects")
         await stage_files(apart, index, parent, paths)
         files = await changed_files(apart, index, parent)
         if not files:
@@ -66,6 +65,7 @@ async def _apart(git: GitRepository, objects: Path) -> GitRepository:
     """Return the repository so that new objects go into a folder of their own."""
     own = (await git.read("rev-parse", "--git-path", "objects")).output.decode().rstrip("\n")
     (objects / "info").mkdir(parents=True)
+    git.give(objects)
     (objects / "info" / "alternates").write_text(f"{(git.root / own).resolve()}\n")
     return replace(git, environment={**git.environment, "GIT_OBJECT_DIRECTORY": str(objects)})
 

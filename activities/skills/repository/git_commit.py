@@ -6,7 +6,6 @@ the commit that was read, so nothing is ever overwritten. A repeated call finds 
 """
 
 import os
-import tempfile
 from pathlib import Path
 from typing import Literal
 
@@ -63,8 +62,8 @@ async def make_commit(value: GitCommitInput, context: SkillContext) -> MadeCommi
     if unfinished is not None:
         raise SkillFailure(f"a person must finish what is in progress first ({unfinished})")
     parent = await git.head()
-    with tempfile.TemporaryDirectory(prefix="coterie-git-") as folder:
-        index = Path(folder) / "index"
+    with git.temporary_folder() as folder:
+        index = folder / "index"
         await stage_files(git, index, parent, paths)
         tree = (await git.read("write-tree", index=index)).output.decode().strip()
         files = await changed_files(git, index, parent)

@@ -7,11 +7,15 @@ overridden for each call. Submodules, which have configurations of their own, ar
 
 import os
 import re
-from collections.abc import Mapping
+import shutil
+import tempfile
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from coterie.activities.os_errors import reason_of
+from coterie.activities.processes.command_user import CommandUser, command_user
 from coterie.activities.processes.process_group import NotStarted
 from coterie.activities.processes.search_path import path_outside
 from coterie.activities.processes.short_program import ProgramOutput, ProgramTimeout, run_program
@@ -91,6 +95,8 @@ class GitRepository:
     """Settings that hold instead of the repository's own."""
     filters: frozenset[str] = frozenset()
     """Names of filters that the configuration defines; none of them runs."""
+    user: CommandUser | None = None
+    """As whom git runs, if not as the worker: what it writes belongs to the owner."""
 
     async def run(
         self,
@@ -114,7 +120,7 @@ class GitRepository:
         """
         try:
             return await run_program(
-                ("git", "--no-pager", *arguments),
+                (*(() if self.user is None else self.user.prefix), "git", "--no-pager", *arguments),
                 cwd=self.root,
                 environment=self._variables(index),
                 seconds=seconds,
@@ -151,6 +157,18 @@ class GitRepository:
         if result.complete and result.exit_code != 0:
             raise failed(arguments[0], result)
         return result
+
+    @contextmanager
+    def temporary_folder(self) -> Generator[Path]:
+        """Make a folder to which git may write."""
+        with tempfile.TemporaryDirectory(prefix="coterie-git-") as name:
+            self.give(Path(name))
+            yield Path(name)
+
+    def give(self, path: Path) -> None:
+        """Let a path belong to the user as whom git runs."""
+        if self.user is not None:
+            os.chown(path, self.user.uid, self.user.gid)
 
     async def commit_id(self, revision: str) -> str:
         """Return the id of the commit that a revision names.
@@ -212,7 +230,31 @@ async def repository(workspace: Workspace) -> GitRepository:
     blanks = {key: "false" if key.lower().endswith(".required") else "" for key in keys}
     filters = (key.partition(".")[2].rpartition(".")[0] for key in keys if key[0] in "fF")
     overrides = {**_OVERRIDES, **blanks}
-    return GitRepository(root, git_dir, bare.environment, overrides, frozenset(filters))
+    user = _owner(root, git_dir, seen["PATH"])
+    if user is not None:
+        overrides |= await _identity(bare)
+    return GitRepository(root, git_dir, bare.environment, overrides, frozenset(filters), user)
+
+
+def _owner(root: Path, git_dir: Path, path: str) -> CommandUser | None:
+    """Return the user as whom commands run, if the repository is theirs and they reach git."""
+    user, program = command_user(root, path), shutil.which("git", path=path)
+    common = git_dir.parent.parent if git_dir.parent.name == "worktrees" else git_dir
+    places = (root, git_dir, common)
+    if user is None or program is None or any(one.stat().st_uid != user.uid for one in places):
+        return None
+    reaches = user.may_reach((*places, Path(program)))
+    return user if reaches and user.may_use(places) else None
+
+
+async def _identity(git: GitRepository) -> dict[str, str]:
+    """Return who commits, as the worker's own settings say: the owner may have none."""
+    found: dict[str, str] = {}
+    for key in ("user.name", "user.email"):
+        value = (await git.run("config", "--get", key)).output.decode(errors="replace").rstrip("\n")
+        if value:
+            found[key] = value
+    return found
 
 
 def _settings(overrides: Mapping[str, str]) -> dict[str, str]:

@@ -1,16 +1,22 @@
 """Commands of a worker that is root run as the owner of the workspace, where files allow it."""
 
+import asyncio
 import os
+import re
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from coterie.activities.processes import bubblewrap
 from coterie.activities.processes.bubblewrap import Bubblewrap, SandboxView, find_bubblewrap
 from coterie.activities.processes.command_user import CommandUser, command_user
+from coterie.activities.skills.repository.commit_diff import shown_commit
 from coterie.activities.workspace.skill_base import Command, Workspace
+from coterie.dsl.values import Json
 from tests.support.skills import call
 
 PATH = os.environ["PATH"]
@@ -97,3 +103,55 @@ def test_a_command_changes_its_user_only_where_the_user_reaches_what_it_needs(
     plain = Bubblewrap("/usr/bin/env").wrapped(["make"], view)
     changed = [*OTHER.prefix, *plain] if is_theirs else plain
     assert Bubblewrap("/usr/bin/env", OTHER).wrapped(["make"], view) == changed
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the tests do not run as root")
+async def test_git_of_root_runs_as_the_owner_of_the_workspace(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it writes belongs to the owner, who commits next; the identity stays the worker's."""
+    home = root / "home"
+    home.mkdir(0o700)
+    (home / ".gitconfig").write_text("[user]\nname = Worker\nemail = worker@shop.example\n")
+    monkeypatch.setenv("HOME", str(home))
+    place = root / "project"
+    place.mkdir()
+    await (await asyncio.create_subprocess_exec("git", "init", "--quiet", str(place))).wait()
+    (place / "a.txt").write_text("one\n")
+    for path in (place, *place.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+    user = command_user(place, PATH)
+    if user is None or not user.may_reach((Path(shutil.which("git") or "/"),)):
+        pytest.skip("there is no other user here who reaches git")
+    workspace = Workspace(place, environment={"PATH": PATH, "HOME": str(home)})
+    assert await shown_commit({"message": "Begin", "paths": ["a.txt"]}, workspace)
+    made = await call(workspace, "Git.commit", {"message": "Begin", "paths": ["a.txt"]})
+    assert isinstance(made, dict)
+    assert {path.stat().st_uid for path in (place / ".git").rglob("*")} == {NOBODY}
+    [commit] = cast("list[Json]", cast("Json", await call(workspace, "Git.log", {}))["commits"])
+    assert "Worker" in str(commit)
+
+
+STARTERS = {
+    "activities/processes/supervised_process.py": "commands: the sandbox changes the user",
+    "activities/processes/short_program.py": "git: the repository says whose it is",
+    "activities/processes/bubblewrap.py": "the trial of a sandbox: its command changes the user",
+    "activities/processes/supervisor.py": "runs within what is started as above",
+    "activities/processes/python_interpreter.py": "looks for a Python; no file of the project",
+    "activities/skills/long_calls/long_call.py": "the worker's own code, with its keys",
+    "activities/skills/long_calls/job_host.py": "the worker's own code, with its keys",
+    "activities/mcp_client/transport/bounded_stdio.py": "servers of the worker's own configuration",
+    "coterie/worker/watchdog.py": "the worker's own watchdog",
+    "coterie/worker/watchdog_process.py": "the worker's own watchdog",
+}
+"""`{module that starts a process: as whom, and why}`; a new one belongs here."""
+
+
+def test_every_module_that_starts_a_process_for_a_worker_says_as_whom() -> None:
+    starts = re.compile(
+        r"create_subprocess_\w+\(|subprocess\.(Popen|run|call|check_\w+)\(|os\.(fork|posix_spawn|exec)"
+    )
+    top = Path(bubblewrap.__file__).parents[2]
+    files = [*(top / "activities").rglob("*.py"), *(top / "coterie" / "worker").rglob("*.py")]
+    found = {str(one.relative_to(top)) for one in files if starts.search(one.read_text("utf-8"))}
+    assert found == STARTERS.keys()

@@ -3,35 +3,14 @@
 Plain text is a string, so a turn that was stored before messages had parts reads as one.
 """
 
-from typing import cast
+from typing import Annotated, cast
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import Discriminator, JsonValue, TypeAdapter, ValidationError
 
-from coterie.activities.providers.message_model import (
-    ImagePart,
-    ModelMessage,
-    OpaquePart,
-    Part,
-    StoredPart,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    ToolResultPart,
-)
+from coterie.activities.providers.message_model import ModelMessage, Part, TextPart
 from coterie.dsl.values import Json
 
-_TYPES: dict[type[Part], str] = {
-    TextPart: "text",
-    ToolCallPart: "tool_call",
-    ToolResultPart: "tool_result",
-    ThinkingPart: "thinking",
-    ImagePart: "image",
-    StoredPart: "stored",
-    OpaquePart: "opaque",
-}
-_ADAPTERS: dict[str, TypeAdapter[Part]] = {
-    name: TypeAdapter[Part](part) for part, name in _TYPES.items()
-}
+_PART = TypeAdapter[Part](Annotated[Part, Discriminator("type")])
 
 
 class UnreadableMessage(ValueError):
@@ -81,22 +60,19 @@ def content_from_json(value: JsonValue) -> tuple[Part, ...]:
 
 
 def _part_to_json(part: Part) -> Json:
-    name = _TYPES[type(part)]
-    fields = _ADAPTERS[name].dump_python(part, mode="json", exclude_defaults=True)
-    return {"type": name, **cast("Json", fields)}
+    fields = _PART.dump_python(part, mode="json", exclude_defaults=True)
+    return {"type": part.type, **cast("Json", fields)}
 
 
 def _part_from_json(value: JsonValue) -> Part:
     if not isinstance(value, dict):
         raise UnreadableMessage("a part of a message is a mapping with a `type`")
-    fields = dict(value)
-    name = fields.pop("type", None)
-    adapter = _ADAPTERS.get(name) if isinstance(name, str) else None
-    if adapter is None:
-        raise UnreadableMessage(f"unknown part of a message: {name!r}")
     try:
-        return adapter.validate_python(fields)
+        return _PART.validate_python(value)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise UnreadableMessage(f"part {name!r} of a message: {where}: {first['msg']}") from None
+        name, *where = first["loc"] or (None,)
+        if name is None:
+            raise UnreadableMessage(f"unknown part of a message: {value.get('type')!r}") from None
+        place = ".".join(map(str, where))
+        raise UnreadableMessage(f"part {name!r} of a message: {place}: {first['msg']}") from None

@@ -5,9 +5,9 @@ return to it unchanged and reach no other: thinking, items of an unknown type, a
 """
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Base64Bytes, JsonValue
+from pydantic import Base64Bytes, Discriminator, JsonValue
 
 from coterie.dsl.values import Json
 
@@ -23,6 +23,7 @@ class TextPart:
 
     text: str
     extra: Extra | None = None
+    type: Literal["text"] = field(default="text", kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class ToolCallPart:
     arguments: str
     """Raw JSON as the model wrote it, valid or not."""
     extra: Extra | None = None
+    type: Literal["tool_call"] = field(default="tool_call", kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class ImagePart:
     media_type: str
     data: Base64Bytes = field(repr=False)
     """The raw bytes; base64 in JSON."""
+    type: Literal["image"] = field(default="image", kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class StoredPart:
 
     name: str
     """Of the stored value."""
+    type: Literal["stored"] = field(default="stored", kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,7 @@ class ToolResultPart:
     is_error: bool = False
     media: tuple[ImagePart | StoredPart, ...] = ()
     """What the model sees besides the text."""
+    type: Literal["tool_result"] = field(default="tool_result", kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,7 @@ class ThinkingPart:
     """The model that was asked, by the name of the request: only this one gets it back."""
     opaque: JsonValue
     """As received; nobody here reads it."""
+    type: Literal["thinking"] = field(default="thinking", kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +94,12 @@ class OpaquePart:
     """The worker's name of the provider that sent it."""
     item: Json
     """As received."""
+    type: Literal["opaque"] = field(default="opaque", kw_only=True, repr=False)
 
 
 Part = TextPart | ToolCallPart | ToolResultPart | ThinkingPart | ImagePart | StoredPart | OpaquePart
+
+Content = tuple[Annotated[Part, Discriminator("type")], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +107,7 @@ class ModelMessage:
     """One message of a conversation. Results of calls come first in a user message."""
 
     role: Role
-    content: tuple[Part, ...]
+    content: Content
 
     @classmethod
     def of(cls, role: Role, text: str) -> "ModelMessage":

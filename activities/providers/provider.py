@@ -10,8 +10,8 @@ from typing import Literal, Protocol
 
 from coterie.activities.contracts import StopReason, TokenUsage
 from coterie.activities.providers.message_model import (
+    Content,
     ModelMessage,
-    Part,
     TextPart,
     ToolCallPart,
     calls_of,
@@ -70,7 +70,7 @@ class ModelRequest:
 class Completion:
     """A model's answer."""
 
-    content: tuple[Part, ...]
+    content: Content
     """All that the model sent, in order, so that it can return in the next request."""
     stop_reason: StopReason
     model: str

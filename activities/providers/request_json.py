@@ -3,15 +3,8 @@
 from dataclasses import replace
 from typing import cast
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import TypeAdapter
 
-from coterie.activities.providers.message_json import (
-    content_from_json,
-    content_to_json,
-    message_from_json,
-    message_to_json,
-)
-from coterie.activities.providers.message_model import ModelMessage
 from coterie.activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from coterie.dsl.values import Json
 
@@ -22,9 +15,7 @@ _SETTINGS = TypeAdapter(ProviderSettings)
 
 def request_to_json(request: ModelRequest) -> Json:
     """Return a request as JSON, without the callback."""
-    plain = replace(request, messages=(), on_text=None)
-    fields = cast("Json", _REQUEST.dump_python(plain, mode="json"))
-    return {**fields, "messages": [message_to_json(one) for one in request.messages]}
+    return cast("Json", _REQUEST.dump_python(replace(request, on_text=None), mode="json"))
 
 
 def request_from_json(value: Json) -> ModelRequest:
@@ -33,16 +24,13 @@ def request_from_json(value: Json) -> ModelRequest:
     Raises:
         ValueError: It is none.
     """
-    messages: tuple[ModelMessage, ...] = tuple(
-        message_from_json(one) for one in cast("list[JsonValue]", value["messages"])
-    )
-    return replace(_REQUEST.validate_python({**value, "messages": ()}), messages=messages)
+    return _REQUEST.validate_python(value)
 
 
 def completion_to_json(completion: Completion) -> Json:
     """Return a completion as JSON."""
-    fields = cast("Json", _COMPLETION.dump_python(replace(completion, content=()), mode="json"))
-    return {**fields, "content": content_to_json(completion.content)}
+    checked = replace(completion)  # raises for any other object
+    return cast("Json", _COMPLETION.dump_python(checked, mode="json", warnings="error"))
 
 
 def completion_from_json(value: Json) -> Completion:
@@ -51,8 +39,7 @@ def completion_from_json(value: Json) -> Completion:
     Raises:
         ValueError: It is none.
     """
-    content = content_from_json(value.get("content"))
-    return replace(_COMPLETION.validate_python({**value, "content": ()}), content=content)
+    return _COMPLETION.validate_python(value)
 
 
 def settings_to_json(settings: ProviderSettings) -> Json:

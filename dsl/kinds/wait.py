@@ -5,8 +5,12 @@ from typing import ClassVar
 
 from typing_extensions import override
 
+from coterie.dsl.checks.format_checks import warn_of_formats
 from coterie.dsl.checks.steps.step_scope import StepScope
-from coterie.dsl.checks.steps.wait_checks import check_wait
+from coterie.dsl.checks.steps.wait_checks import check_signal
+from coterie.dsl.evaluate.waits import RefusedWait, length_of_wait, moment_of_wait
+from coterie.dsl.json_schema.schema_checker import beyond
+from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.kinds.key_rules import RESERVED_SIGNALS
 from coterie.dsl.kinds.kind import Kind, StepWords
 from coterie.dsl.model.plan import Plan
@@ -18,7 +22,11 @@ from coterie.dsl.model.step_kinds.wait_step import (
     SignalWait,
     TimeWait,
 )
+from coterie.dsl.templates.jsonable import brief
+from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import Json, NodePath
+from coterie.dsl.wording.session_wording import unusable_message_schema
+from coterie.dsl.wording.steps.wait_wording import refused_wait, time_has_passed
 
 
 class WaitKind(Kind[AnyWait]):
@@ -46,7 +54,13 @@ class WaitKind(Kind[AnyWait]):
 
     @override
     def check(self, scope: StepScope, step: AnyWait, path: NodePath) -> None:
-        check_wait(scope, step, path)
+        match step:
+            case DurationWait() | TimeWait():
+                _literal(scope, step, path)
+            case SignalWait(signal=signal):
+                check_signal(scope.tree, scope.problems, signal, (*path, "signal"))
+            case MessageWait():
+                _message_schema(scope, step, (*path, "schema"))
 
     @override
     def details(self, step: AnyWait, plan: Plan, words: StepWords) -> Iterable[str]:
@@ -61,3 +75,27 @@ class WaitKind(Kind[AnyWait]):
                 yield "for a message" if signal is None else f"for the signal {signal}"
                 if step.deadline is not None:
                     yield f"within {words.duration_bound(step.deadline)}"
+
+
+def _literal(scope: StepScope, step: DurationWait | TimeWait, path: NodePath) -> None:
+    """Note a written duration or time that a run would refuse, and a time that has passed."""
+    key = "duration" if isinstance(step, DurationWait) else "time"
+    written = step.duration if isinstance(step, DurationWait) else step.time
+    if isinstance(written, str) and is_template(written):
+        return
+    now = scope.capabilities.now
+    end = length_of_wait(written) if key == "duration" else moment_of_wait(written, now)
+    if isinstance(end, RefusedWait):
+        scope.report_value(refused_wait(key, brief(written), end.wanted), (*path, key))
+    elif key == "time" and now is not None and end <= now:
+        scope.report_value(time_has_passed(step.name, str(written)), (*path, key))
+
+
+def _message_schema(scope: StepScope, step: MessageWait, path: NodePath) -> None:
+    if step.schema_ is None:
+        return
+    wrong = schema_problem(step.schema_) or beyond(step.schema_)
+    if wrong is not None:
+        scope.report(unusable_message_schema(step.name, wrong), path)
+        return
+    warn_of_formats(step.schema_, scope.problems, scope.tree.find(path).at, path)

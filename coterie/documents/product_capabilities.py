@@ -15,9 +15,6 @@ from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT,
 AGENT_TYPES = (SINGLE_SHOT, ORCHESTRATING, TOOL_CALLING)
 """The types that the agent factory knows; loading it takes half a second."""
 
-TOOL_KINDS = ("skill", "agent", "team", "mcp")
-"""What the interpreter calls as a tool."""
-
 PROVIDER_KINDS: tuple[str, ...] = get_args(BuiltInKind)
 """The kinds that the registry of providers knows."""
 
@@ -61,7 +58,6 @@ def capabilities(
     """
     return Capabilities(
         agent_types=AGENT_TYPES,
-        tool_kinds=TOOL_KINDS,
         skills=known_contracts() if skills is None else dict(skills),
         providers=tuple(dict.fromkeys((*BUILT_IN_PROVIDERS, *providers))),
         commands=None if commands is None else tuple(commands),

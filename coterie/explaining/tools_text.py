@@ -8,7 +8,7 @@ from coterie.dsl.json_schema.argument_schemas import arguments_schema
 from coterie.dsl.model.capabilities import KeptLabel, Label, McpContract, SkillContract
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.terms import call_approval
-from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_contract import McpTool, NestedTool, OneCallTool, Tool
 from coterie.dsl.values import Json
 from coterie.text.columns import aligned
 from coterie.text.durations import duration
@@ -64,26 +64,27 @@ def tool_listing(
 
 
 def _of_tool(name: str, tool: Tool, skills: Mapping[str, SkillContract]) -> ListedTool:
-    asked, terms = call_approval(tool.requires_approval), tool.terms
-    contract = skills.get(tool.skill or tool.mcp or "")
+    asked = call_approval(tool.requires_approval)
+    terms = tool.terms if isinstance(tool, OneCallTool) else None
+    contract = None if terms is None else skills.get(tool.made_of)
     taken = tool.input_schema
     if taken is None and contract is not None:
         taken = arguments_schema(contract.input_schema, tool.fixed)
     return ListedTool(
         name,
-        f"{tool.origin.kind} {tool.origin.name}",
+        f"{tool.kind} {tool.made_of}",
         tool.description,
         tool.effect if terms is not None else "",
-        tool.timeout if terms is None else terms.timeout,
-        tool.retries if terms is None else terms.retries,
+        tool.timeout if isinstance(tool, NestedTool) else tool.terms.timeout,
+        tool.retries if isinstance(tool, NestedTool) else tool.terms.retries,
         tool.labels,
         tool.grants,
         "" if asked is None else asked.at,
         taken or {},
-        tool.output_schema if contract is None else contract.output_schema,
+        tool.output_schema if isinstance(tool, NestedTool) else contract and contract.output_schema,
         tool.fixed,
         tool.contract,
-        tool.listing,
+        tool.listing if isinstance(tool, McpTool) else "",
         terms is not None and terms.local_activity,
         tool.max_result,
     )

@@ -35,7 +35,7 @@ from coterie.dsl.model.steps import (
     ToolStep,
 )
 from coterie.dsl.model.template_bound import maximum_of
-from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_contract import NestedTool, Tool
 from coterie.dsl.model.traversal.callable_tools import tools_of
 from coterie.dsl.model.traversal.step_bounds import maximum_turns
 from coterie.dsl.source.nodes import Mark, Node
@@ -200,7 +200,7 @@ class Loads:
         questions = bool(tool.requires_approval) + self._may_ask(name, tool)
         asked: Load = {APPROVALS: questions} if questions else {}
         body = self.bodies.tools.get(name)
-        if body is None:
+        if body is None or not isinstance(tool, NestedTool):
             return added(({SKILL_CALLS: 1}, asked))
         if name in self._open:
             self._endless.add(name)

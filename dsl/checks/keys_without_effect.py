@@ -58,7 +58,7 @@ def check_without_effect(
         if isinstance(step, AgentStep) and step.agent_type == ORCHESTRATING
         for key in step.persona_names
     }
-    called = {tool.agent for tool in document.tools.values()}
+    called = {tool.made_of for tool in document.tools.values() if tool.kind == "agent"}
     for key, persona in document.llm_config.personas.items():
         runs_plan = persona.execution_plan is not None
         if key in asked or not (key in followed or key in called):
@@ -179,7 +179,7 @@ def _outputs(document: SystemDocument, steps: PlacedSteps, tree: Node, problems:
     if orchestration is None:
         return
     called = {step.team for step, _ in steps if isinstance(step, TeamStep)}
-    called |= {tool.team for tool in document.tools.values() if tool.team is not None}
+    called |= {tool.made_of for tool in document.tools.values() if tool.kind == "team"}
     file = tree.find(("orchestration", "entry_team")).mark.file
     for name, team in orchestration.teams.items():
         path: NodePath = ("orchestration", "teams", name, "output")

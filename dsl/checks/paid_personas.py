@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from coterie.dsl.model.budgets import Budget
 from coterie.dsl.model.plan import Persona, Team
 from coterie.dsl.model.steps import AgentStep, Step, TeamStep, ToolStep
-from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_contract import AgentTool, TeamTool, Tool
 from coterie.dsl.model.traversal.step_walk import walk
 
 
@@ -40,9 +40,9 @@ class PaidPersonas:
 
     def _of_tools(self, names: Sequence[str], visited: set[str]) -> Iterator[str]:
         for tool in (self.tools[name] for name in names if name in self.tools):
-            if tool.agent is not None:
+            if isinstance(tool, AgentTool):
                 yield tool.agent
-            if tool.team is not None:
+            if isinstance(tool, TeamTool):
                 yield from self._of_team(tool.team, visited)
 
     def _of_team(self, first: str, visited: set[str]) -> Iterator[str]:

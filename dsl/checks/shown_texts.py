@@ -13,7 +13,7 @@ from coterie.dsl.model.facts import ROOTS
 from coterie.dsl.model.hooks import HookSection
 from coterie.dsl.model.steps import STEP_OF_TAG
 from coterie.dsl.model.terms import AskTerms, CallApproval
-from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.model.tools.tool_section import ToolBase
 from coterie.dsl.model.traversal.step_walk import variables
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
@@ -82,7 +82,7 @@ def _shown_texts(value: object, path: NodePath, *, is_template: bool) -> Iterato
     match value:
         case BaseModel():
             shown = next((keys for model, keys in _SHOWN.items() if isinstance(value, model)), ())
-            is_filled = is_template and not isinstance(value, AskTerms | ToolSection)
+            is_filled = is_template and not isinstance(value, AskTerms | ToolBase)
             for name, info in type(value).model_fields.items():
                 if name not in value.model_fields_set:
                     continue  # the author did not write it

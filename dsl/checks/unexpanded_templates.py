@@ -24,7 +24,7 @@ from coterie.dsl.model.step_kinds.step_base import Retry, StepBase
 from coterie.dsl.model.steps import STEP_OF_TAG, AgentStep, PersonaDocument
 from coterie.dsl.model.template_bound import TemplateBound, TemplateDuration
 from coterie.dsl.model.terms import ApprovalTerms, AskTerms, CallApproval
-from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.model.tools.tool_section import NestedToolSection, ToolBase
 from coterie.dsl.model.traversal.step_walk import FILLED_OF_CALL_APPROVALS
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
@@ -69,7 +69,8 @@ _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
 _LEFT: dict[type[BaseModel], tuple[str, ...]] = {
     SystemDocument: ("description", "worker"),  # a command may have braces of its own
     TeamDocument: ("description",),
-    ToolSection: ("description", "input_schema", "output_schema"),
+    ToolBase: ("description",),
+    NestedToolSection: ("input_schema", "output_schema"),
     PersonaDocument: ("description", "output_schema"),
     ApprovalTerms: ("schema_",),
     LlmConfig: ("agents",),
@@ -165,7 +166,7 @@ def _of_model(value: BaseModel, path: NodePath) -> Iterator[tuple[NodePath, str,
         if name not in written:
             continue  # a default has neither templates nor names
         below = getattr(value, name)
-        if isinstance(value, ToolSection) and isinstance(below, CallApproval):
+        if isinstance(value, ToolBase) and isinstance(below, CallApproval):
             # a tool has callers everywhere, so nothing could fill its question
             for word in (*FILLED_OF_CALL_APPROVALS, "deadline"):
                 yield from _texts(_text_of(getattr(below, word)), (*path, key, word), word)

@@ -13,7 +13,7 @@ from coterie.dsl.model.capabilities import Capabilities, McpContract, Reach
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.sections.worker_document import sandbox_mode
 from coterie.dsl.model.tools.tool_groups import is_group, is_included, member_name
-from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.model.tools.tool_section import AgentToolSection, McpToolSection
 from coterie.dsl.problem_details import Details
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
@@ -68,7 +68,7 @@ def with_mcp_tools(
     tools = dict(document.tools)
     nodes = dict(tree.find(("tools",)).entries())
     for name, section in document.tools.items():
-        if section.mcp is None:
+        if not isinstance(section, McpToolSection):
             continue
         contracts = expansion.tools_of(section.mcp, ("tools", name, "mcp"))
         if not is_group(section):
@@ -99,11 +99,11 @@ def with_subagents(
     for key, path in subagents_of(document):
         persona = document.llm_config.personas.get(key)
         written = document.tools.get(key)
-        if written is not None and written.agent != key:
+        if written is not None and (written.kind, written.made_of) != ("agent", key):
             details = subagent_named_like_tool(key)
             problems.report(details, tree.value_at(path))
         elif persona is not None and key not in tools:
-            tools[key] = ToolSection(agent=key, description=persona.description or "")
+            tools[key] = AgentToolSection(agent=key, description=persona.description or "")
             paths[key] = path
     return document.model_copy(update={"tools": tools}), paths
 
@@ -133,18 +133,18 @@ class _Expansion:
                 return [one for name, one in tools.items() if server_of(name) == server]
 
     def check_one(
-        self, name: str, section: ToolSection, contracts: Sequence[McpContract] | None
+        self, name: str, section: McpToolSection, contracts: Sequence[McpContract] | None
     ) -> None:
         """Note a single tool that its server does not have, or that has `include`."""
         if section.include:
             self._note(("tools", name, "include"), included_by_tool(name))
         known = None if contracts is None else [one.name for one in contracts]
-        if known is not None and section.mcp is not None and section.mcp not in known:
+        if known is not None and section.mcp not in known:
             path = ("tools", name, "mcp")
             unknown(self.problems, self.tree.value_at(path), "MCP tool", section.mcp, known)
 
     def members(
-        self, name: str, section: ToolSection, contracts: Sequence[McpContract] | None
+        self, name: str, section: McpToolSection, contracts: Sequence[McpContract] | None
     ) -> Iterator[tuple[str, McpContract]]:
         """Yield each member of a group by its own name; note globs that match nothing."""
         if section.description:
@@ -154,7 +154,7 @@ class _Expansion:
         plain = {one.name.partition("/")[2]: one for one in contracts}
         if not plain or not (section.include or any(is_included(section, one) for one in plain)):
             path: NodePath = ("tools", name, "mcp")
-            details = server_without_tools(section.mcp or "")
+            details = server_without_tools(section.mcp)
             self.problems.report(details, self.tree.value_at(path))
         for index, pattern in enumerate(section.include):
             alone = section.model_copy(update={"include": (pattern,)})

@@ -59,7 +59,7 @@ class PersonaChecks:
     def _agent_tools(self) -> frozenset[str]:
         """The tools that are made of agents."""
         tools = self.document.tools.items()
-        return frozenset(name for name, tool in tools if tool.agent is not None)
+        return frozenset(name for name, tool in tools if tool.kind == "agent")
 
     def checked(
         self,

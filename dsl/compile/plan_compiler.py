@@ -27,7 +27,7 @@ from coterie.dsl.model.document import Orchestration, SystemDocument
 from coterie.dsl.model.plan import DEFAULT_MESSAGES, Limits, Persona, Plan
 from coterie.dsl.model.steps import PersonaDocument
 from coterie.dsl.model.terms import AskTerms, channels, limit_reaction
-from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_contract import NestedTool, OneCallTool, Tool
 from coterie.dsl.model.tools.tool_groups import tool_groups
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.source.collected_problems import Problems
@@ -215,7 +215,7 @@ def _check_written_model(checks: PersonaChecks, persona: PersonaDocument, path: 
 
 def _nests_grants(tools: Collection[Tool]) -> bool:
     """Return whether a tool with grants may be called within another tool."""
-    calls_others = any(tool.agent is not None or tool.team is not None for tool in tools)
+    calls_others = any(isinstance(tool, NestedTool) for tool in tools)
     return calls_others and any(tool.grants for tool in tools)
 
 
@@ -275,7 +275,7 @@ def _without_unread_schemas(tools: Mapping[str, Tool], offered: Collection[str])
     """
     return {
         name: tool.model_copy(update={"input_schema": None, "offered_schema": None})
-        if (tool.skill is not None or tool.mcp is not None) and name not in offered
+        if isinstance(tool, OneCallTool) and name not in offered
         else tool
         for name, tool in tools.items()
     }

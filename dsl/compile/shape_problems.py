@@ -15,6 +15,7 @@ from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.sections.variable_names import written_variable
 from coterie.dsl.model.step_kinds.wait_step import WAIT_KEYS
 from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS, STEP_OF_TAG, UNKNOWN_STEP
+from coterie.dsl.model.tools.tool_section import TOOL_SECTIONS, UNKNOWN_TOOL, written_kinds
 from coterie.dsl.problem_details import (
     Advice,
     Bound,
@@ -55,6 +56,11 @@ from coterie.dsl.wording.replacements import (
     of_other_kinds,
     replacement,
     rest_of_text,
+)
+from coterie.dsl.wording.tools.tool_wording import (
+    key_of_other_tools,
+    tool_of_nothing,
+    tool_of_several,
 )
 
 
@@ -104,6 +110,9 @@ class ShapeProblem:
             return Node(UNREADABLE, node.mark)
         if self.kind == UNKNOWN_CONDITION:
             return node.with_value({"outcome": Node("all_success", node.mark)})
+        if self.kind == UNKNOWN_TOOL:
+            keys = {key: one for key, one in node.entries().items() if key not in TOOL_SECTIONS}
+            return node.with_value({**keys, "skill": Node(UNREADABLE, node.mark)})
         if self.kind != UNKNOWN_STEP:
             return None
         name = node.entries().get("name")
@@ -147,6 +156,8 @@ class ShapeProblem:
                 return self._unknown_kind(node)
             case _ if self.kind == UNKNOWN_CONDITION:
                 return UnknownConditionKind(_shape(node), _CONDITION_KEYS)
+            case _ if self.kind == UNKNOWN_TOOL:
+                return self._unknown_tool(node)
             case "literal_error":
                 return self._not_among(node)
             case "too_short":
@@ -188,13 +199,13 @@ class ShapeProblem:
         known = self._possible_keys
         there = tree.find(self.path[:-1]).entries()
         part = self.model.__name__ if self.model else None
-        others = self._kinds_with(name)
-        instead = replacement(part, name, anywhere=self.of_system and not others)
+        others = self._advice_of_others(name)
+        instead = replacement(part, name, anywhere=self.of_system and others is None)
         if instead is not None:
             return RefusedKey(name, tuple(sorted(known)), instead)
         unused = {key for key in known if key not in there}
         meant = meant_word(name, unused, part) or closest(name, known)
-        otherwise = of_other_kinds(name, others) if others else explained(part, name)
+        otherwise = others or explained(part, name)
         if is_rest_of_text(name, tree.find(self.path)):
             otherwise = rest_of_text(name)
         suggestion = Advice(otherwise) if meant is None else DidYouMean(meant)
@@ -202,12 +213,20 @@ class ShapeProblem:
             suggestion = WriteKey("kind")
         return UnknownKey(name, tuple(sorted(known)), suggestion)
 
-    def _kinds_with(self, key: str) -> tuple[str, ...]:
-        """Return the kinds of step that have a key which a step of this kind does not have."""
-        if self.model not in STEP_OF_TAG.values():
-            return ()
-        kinds = (tag.split(":")[1] for tag, model in STEP_OF_TAG.items() if key in keys(model))
-        return tuple(dict.fromkeys(kinds))
+    def _unknown_tool(self, node: Node) -> Details:
+        kinds = written_kinds(node.entries())
+        return tool_of_several(self._key, kinds) if kinds else tool_of_nothing(self._key)
+
+    def _advice_of_others(self, key: str) -> str | None:
+        """Return the advice for a key that only other kinds of this step or tool have."""
+        if self.model in STEP_OF_TAG.values():
+            kinds = (tag.split(":")[1] for tag, model in STEP_OF_TAG.items() if key in keys(model))
+            known = tuple(dict.fromkeys(kinds))
+            return of_other_kinds(key, known) if known else None
+        if self.model in TOOL_SECTIONS.values():
+            kinds = [kind for kind, model in TOOL_SECTIONS.items() if key in keys(model)]
+            return key_of_other_tools(key, kinds) if kinds else None
+        return None
 
     def _unknown_kind(self, node: Node) -> UnknownStepKind:
         written = node.entries().get("kind")

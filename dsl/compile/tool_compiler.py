@@ -1,8 +1,9 @@
 """Compiles tools: what each is made of, the contract of its calls, and the digest that pins it."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from typing import assert_never
 
@@ -12,11 +13,9 @@ from coterie.dsl.checks.contracts.contract_checks import check_input
 from coterie.dsl.checks.tools.section_checks import (
     check_attempts,
     check_grants,
-    check_keys,
     check_memory,
     check_schema,
     check_skill_tool,
-    origin_of,
 )
 from coterie.dsl.checks.tools.tool_conditions import check_tool_condition
 from coterie.dsl.compile.agent_resolver import AgentResolver
@@ -31,14 +30,22 @@ from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.step_kinds.step_base import SkillTerms, terms_of
 from coterie.dsl.model.terms import NEVER, Approval, CallApproval
 from coterie.dsl.model.tools.local_activities import is_local
-from coterie.dsl.model.tools.tool_contract import Tool
-from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.model.tools.tool_contract import AgentTool, McpTool, SkillTool, TeamTool, Tool
+from coterie.dsl.model.tools.tool_section import (
+    AgentToolSection,
+    McpToolSection,
+    NestedToolSection,
+    OneCallSection,
+    SkillToolSection,
+    TeamToolSection,
+    ToolSection,
+)
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.tool_loop.tool_descriptions import with_sources
 from coterie.dsl.values import Json, NodePath
-from coterie.dsl.wording.tools.tool_wording import description_missing, fixed_unknown, tool_not_run
+from coterie.dsl.wording.tools.tool_wording import description_missing, fixed_unknown
 
 
 @dataclass(frozen=True)
@@ -60,46 +67,45 @@ class ToolCompiler:
 
     def _tool(self, name: str, section: ToolSection) -> Tool | None:
         path = self.paths[name]
-        origin = origin_of(name, section, path, self.tree, self.problems)
-        if origin is None:
-            return None
-        check_keys(name, section, origin.kind, path, self.tree, self.problems)
-        if origin.kind not in self.capabilities.tool_kinds:
-            key_path = (*path, origin.kind)
-            details = tool_not_run(name, origin.kind, self.capabilities.tool_kinds)
-            self.problems.report(details, self.tree.key_at(key_path))
-        match origin.kind:
-            case "skill":
-                return self._skill(name, section, origin.name, path)
-            case "agent":
-                return self._agent(name, section, origin.name, path)
-            case "team":
-                return self._team(name, section, origin.name, path)
-            case "mcp":
-                return self._mcp(name, section, origin.name, path)
-            case "function":
-                return None  # no document declares one
+        match section:
+            case SkillToolSection():
+                return self._skill(name, section, path)
+            case AgentToolSection():
+                return self._agent(name, section, path)
+            case TeamToolSection():
+                return self._team(name, section, path)
+            case McpToolSection():
+                return self._mcp(name, section, path)
             case _:
-                assert_never(origin.kind)
+                assert_never(section)
 
-    def _skill(self, name: str, section: ToolSection, skill: str, path: NodePath) -> Tool | None:
-        contract = self.capabilities.skills.get(skill)
+    def _skill(self, name: str, section: SkillToolSection, path: NodePath) -> Tool | None:
+        skills = self.capabilities.skills
+        contract = skills.get(section.skill)
         if contract is None:
-            self._unknown("skill", skill, self.capabilities.skills, (*path, "skill"))
+            self._unknown("skill", section.skill, skills, (*path, "skill"))
             return None
         fixed: NodePath = (*path, "fixed")
-        check_command(self.capabilities, self.problems, self.tree, skill, section.fixed, fixed)
-        return self._tool_of_contract(name, section, contract, path)
+        check_command(
+            self.capabilities, self.problems, self.tree, section.skill, section.fixed, fixed
+        )
+        make = partial(SkillTool, skill=section.skill)
+        return self._tool_of_contract(name, section, contract, path, make)
 
-    def _mcp(self, name: str, section: ToolSection, mcp: str, path: NodePath) -> Tool | None:
-        contract = self.capabilities.mcp_tools.get(mcp)
+    def _mcp(self, name: str, section: McpToolSection, path: NodePath) -> Tool | None:
+        contract = self.capabilities.mcp_tools.get(section.mcp)
         if contract is None:
             return None  # a group, whose members are tools; or an unknown tool, already noted
-        tool = self._tool_of_contract(name, section, contract, path)
-        return tool.model_copy(update={"listing": contract.listing})
+        make = partial(McpTool, mcp=section.mcp, listing=contract.listing)
+        return self._tool_of_contract(name, section, contract, path, make)
 
     def _tool_of_contract(
-        self, name: str, section: ToolSection, contract: SkillContract, path: NodePath
+        self,
+        name: str,
+        section: SkillToolSection | McpToolSection,
+        contract: SkillContract,
+        path: NodePath,
+        make: Callable[..., SkillTool | McpTool],
     ) -> Tool:
         """Return a tool whose call is one activity."""
         tree, problems = self.tree, self.problems
@@ -120,9 +126,7 @@ class ToolCompiler:
             fixed=section.fixed,
         )
         return _pin_tool(
-            Tool(
-                skill=section.skill,
-                mcp=section.mcp,
+            make(
                 description=section.description or contract.description,
                 fixed=section.fixed,
                 requires_approval=_terms_of_question(approval) if contract.asks else approval,
@@ -137,26 +141,25 @@ class ToolCompiler:
             contract.output_schema,
         )
 
-    def _agent(self, name: str, section: ToolSection, agent: str, path: NodePath) -> Tool | None:
-        personas = self.document.llm_config.personas
+    def _agent(self, name: str, section: AgentToolSection, path: NodePath) -> Tool | None:
+        agent, personas = section.agent, self.document.llm_config.personas
         if agent not in personas:
             self._unknown("persona", agent, personas, (*path, "agent"))
             return None
         schema = self._arguments(name, section, path)
         if schema is None:
             return None
-        sources = [edge.source for edge in section.reads if edge.source in self.document.tools]
-        agents = [key for key in sources if self.document.tools[key].agent is not None]
-        check_memory(name, sources, agents, path, self.tree, self.problems)
+        check_memory(name, section, self.document.tools, path, self.tree, self.problems)
         inputs = schema.get("properties")
         given = tuple(inputs) if isinstance(inputs, dict) else ()
         persona = self.agents.tool_agent(name, agent, given, path)
         own = section.output_schema or (None if persona is None else persona.output_schema)
         described = section.description or personas[agent].description or ""
-        return self._tool_of_callable(name, section, schema, own, described, path)
+        make = partial(AgentTool, agent=agent, stateful=section.stateful, reads=section.reads)
+        return self._nested_tool(name, section, schema, own, described, path, make)
 
-    def _team(self, name: str, section: ToolSection, team: str, path: NodePath) -> Tool | None:
-        orchestration = self.document.orchestration
+    def _team(self, name: str, section: TeamToolSection, path: NodePath) -> Tool | None:
+        team, orchestration = section.team, self.document.orchestration
         teams = {} if orchestration is None else orchestration.teams
         if team not in teams:
             self._unknown("team", team, teams, (*path, "team"))
@@ -165,16 +168,19 @@ class ToolCompiler:
         if schema is None:
             return None
         described = section.description or teams[team].description or ""
-        return self._tool_of_callable(name, section, schema, section.output_schema, described, path)
+        make = partial(TeamTool, team=team)
+        result = section.output_schema
+        return self._nested_tool(name, section, schema, result, described, path, make)
 
-    def _tool_of_callable(
+    def _nested_tool(
         self,
         name: str,
-        section: ToolSection,
+        section: AgentToolSection | TeamToolSection,
         schema: Json,
         result: Json | None,
         description: str,
         path: NodePath,
+        make: Callable[..., AgentTool | TeamTool],
     ) -> Tool:
         """Return a tool made of an agent or a team."""
         tree, problems = self.tree, self.problems
@@ -184,12 +190,19 @@ class ToolCompiler:
         if not description:
             where = (*path, "description")
             problems.report(description_missing(name), Place(tree.find(path).at, where))
-        approval = self._checked_approval(section, schema, result, path)
+        reads = section.reads if isinstance(section, AgentToolSection) else ()
+        approval = checked_by(
+            section.requires_approval,
+            schema,
+            result,
+            (*path, "requires_approval"),
+            tree,
+            problems,
+            fixed=section.fixed,
+        )
         return _pin_tool(
-            Tool(
-                agent=section.agent,
-                team=section.team,
-                description=with_sources(description, [one.source for one in section.reads]),
+            make(
+                description=with_sources(description, [one.source for one in reads]),
                 fixed=section.fixed,
                 requires_approval=approval,
                 timeout=section.timeout,
@@ -200,28 +213,12 @@ class ToolCompiler:
                 max_result=section.max_result,
                 labels=section.labels,
                 grants=section.grants,
-                stateful=section.stateful,
-                reads=section.reads,
             ),
             name,
             result,
         )
 
-    def _checked_approval(
-        self, section: ToolSection, schema: Json, result: Json | None, path: NodePath
-    ) -> Approval:
-        """Return the approval of a tool; people may change only what its schemas allow."""
-        return checked_by(
-            section.requires_approval,
-            schema,
-            result,
-            (*path, "requires_approval"),
-            self.tree,
-            self.problems,
-            fixed=section.fixed,
-        )
-
-    def _arguments(self, name: str, section: ToolSection, path: NodePath) -> Json | None:
+    def _arguments(self, name: str, section: NestedToolSection, path: NodePath) -> Json | None:
         """Return the schema of the arguments of an agent or a team; None if it is unusable."""
         schema = declared_arguments(section.input_schema)
         if not check_schema(name, "input_schema", schema, path, self.tree, self.problems):
@@ -258,7 +255,7 @@ def _terms_of_question(approval: Approval) -> Approval:
     return approval.model_copy(update={"when": NEVER})
 
 
-def _terms(section: ToolSection, contract: SkillContract) -> SkillTerms:
+def _terms(section: OneCallSection, contract: SkillContract) -> SkillTerms:
     """Return the terms of a skill's contract with the values that the tool overrides.
 
     The labels are the tool's own.
@@ -272,7 +269,7 @@ def _pin_tool(tool: Tool, name: str, result: Json | None) -> Tool:
     """Return the tool with the digest of all that its callers rely on."""
     relied = {
         "name": name,
-        "origin": tool.origin,
+        "origin": [tool.kind, tool.made_of],
         "description": tool.description,
         "input_schema": tool.input_schema,
         "output_schema": result,

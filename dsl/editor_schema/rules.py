@@ -6,11 +6,12 @@ The compiler reports the same in words (`dsl.checks.steps`, `dsl.compile`).
 from typing import cast
 
 from coterie.dsl.editor_schema.context_form import CONTEXT_FORM
-from coterie.dsl.editor_schema.schema_parts import ref
+from coterie.dsl.editor_schema.schema_parts import mapping, properties_of, ref
 from coterie.dsl.kinds import KINDS
 from coterie.dsl.kinds.key_rules import NOT_EMPTY, RESERVED_SIGNALS, has, has_key, none_of
 from coterie.dsl.model.step_kinds.step_base import StepBase
 from coterie.dsl.model.steps import STEP_MODELS
+from coterie.dsl.model.tools.tool_section import TOOL_SECTIONS
 from coterie.dsl.values import Json, JsonValue
 
 
@@ -98,7 +99,6 @@ RULES: dict[str, list[Json]] = {
             "then": none_of("conversation_turns", "conversation_characters"),
         },
     ],
-    "ToolSection": [{"oneOf": [has_key(key) for key in ("skill", "agent", "team", "mcp")]}],
     "RuleDocument": [
         {
             "if": {"properties": {"next_team": {"type": ["string", "null"]}}},
@@ -180,7 +180,6 @@ def laid_over(defs: Json) -> Json:
     for name in (
         "Orchestration",
         "TeamDocument",
-        "ToolSection",
         "CommandSection",
         "Price",
         "CountBudget",
@@ -189,4 +188,14 @@ def laid_over(defs: Json) -> Json:
     ):
         schema = cast("Json", defs[name])
         defs[name] = {k: v for k, v in schema.items() if k not in ("required", "allOf")}
+    defs["ToolSection"] = _any_tool(defs)
     return defs
+
+
+def _any_tool(defs: Json) -> Json:
+    """Return the schema of changes to a tool: null removes what it was made of."""
+    properties: Json = {}
+    for kind, model in TOOL_SECTIONS.items():
+        properties |= properties_of(defs[model.__name__])
+        properties[kind] = {**cast("Json", properties[kind]), "type": ["string", "null"]}
+    return mapping(properties)

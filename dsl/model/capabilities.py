@@ -115,8 +115,6 @@ class Capabilities(Frozen):
     """The packages that the worker lets kinds of providers come from; None when not known."""
     provider_paths: dict[str, str] = Field(default_factory=dict[str, str])
     """The kinds that installed packages name, allowed or not: `{name: module:name}`."""
-    tool_kinds: tuple[str, ...] = ("skill",)
-    """What a tool may be made of."""
     mcp_listings: dict[str, ServerListing] = Field(default_factory=dict[str, ServerListing])
     """`{MCP server: its tools}`, as recorded."""
     mcp_servers: dict[str, ServerState] = Field(default_factory=dict[str, ServerState])
@@ -134,3 +132,13 @@ class Capabilities(Frozen):
     sandboxed: bool = True
     """Whether commands run in a sandbox where the configuration leaves it open
     (`sandbox: auto`)."""
+
+    def contract_of(self, kind: str, name: str) -> SkillContract | None:
+        """Return the contract of a skill or an MCP tool."""
+        match kind:
+            case "skill":
+                return self.skills.get(name)
+            case "mcp":
+                return self.mcp_tools.get(name)
+            case _:
+                return None

@@ -10,7 +10,6 @@ from coterie.dsl.model.plan import Plan
 
 CAPABILITIES = Capabilities(
     agent_types=("generic_single_shot", "generic_orchestrating", "generic_tool_calling"),
-    tool_kinds=("skill", "agent", "team", "mcp"),
     skills=contracts(),
     providers=("scripted", "anthropic", "openai"),
     commands=("pytest", "deploy"),

@@ -41,7 +41,6 @@ from tests.support.watching.prepared_sandbox import prepared_sandbox
 
 CAPABILITIES = Capabilities(
     agent_types=("generic_single_shot", "generic_orchestrating", "generic_tool_calling"),
-    tool_kinds=("skill", "agent", "team", "mcp"),
     skills=contracts(),
     providers=("scripted",),
 )

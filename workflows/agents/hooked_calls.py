@@ -9,6 +9,7 @@ from coterie.dsl.hooks.hook_reads import reads_result
 from coterie.dsl.hooks.hook_rulings import HookRuling
 from coterie.dsl.model.hooks import Hook, HookPoint
 from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.tools.tool_contract import OneCallTool
 from coterie.dsl.tool_loop.call_checks import argument_problems
 from coterie.dsl.values import Json
 from coterie.workflows.agents.hook_points import HookVerdict, ask_hooks, stopped_outcome
@@ -98,7 +99,7 @@ class CallHooks:
             if ruling is None or ruling.decision != "retry":
                 return self._let_through(called, verdict)
             tool = self._call.tool
-            if tool.is_one_call and tool.effect == "once":
+            if isinstance(tool, OneCallTool) and tool.effect == "once":
                 message = "a retry would repeat the effect of the tool"
                 return _hook_failure(HookRuling(ruling.hook, "fail", message))
             forget_result(self._call.name, tool, given, self._call.location, self._scope)

@@ -1,7 +1,7 @@
 """The calls that people decide on before they are made."""
 
 from coterie.dsl.model.step_kinds.step_base import SkillTerms
-from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_contract import OneCallTool, Tool
 from coterie.workflows.core.requests import PlannedCall
 
 
@@ -14,5 +14,4 @@ def planned_call(name: str, terms: SkillTerms | None) -> PlannedCall | None:
 
 def planned_tool_call(tool: Tool) -> PlannedCall | None:
     """Return the call of a tool, if it is one and may change something."""
-    name = tool.skill or tool.function or tool.mcp
-    return None if name is None else planned_call(name, tool.terms)
+    return planned_call(tool.made_of, tool.terms) if isinstance(tool, OneCallTool) else None

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from coterie.dsl.json_values import json_digest
 from coterie.dsl.model.outcomes import Outcome, with_text
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_contract import AgentTool, is_stateful
 from coterie.dsl.visible import shortened_text
 from coterie.workflows.core.location import Location
 from coterie.workflows.core.progress.agent_progress import PublishedWork
@@ -24,7 +24,7 @@ _MAX_KEPT = 20
 """Texts of one tool that a run keeps; it forgets the oldest."""
 
 
-def hand_over_work(tool: Tool, location: Location, scope: Scope) -> None:
+def hand_over_work(tool: AgentTool, location: Location, scope: Scope) -> None:
     """Let the agent at a location read what its tool's `reads` name, in written order."""
     published = scope.state.published
     notes = [
@@ -48,6 +48,7 @@ def is_read(name: str, plan: Plan, *, results: bool = False) -> bool:
     return any(
         edge.source == name and (edge.publish == "tool_result" or not results)
         for tool in plan.tools.values()
+        if isinstance(tool, AgentTool)
         for edge in tool.reads
     )
 
@@ -80,7 +81,7 @@ def publish_work(
         return
     if outcome.status == "skipped":
         unpublished = []
-    work = "" if scope.plan.tools[name].stateful else json_digest(given)
+    work = "" if is_stateful(scope.plan.tools[name]) else json_digest(given)
     texts = [one for one in state.published.get(name, []) if one.work != work]
     texts += [PublishedWork("tool_result", text, work) for text in unpublished]
     final = shortened_text(with_text(_text(outcome.data), outcome), _MAX_TEXT)

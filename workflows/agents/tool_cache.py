@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from coterie.activities.contracts import KeptResult
 from coterie.dsl.egress.counted_grants import counted_grants
 from coterie.dsl.model.outcomes import Outcome
-from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_contract import OneCallTool, PlannedTool
 from coterie.dsl.tool_loop.call_checks import fingerprint
 from coterie.workflows.agents.skill_calls import CalledSkill
 from coterie.workflows.core.location import Location
@@ -32,7 +32,7 @@ class CachedCall:
     def __init__(
         self,
         name: str,
-        tool: Tool,
+        tool: OneCallTool,
         given: JsonValue,
         location: Location,
         scope: Scope,
@@ -129,13 +129,13 @@ async def _end_of(read: ReadInProgress, name: str, scope: Scope) -> None:
 
 
 def forget_result(
-    name: str, tool: Tool, given: JsonValue, location: Location, scope: Scope
+    name: str, tool: PlannedTool, given: JsonValue, location: Location, scope: Scope
 ) -> None:
     """Forget the result of a call that is made again."""
     scope.state.cached_results.pop(_key(name, tool, given, location, scope), None)
 
 
-def _key(name: str, tool: Tool, given: JsonValue, location: Location, scope: Scope) -> str:
+def _key(name: str, tool: PlannedTool, given: JsonValue, location: Location, scope: Scope) -> str:
     """Return the key of a call; without grants, it is the one that earlier versions have kept."""
     counted = counted_grants(tool.grants, location.enclosing_tools, scope.plan).counted
     grants: list[JsonValue] = [*sorted(counted)]

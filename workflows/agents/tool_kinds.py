@@ -5,14 +5,20 @@ from typing import NamedTuple, assert_never
 
 from pydantic import JsonValue
 
-from coterie.dsl.errors import InvalidPlan
 from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.retryability import can_pass
-from coterie.dsl.model.step_kinds.step_base import SkillTerms
 from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.model.terms import call_approval
-from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_contract import (
+    AgentTool,
+    McpTool,
+    NestedTool,
+    OneCallTool,
+    SkillTool,
+    TeamTool,
+    Tool,
+)
 from coterie.dsl.model.traversal.callable_tools import agent_type_of
 from coterie.dsl.values import Json
 from coterie.workflows.agents.repeatable_attempts import close_attempt, may_repeat, open_attempt
@@ -52,11 +58,10 @@ async def call_tool(
     call: ToolCall, given: JsonValue, scope: Scope, interpreter: Interpreter
 ) -> CalledSkill:
     """Call the tool with its whole input."""
-    kind, made_of = call.tool.origin
     labelled = LabelledCall.of_tool(call.name, call.tool)
-    match kind:
-        case "skill" | "mcp":
-            cache = CachedCall(call.name, call.tool, given, call.location, scope, keep=call.keep)
+    match call.tool:
+        case SkillTool() | McpTool() as tool:
+            cache = CachedCall(call.name, tool, given, call.location, scope, keep=call.keep)
             called = await _cached_result(call, cache, scope)
             if called is None:
                 if refused := await refused_egress(labelled, given, call.location, scope):
@@ -64,17 +69,15 @@ async def call_tool(
                 called = await _cached_result(call, cache, scope)  # made meanwhile
             if called is None:
                 with cache:
-                    called = await _skill(call, made_of, given, scope)
+                    called = await _skill(call, tool, given, scope)
                     cache.remember(called)
-        case "agent" | "team":
+        case AgentTool() | TeamTool() as tool:
             if refused := await refused_egress(labelled, given, call.location, scope):
                 return CalledSkill(refused)
             own = given if isinstance(given, dict) else {}
-            called = CalledSkill(await _whole(call, own, scope, interpreter))
-        case "function":
-            raise InvalidPlan(f"the tool {call.name!r} is made of what this version cannot call")
+            called = CalledSkill(await _whole(call, tool, own, scope, interpreter))
         case _:
-            assert_never(kind)
+            assert_never(call.tool)
     end_call(labelled, call.location, scope)
     return called
 
@@ -87,41 +90,38 @@ async def _cached_result(call: ToolCall, cache: CachedCall, scope: Scope) -> Cal
     return known
 
 
-async def _skill(call: ToolCall, skill: str, given: JsonValue, scope: Scope) -> CalledSkill:
+async def _skill(call: ToolCall, tool: OneCallTool, given: JsonValue, scope: Scope) -> CalledSkill:
     """Call a skill or an MCP tool."""
     location, state = call.location, scope.state
     count = call.counted or (lambda: state.executed(location.step))
-    return await make_call(skill_call(call, skill, given), location, scope, count)
+    return await make_call(skill_call(call, tool, given), location, scope, count)
 
 
-def skill_call(call: ToolCall, skill: str, given: JsonValue) -> SkillCall:
+def skill_call(call: ToolCall, tool: OneCallTool, given: JsonValue) -> SkillCall:
     """Return the call of a skill or an MCP tool under the name of a tool."""
-    tool = call.tool
+    terms = tool.terms
+    if call.retries is not None:
+        terms = terms.model_copy(update={"retries": _fewest(call, terms.retries)})
     return SkillCall(
-        skill,
+        tool.made_of,
         given,
-        _own_terms(call),
+        terms,
         seconds=call.seconds,
         keep=call.keep,
-        listing=tool.listing or None,
+        listing=(tool.listing or None) if isinstance(tool, McpTool) else None,
         answered_by=call_approval(tool.requires_approval),
     )
-
-
-def _own_terms(call: ToolCall) -> SkillTerms | None:
-    terms = call.tool.terms
-    if terms is None or call.retries is None:
-        return terms
-    return terms.model_copy(update={"retries": _fewest(call, terms.retries)})
 
 
 def _fewest(call: ToolCall, retries: int) -> int:
     return retries if call.retries is None else min(call.retries, retries)
 
 
-async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpreter) -> Outcome:
+async def _whole(
+    call: ToolCall, tool: AgentTool | TeamTool, given: Json, scope: Scope, interpreter: Interpreter
+) -> Outcome:
     """Run an agent or a team to its end, with the attempts of its contract."""
-    location, tool, retries = call.location, call.tool, scope.state.progress.tool_retries
+    location, retries = call.location, scope.state.progress.tool_retries
     if location.step.model_calls_around > MAX_NESTED_AGENTS:
         return _too_deep(MAX_NESTED_AGENTS)
     if len(location.enclosing_tools) >= MAX_NESTED:
@@ -131,7 +131,7 @@ async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpr
     done = retries.setdefault(location.key, 0)
     while True:
         attempt = open_attempt(location, scope)
-        outcome = await _in_time(call, given, scope, interpreter)
+        outcome = await _in_time(call, tool, given, scope, interpreter)
         error = outcome.error
         close_attempt(location, scope)
         if (
@@ -148,11 +148,14 @@ async def _whole(call: ToolCall, given: Json, scope: Scope, interpreter: Interpr
         note_step(scope, location, "retried", Failed("failed", error))
 
 
-async def _in_time(call: ToolCall, given: Json, scope: Scope, interpreter: Interpreter) -> Outcome:
+async def _in_time(
+    call: ToolCall, tool: AgentTool | TeamTool, given: Json, scope: Scope, interpreter: Interpreter
+) -> Outcome:
     async def work() -> Outcome:
-        return _check_result(call, await _run_agent_or_team(call, given, scope, interpreter))
+        outcome = await _run_agent_or_team(call, tool, given, scope, interpreter)
+        return _check_result(call.name, tool, outcome)
 
-    seconds = call.seconds or call.tool.timeout
+    seconds = call.seconds or tool.timeout
     if seconds is None:
         return await work()
     outcome = await within_time(seconds, call.name, call.location, scope, work)
@@ -187,10 +190,9 @@ def _too_deep(allowed: int) -> Outcome:
 
 
 def _run_agent_or_team(
-    call: ToolCall, given: Json, scope: Scope, interpreter: Interpreter
+    call: ToolCall, tool: AgentTool | TeamTool, given: Json, scope: Scope, interpreter: Interpreter
 ) -> Coroutine[None, None, Outcome]:
-    tool = call.tool
-    if tool.team is not None:
+    if isinstance(tool, TeamTool):
         return _team(call, tool.team, given, scope, interpreter)
     hand_over_work(tool, call.location, scope)
     location = call.location._replace(tool=call.name).within_tool(call.name)
@@ -208,9 +210,9 @@ async def _team(
     return (await follow_team(team, location, scope, interpreter))[0]
 
 
-def agent_step(name: str, tool: Tool, scope: Scope) -> AgentStep:
+def agent_step(name: str, tool: AgentTool, scope: Scope) -> AgentStep:
     """Return the step that runs an agent called as a tool."""
-    persona = scope.plan.personas[tool.agent or ""]
+    persona = scope.plan.personas[tool.agent]
     return AgentStep(
         name=name,
         agent_type=agent_type_of(persona),
@@ -220,9 +222,9 @@ def agent_step(name: str, tool: Tool, scope: Scope) -> AgentStep:
     )
 
 
-def _check_result(call: ToolCall, outcome: Outcome) -> Outcome:
+def _check_result(name: str, tool: NestedTool, outcome: Outcome) -> Outcome:
     """Check the result of an agent or a team against the tool's output schema."""
-    schema = call.tool.output_schema
+    schema = tool.output_schema
     if schema is None or not outcome.success:
         return outcome
     try:
@@ -231,4 +233,4 @@ def _check_result(call: ToolCall, outcome: Outcome) -> Outcome:
         problems = [f"its schema cannot be checked: {error}"]
     if not problems:
         return outcome
-    return Outcome.failed("InvalidResult", f"{call.name!r}: {'; '.join(problems)}", outcome.data)
+    return Outcome.failed("InvalidResult", f"{name!r}: {'; '.join(problems)}", outcome.data)

@@ -53,7 +53,7 @@ class LabelledCall(NamedTuple):
     @classmethod
     def of_tool(cls, name: str, tool: Tool) -> "LabelledCall":
         """Return the call of a tool."""
-        return cls(name, tool.labels, tool.grants, tool.origin.name, tool.effect)
+        return cls(name, tool.labels, tool.grants, tool.made_of, tool.effect)
 
     @classmethod
     def of_skill(cls, skill: str, terms: SkillTerms | None) -> "LabelledCall":

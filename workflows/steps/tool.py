@@ -8,7 +8,7 @@ from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.steps import ToolStep
 from coterie.dsl.model.template_bound import number_of, optional_seconds
 from coterie.dsl.model.terms import call_approval
-from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_contract import OneCallTool, Tool
 from coterie.dsl.templates.template_filling import fill
 from coterie.dsl.tool_loop.call_checks import argument_problems, edit_problem
 from coterie.dsl.values import Json
@@ -55,7 +55,7 @@ def _valid_arguments(name: str, tool: Tool, arguments: JsonValue) -> Json | Outc
         kind = describe_kind(arguments)
         problem = f"the arguments of the tool {name!r} are {kind}, not a mapping"
         return Outcome.failed("InvalidArguments", problem)
-    if tool.is_one_call or tool.input_schema is None:  # a skill checks its own input
+    if isinstance(tool, OneCallTool) or tool.input_schema is None:  # a skill checks its own input
         return arguments
     own = {key: value for key, value in arguments.items() if key not in tool.fixed}
     problems = argument_problems(own, tool.input_schema)
@@ -77,7 +77,7 @@ async def _hooked_call(
     hooked = await hooks.before(arguments)
     if isinstance(hooked, HookedResult):
         return hooked.called.outcome
-    if call.tool.is_one_call:
+    if isinstance(call.tool, OneCallTool):
         outcome = await _approved_call(call, hooked.given, hooks, scope)
     else:
         outcome = await _publish_work(call, hooked.given, hooks, scope)
@@ -115,8 +115,9 @@ async def _approved_call(call: ToolCall, given: Json, hooks: CallHooks, scope: S
     async def work(allowed: JsonValue) -> Outcome:
         refused = None
         if allowed != given:
-            problem = None if call.tool.is_one_call else edit_problem(call.tool, allowed)
-            if problem is not None:  # a skill checks its own input
+            checks_itself = isinstance(call.tool, OneCallTool)
+            problem = None if checks_itself else edit_problem(call.tool, allowed)
+            if problem is not None:
                 return problem
             refused = await hooks.guard(allowed)
         return (refused or await hooks.call(allowed)).called.outcome
@@ -140,11 +141,11 @@ async def _call_tool(
 ) -> CalledSkill:
     """Call the tool; a skill or an MCP tool also counts as a call of the loop around the step."""
     tool = call.tool
-    if tool.is_one_call and tool.cache is None:
+    if isinstance(tool, OneCallTool) and tool.cache is None:
         labelled = LabelledCall.of_tool(call.name, tool)
         if refused := await refused_egress(labelled, given, call.location, scope):
             return CalledSkill(refused)
-        outcome = await call_skill(skill_call(call, tool.origin.name, given), call.location, scope)
+        outcome = await call_skill(skill_call(call, tool, given), call.location, scope)
         end_call(labelled, call.location, scope)
         return CalledSkill(outcome)
     return await call_tool(call, given, scope, interpreter)

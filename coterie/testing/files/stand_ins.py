@@ -12,6 +12,7 @@ from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.model.capabilities import Effect, SkillContract
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import SkillStep
+from coterie.dsl.model.tools.tool_contract import SkillTool
 from coterie.dsl.model.traversal.step_lists import lists_of_plan
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.source.collected_problems import Problems
@@ -72,7 +73,8 @@ def check_use(tree: Node, plan: Plan, problems: Problems) -> None:
 
 def _skills_of(plan: Plan) -> set[str]:
     """Return the skills that steps, tools and concentrators of a plan can call."""
-    called = {tool.skill for tool in plan.tools.values()}
+    tools = plan.tools.values()
+    called: set[str | None] = {tool.skill for tool in tools if isinstance(tool, SkillTool)}
     called |= {team.collects.aggregate for team in plan.teams.values() if team.collects}
     for steps in lists_of_plan(plan):
         called |= {step.skill for step, _ in walk(steps, ()) if isinstance(step, SkillStep)}

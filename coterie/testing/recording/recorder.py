@@ -20,6 +20,7 @@ from coterie.activities.providers.scripts.script import ScriptedAnswer, Scripted
 from coterie.activities.storage.blobs import Blobs
 from coterie.dsl.model.outcomes import Failure
 from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.tools.tool_contract import SkillTool
 from coterie.dsl.values import Json, JsonValue
 from coterie.failures import CommandError
 from coterie.replay.observer import ReceivedMessage
@@ -235,8 +236,8 @@ def _calls(result: AgentResponse) -> dict[str, object]:
 
 def _once_functions(plan: Plan) -> Collection[str]:
     """Return the Python functions that must not run twice, and so do not run in a test."""
-    skills = (tool.skill for tool in plan.tools.values() if tool.effect == "once")
-    return {skill for skill in skills if skill is not None and ":" in skill}
+    skills = (tool for tool in plan.tools.values() if isinstance(tool, SkillTool))
+    return {one.skill for one in skills if one.effect == "once" and ":" in one.skill}
 
 
 def _is_call_of(skills: Collection[str], call: RecordedCallEvent) -> bool:

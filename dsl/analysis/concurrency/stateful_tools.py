@@ -14,6 +14,7 @@ from coterie.dsl.analysis.routes.teams import TeamNode, Teams
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.step_kinds.step_list import EachRound, EachTask, form_of
 from coterie.dsl.model.steps import ParallelStep, Step, TaskGraphStep, TeamStep, ToolStep
+from coterie.dsl.model.tools.tool_contract import is_stateful
 from coterie.dsl.model.traversal.callable_tools import tools_of
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.source.collected_problems import Problems
@@ -26,7 +27,7 @@ def check_stateful_tools(
     plan: Plan, graph: Teams, parts: Bodies, tree: Node, problems: Problems
 ) -> None:
     """Warn where branches, rounds, tasks or teams may call one stateful tool at the same time."""
-    if not any(tool.stateful for tool in plan.tools.values()):
+    if not any(is_stateful(tool) for tool in plan.tools.values()):
         return
     reach = _Reach(plan, graph, parts)
     for body in (*parts.teams.values(), *parts.plans.values()):
@@ -94,7 +95,7 @@ class _Reach:
     @property
     def stateful(self) -> set[str]:
         """All stateful tools."""
-        return {name for name, tool in self.plan.tools.items() if tool.stateful}
+        return {name for name, tool in self.plan.tools.items() if is_stateful(tool)}
 
     def of_steps(self, steps: Sequence[Step]) -> set[str]:
         """Return the stateful tools that steps may call, at any depth."""
@@ -126,4 +127,4 @@ class _Reach:
             return set()  # a template
         if not executes(step, self.plan):
             return set()
-        return {name for name, tool in tools_of(step, self.plan) if tool.stateful}
+        return {name for name, tool in tools_of(step, self.plan) if is_stateful(tool)}

@@ -23,7 +23,7 @@ from coterie.dsl.model.capabilities import KeptLabel, Label
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import AgentStep, Step, TeamStep
 from coterie.dsl.model.terms import Approval
-from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_contract import NestedTool, Tool
 from coterie.dsl.model.traversal.callable_tools import caller_key, step_of_tool, tools_of
 from coterie.dsl.values import NodePath
 
@@ -142,7 +142,7 @@ class CallFlow:
             seen = set[Met]()
             for name, tool in tools:
                 labels: Met = frozenset(one for one in KEPT if one in tool.labels)
-                if tool.agent is not None or tool.team is not None:
+                if isinstance(tool, NestedTool):
                     seen.clear()  # what it met, those below bring to
                 elif labels in seen:
                     continue

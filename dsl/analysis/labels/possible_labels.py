@@ -14,7 +14,7 @@ from coterie.dsl.model.hooks import Hook
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.step_kinds.step_base import SkillTerms
 from coterie.dsl.model.steps import SkillStep, Step
-from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_contract import SkillTool, Tool
 from coterie.dsl.model.traversal.step_lists import rebuilt
 from coterie.dsl.values import NodePath
 
@@ -72,6 +72,8 @@ def _terms(
 
 
 def _tool(globs: Sequence[str], tool: Tool) -> Tool:
-    if writer_of_result(tool.skill or "", tool.fixed, globs) != "known_at_run_time":
+    if not isinstance(tool, SkillTool):
+        return tool
+    if writer_of_result(tool.skill, tool.fixed, globs) != "known_at_run_time":
         return tool
     return tool.model_copy(update={"labels": (*tool.labels, "untrusted")})

@@ -21,7 +21,7 @@ from coterie.dsl.model.hooks import (
     HookSection,
 )
 from coterie.dsl.model.step_kinds.step_base import SkillTerms, terms_of
-from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.model.tools.tool_section import SkillToolSection, ToolSection
 from coterie.dsl.problem_details import Details
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
@@ -166,8 +166,9 @@ class _HookChecks:
         """Note a retry that would repeat an effect."""
         for name in self._matching_tools():
             section = self.tools.get(name)
-            skill = None if section is None else section.skill
-            contract = self.scope.capabilities.skills.get(skill or "")
+            if not isinstance(section, SkillToolSection):
+                continue
+            contract = self.scope.capabilities.skills.get(section.skill)
             if contract is not None and contract.effect == "once":
                 self._note("decide", hook_repeats_effect(name))
                 return

@@ -14,7 +14,7 @@ from coterie.dsl.model.hooks import (
     FACTS_AT,
     HookSection,
 )
-from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.model.tools.tool_section import SkillToolSection, ToolSection
 from coterie.dsl.model.traversal.step_walk import leaves
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import Json, JsonValue, NodePath
@@ -91,8 +91,9 @@ class HookTemplates:
     def called_skill(self) -> SkillContract | None:
         """Return the contract of the one tool that the hook names, if it is a skill."""
         section = self.tools.get(self.hook.tool or "")
-        skill = "" if section is None else section.skill or ""
-        return self.scope.capabilities.skills.get(skill)
+        if not isinstance(section, SkillToolSection):
+            return None
+        return self.scope.capabilities.skills.get(section.skill)
 
     def _scope(self, given: tuple[str, ...]) -> StepScope:
         """Return the scope of the hook's templates; what they read is noted in the outer scope."""

@@ -8,7 +8,7 @@ from coterie.dsl.model.merge import deep_merge
 from coterie.dsl.model.step_kinds.agent_types import default_agent_type, offered_tools
 from coterie.dsl.model.steps import AgentStep, PersonaDocument, SkillStep
 from coterie.dsl.model.terms import CallApproval
-from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.model.tools.tool_section import AgentToolSection, ToolSection
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import Json
 
@@ -31,10 +31,10 @@ def is_modified(tool: str, document: SystemDocument) -> bool:
 
 
 def agent_of_tool(
-    name: str, section: ToolSection, personas: Mapping[str, PersonaDocument]
+    name: str, section: AgentToolSection, personas: Mapping[str, PersonaDocument]
 ) -> AgentStep | None:
     """Return the step that a tool made of an agent is like; None if a handoff may replace it."""
-    persona = personas.get(section.agent or "")
+    persona = personas.get(section.agent)
     if persona is None or persona.handoffs:
         return None
     tools, subagents, excluded = persona.tools, persona.subagents, persona.exclude_tools

@@ -8,7 +8,7 @@ loop by the list that it iterates on.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from coterie.dsl.checks.contracts.call_data import (
     agent_of_tool,
@@ -29,7 +29,13 @@ from coterie.dsl.model.context.declarations import (
 from coterie.dsl.model.document import SystemDocument, TeamDocument
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 from coterie.dsl.model.steps import AgentStep, ReturnStep, SkillStep, Step, TeamStep, ToolStep
-from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.model.tools.tool_section import (
+    AgentToolSection,
+    McpToolSection,
+    SkillToolSection,
+    TeamToolSection,
+    ToolSection,
+)
 from coterie.dsl.model.traversal.step_walk import variables, walk
 from coterie.dsl.paths import Path
 from coterie.dsl.paths import parse as split
@@ -168,18 +174,22 @@ class DeclaredOutputs:
         """Return the schema of a tool's result; None if a person or a hook may replace it."""
         if is_edited(section) or is_modified(name, self._document):
             return None
-        offered = self._mcp_tools.get(section.mcp or "")
-        if offered is not None:
-            return offered.output_schema or None
-        if section.agent is None and section.team is None:
-            return self._contract(section.skill or "")
-        if section.output_schema is not None:
-            return section.output_schema
-        if section.team is not None:
-            team = self._team_document(section.team)
-            return None if team is None else written_form(team.output)
-        step = agent_of_tool(name, section, self._document.llm_config.personas)
-        return None if step is None else self._agent(step, depth)
+        match section:
+            case SkillToolSection(skill=skill):
+                return self._contract(skill)
+            case McpToolSection(mcp=mcp):
+                offered = self._mcp_tools.get(mcp)
+                return None if offered is None else offered.output_schema or None
+            case _ if section.output_schema is not None:
+                return section.output_schema
+            case TeamToolSection():
+                team = self._team_document(section.team)
+                return None if team is None else written_form(team.output)
+            case AgentToolSection():
+                step = agent_of_tool(name, section, self._document.llm_config.personas)
+                return None if step is None else self._agent(step, depth)
+            case _:
+                assert_never(section)
 
     def _contract(self, name: str) -> Json | None:
         contract = self._skills.get(name)

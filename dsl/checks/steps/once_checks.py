@@ -26,8 +26,7 @@ def _once_call(scope: StepScope, step: Step) -> str | None:
         case SkillStep(skill=name):
             contract: SkillContract | None = scope.capabilities.skills.get(name)
         case ToolStep(tool=name) if (section := scope.tools.get(name)) is not None:
-            skills, offered = scope.capabilities.skills, scope.capabilities.mcp_tools
-            contract = skills.get(section.skill or "") or offered.get(section.mcp or "")
+            contract = scope.capabilities.contract_of(section.kind, section.made_of)
         case _:
             return None
     return name if contract is not None and contract.effect == "once" else None

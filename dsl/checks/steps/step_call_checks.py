@@ -11,7 +11,7 @@ from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
 from coterie.dsl.model.steps import AgentStep, SkillStep, ToolStep
 from coterie.dsl.model.tools.long_calls import continues_long
 from coterie.dsl.model.tools.tool_groups import is_group, tool_groups
-from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.model.tools.tool_section import OneCallSection, ToolSection
 from coterie.dsl.templates.jsonable import brief
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import MAX_CALL_SECONDS, NodePath
@@ -95,7 +95,7 @@ def check_tool(scope: StepScope, step: ToolStep, path: NodePath) -> None:
     contract = _contract_of(scope, step.tool, section)
     if contract is None:
         return
-    if section.skill is not None or section.mcp is not None:
+    if isinstance(section, OneCallSection):
         _check_time(scope, step, step.tool, contract, path)
     check_input(
         scope.tree,
@@ -109,10 +109,8 @@ def check_tool(scope: StepScope, step: ToolStep, path: NodePath) -> None:
 
 def _contract_of(scope: StepScope, name: str, section: ToolSection) -> SkillContract | None:
     """Return the contract of what a tool is made of; None if the worker does not have it."""
-    if section.mcp is not None:
-        return scope.capabilities.mcp_tools.get(section.mcp)
-    if section.skill is not None:
-        return scope.capabilities.skills.get(section.skill)
+    if isinstance(section, OneCallSection):
+        return scope.capabilities.contract_of(section.kind, section.made_of)
     schema = declared_arguments(section.input_schema)
     return SkillContract(
         name=name, description="", effect="once", input_schema=schema, output_schema={}

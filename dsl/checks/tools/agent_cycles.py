@@ -6,7 +6,7 @@ from typing import NamedTuple
 from coterie.dsl.logic.components import components
 from coterie.dsl.model.plan import Persona, Team
 from coterie.dsl.model.steps import AgentStep, Step, TeamStep, ToolStep
-from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_contract import AgentTool, TeamTool, Tool
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
@@ -79,11 +79,13 @@ def _graph(
 
 
 def _by_tool(name: str, tools: Mapping[str, Tool]) -> Iterator[_Call]:
-    tool = tools.get(name)
-    if tool is not None and tool.agent is not None:
-        yield _Call(_Caller("persona", tool.agent), name)
-    if tool is not None and tool.team is not None:
-        yield _Call(_Caller("team", tool.team), name)
+    match tools.get(name):
+        case AgentTool(agent=agent):
+            yield _Call(_Caller("persona", agent), name)
+        case TeamTool(team=team):
+            yield _Call(_Caller("team", team), name)
+        case _:
+            return
 
 
 def _by_steps(steps: Iterable[Step], tools: Mapping[str, Tool]) -> Iterator[_Call]:
@@ -137,6 +139,8 @@ def _check_memory(
 ) -> None:
     beside = {
         name: [edge.source for edge in tool.reads if edge.source in tools]
+        if isinstance(tool, AgentTool)
+        else []
         for name, tool in tools.items()
     }
     for members in components(beside, beside.__getitem__):

@@ -1,6 +1,6 @@
-"""Checks of one tool as written: what it is made of, and the keys that belong to that."""
+"""Checks of one tool as written: what its keys cannot mean together."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from coterie.dsl.json_schema.schema_checker import beyond
 from coterie.dsl.json_schema.schema_problems import schema_problem
@@ -8,75 +8,32 @@ from coterie.dsl.model.capabilities import Label, SkillContract
 from coterie.dsl.model.terms import call_approval
 from coterie.dsl.model.tools.local_activities import is_local, local_reasons
 from coterie.dsl.model.tools.long_calls import continues_long
-from coterie.dsl.model.tools.tool_contract import ToolKind, ToolOrigin
-from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.model.tools.tool_section import (
+    AgentToolSection,
+    NestedToolSection,
+    OneCallSection,
+    ToolSection,
+)
 from coterie.dsl.problem_details import Details
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
-from coterie.dsl.values import MAX_CALL_SECONDS, Json, NodePath
+from coterie.dsl.values import MAX_CALL_SECONDS, UNREADABLE, Json, NodePath
 from coterie.dsl.wording.agents.grant_wording import grant_of_nothing
 from coterie.dsl.wording.tools.tool_cycle_wording import memory_of_no_agent
 from coterie.dsl.wording.tools.tool_wording import (
     cached_effect,
     call_too_long,
-    key_of_other_tool,
     once_retried,
     retries_without_retry,
     retry_without_retries,
-    tool_of_nothing,
-    tool_of_several,
     unfit_for_local,
     unusable_tool_schema,
 )
 
-_OWN_KEYS: dict[str, tuple[str, ...]] = {
-    "cache": ("skill", "mcp"),
-    "local_activity": ("skill", "mcp"),
-    "include": ("mcp",),
-    "input_schema": ("agent", "team"),
-    "output_schema": ("agent", "team"),
-    "stateful": ("agent",),
-    "reads": ("agent",),
-    "on_error": ("agent", "team"),
-}
-"""`{key: the kinds of tools that it belongs to}`; all other keys belong to every kind."""
-
-
-def origin_of(
-    name: str, section: ToolSection, path: NodePath, tree: Node, problems: Problems
-) -> ToolOrigin | None:
-    """Return what a tool is made of; None, and a problem, if that is nothing or several things."""
-    named: dict[ToolKind, str | None] = {
-        "skill": section.skill,
-        "agent": section.agent,
-        "team": section.team,
-        "mcp": section.mcp,
-    }
-    found = [ToolOrigin(kind, one) for kind, one in named.items() if one is not None]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        details = tool_of_several(name, [one.kind for one in found])
-        problems.report(details, tree.key_at(path))
-    elif not any(problem.code == "E101" for problem in problems.below(path)):
-        problems.report(tool_of_nothing(name), tree.key_at(path))
-    return None
-
-
-def check_keys(
-    name: str, section: ToolSection, kind: str, path: NodePath, tree: Node, problems: Problems
-) -> None:
-    """Note the keys that a tool of this kind does not have."""
-    defaults = ToolSection()
-    for key, kinds in _OWN_KEYS.items():
-        if kind in kinds or getattr(section, key) == getattr(defaults, key):
-            continue
-        _note(name, key, path, tree, problems, key_of_other_tool(name, key, kind, kinds))
-
 
 def check_grants(
     name: str,
-    section: ToolSection,
+    section: OneCallSection,
     labels: Sequence[Label],
     path: NodePath,
     tree: Node,
@@ -89,7 +46,7 @@ def check_grants(
 
 def check_skill_tool(
     name: str,
-    section: ToolSection,
+    section: OneCallSection,
     contract: SkillContract,
     path: NodePath,
     tree: Node,
@@ -118,7 +75,7 @@ def check_skill_tool(
 
 
 def check_attempts(
-    name: str, section: ToolSection, path: NodePath, tree: Node, problems: Problems
+    name: str, section: NestedToolSection, path: NodePath, tree: Node, problems: Problems
 ) -> None:
     """Note a number of attempts without `on_error: retry`, and the reverse."""
     if section.retries and section.on_error != "retry":
@@ -141,17 +98,19 @@ def check_schema(
 
 def check_memory(
     name: str,
-    sources: Sequence[str],
-    agents: Sequence[str],
+    section: AgentToolSection,
+    tools: Mapping[str, ToolSection],
     path: NodePath,
     tree: Node,
     problems: Problems,
 ) -> None:
     """Note a tool whose work is read and that is not an agent; unknown ones are noted elsewhere."""
-    for index, source in enumerate(sources):
-        if source not in agents:
-            key_path = (*path, "reads", index, "from")
-            problems.report(memory_of_no_agent(name, source), tree.value_at(key_path))
+    for index, edge in enumerate(section.reads):
+        source = tools.get(edge.source)
+        if source is None or source.kind == "agent" or source.made_of == UNREADABLE:
+            continue
+        key_path = (*path, "reads", index, "from")
+        problems.report(memory_of_no_agent(name, edge.source), tree.value_at(key_path))
 
 
 def _note(

@@ -8,6 +8,7 @@ from coterie.dsl.checks.document_steps import every_step
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.steps import AgentStep, PersonaDocument, ToolStep
 from coterie.dsl.model.tools.tool_groups import tool_groups
+from coterie.dsl.model.tools.tool_section import AgentToolSection
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.source.unknown_names import unknown
@@ -42,7 +43,7 @@ def written_personas(document: SystemDocument) -> Iterator[tuple[PersonaDocument
 def used_personas(document: SystemDocument) -> set[str]:
     """Return the personas that a step or a tool names, and the subagents that these name."""
     personas = document.llm_config.personas
-    ahead = [one.agent for one in document.tools.values() if one.agent is not None]
+    ahead = [one.agent for one in document.tools.values() if isinstance(one, AgentToolSection)]
     for step, _ in every_step(document):
         if isinstance(step, AgentStep):
             ahead += [step.persona_key or "", *step.personas]
@@ -88,7 +89,8 @@ def check_tool_names(document: SystemDocument, tree: Node, problems: Problems) -
         if key not in document.tools:
             _check_offered(key, key_path, tree, problems)
     for name, section in document.tools.items():
-        for index, edge in enumerate(section.reads):
+        reads = section.reads if isinstance(section, AgentToolSection) else ()
+        for index, edge in enumerate(reads):
             key_path = ("tools", name, "reads", index, "from")
             known.check_one(edge.source, key_path, "tool", known.tools)
 

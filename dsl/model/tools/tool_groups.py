@@ -6,14 +6,15 @@ The compiler adds a tool for each member; a persona that names the group offers 
 import re
 from collections.abc import Mapping
 from hashlib import sha256
+from typing import TypeGuard
 
 from coterie.dsl.model.tools.offer_names import kind_of_offer, matches_offer
-from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.model.tools.tool_section import McpToolSection, ToolSection
 
 
-def is_group(section: ToolSection) -> bool:
+def is_group(section: ToolSection) -> TypeGuard[McpToolSection]:
     """Return whether the section declares the tools of a whole MCP server."""
-    return section.mcp is not None and "/" not in section.mcp
+    return isinstance(section, McpToolSection) and "/" not in section.mcp
 
 
 MAX_NAME_LENGTH = 64
@@ -32,7 +33,7 @@ def member_name(group: str, tool: str, *, taken: bool = False) -> str:
     return f"{name[: MAX_NAME_LENGTH - len(digest) - 1]}_{digest}"
 
 
-def is_included(section: ToolSection, tool: str) -> bool:
+def is_included(section: McpToolSection, tool: str) -> bool:
     """Return whether an offer of the server belongs to the group: without `include`, every tool."""
     if not section.include:
         return kind_of_offer(tool) == "tool"
@@ -48,10 +49,11 @@ def tool_groups(tools: Mapping[str, ToolSection]) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _is_member(name: str, tool: ToolSection, group: str, section: ToolSection) -> bool:
-    server, _, own = (tool.mcp or "").partition("/")
+def _is_member(name: str, tool: ToolSection, group: str, section: McpToolSection) -> bool:
+    server, _, own = tool.made_of.partition("/")
     return (
-        bool(own)
+        isinstance(tool, McpToolSection)
+        and bool(own)
         and server == section.mcp
         and name in (member_name(group, own), member_name(group, own, taken=True))
         and is_included(section, own)

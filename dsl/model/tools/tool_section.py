@@ -1,40 +1,76 @@
-"""A tool as a document declares it."""
+"""A tool as a document declares it: what it is made of, and the keys that such a tool has."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, cast, get_args
 
-from pydantic import Field, JsonValue
+from pydantic import Discriminator, Field, JsonValue, Tag
+from typing_extensions import TypeAliasType
 
+from coterie.dsl.errors import closest
 from coterie.dsl.model.capabilities import KeptLabel, Label
 from coterie.dsl.model.terms import Approval
-from coterie.dsl.model.tools.tool_contract import MaxResult, MemoryRead, OnToolError
 from coterie.dsl.values import Frozen, Json, Timeout
 
+ToolKind = Literal["skill", "agent", "team", "mcp"]
+"""What a tool can be made of; the key that says so has the same name."""
+TOOL_KINDS: tuple[ToolKind, ...] = get_args(ToolKind)
 
-class ToolSection(Frozen):
-    """A tool: a skill, an agent, a team or a tool of an MCP server, for models and steps."""
+OnToolError = Literal["surface", "retry"]
+"""What a failed call of an agent or a team becomes: a result for the model at once, or a new
+attempt first."""
 
-    skill: str | None = None
-    """`Name.method`; a tool has exactly one of `skill`, `agent`, `team` and `mcp`."""
-    agent: str | None = None
-    """A persona: each call is the work of an agent."""
-    team: str | None = None
-    """A team: each call runs it to its end, with the arguments in its copy of the context."""
-    mcp: str | None = Field(default=None, pattern=r"^[a-zA-Z0-9_-]{1,40}(/\S+)?$")
-    """`server/tool` of an MCP server that the worker configures, or `server` for all its tools,
-    each as `NAME_tool`."""
-    include: tuple[str, ...] = ()
-    """Of a whole server: the globs of the tools to take, such as `search_*`; empty for all."""
+MaxResult = Annotated[int, Field(ge=100, le=100_000_000)]
+"""Characters of a result that a model gets."""
+
+
+class MemoryRead(Frozen):
+    """An edge of the memory graph: what a tool reads of another tool's work."""
+
+    source: str = Field(alias="from")
+    """The tool whose work is read; it must be made of an agent."""
+    publish: Literal["final", "tool_result"] = "final"
+    """`final`: its accepted answers; `tool_result`: also the results of its own tools."""
+
+
+class ToolBase(Frozen):
+    """What every tool has, in a document and in a plan."""
+
+    kind: ClassVar[ToolKind]
     description: str = ""
     """What it does, for models and people."""
     fixed: Json = Field(default_factory=dict[str, JsonValue])
     """Merged over the arguments; a caller cannot change it."""
+    max_result: MaxResult | None = None
+    """Characters of a result that a model gets: the rest is cut off with a mark. Default: a quarter
+    of the model's context window, at 4 characters a token; less if a turn makes many calls."""
+    labels: tuple[Label, ...] = ()
+    """`private`, `untrusted`, `egress`; a skill's own labels stay."""
+    grants: tuple[KeptLabel, ...] = ()
+    """Of a tool with `egress`: its calls need no approval for what the run has met, because their
+    destination may get `private` data, or because `untrusted` text may decide them. Of an agent or
+    a team also: the tools called within it may use these grants of theirs."""
+    requires_approval: Approval = False
+    """`true` and `before`: a person allows each call; `after`: a person accepts each result; or a
+    mapping with `when` and the terms of an approval."""
+
+    @property
+    def made_of(self) -> str:
+        """The skill, the agent, the team or the server's tool."""
+        return getattr(self, self.kind)
+
+
+class ToolSectionBase(ToolBase):
+    """The keys that a document may write of every tool."""
+
     timeout: Timeout | None = None
     """Time limit: of one attempt of a skill, or of a whole call of an agent or a team."""
     retries: int | None = Field(default=None, ge=0, le=100)
     """Additional attempts of a call."""
-    max_result: MaxResult | None = None
-    """Characters of a result that a model gets: the rest is cut off with a mark. Default: a quarter
-    of the model's context window, at 4 characters a token; less if a turn makes many calls."""
+
+
+class OneCallSection(ToolSectionBase):
+    """A tool whose call is one activity."""
+
     cache: Literal["run"] | None = None
     """`run`: a call with the same arguments gets the first result again, until a call with an
     effect; only for a skill whose effect is `read`."""
@@ -42,24 +78,104 @@ class ToolSection(Frozen):
     """`true`: a call writes one event to the history instead of three, and is repeated if the
     worker crashes before the next workflow task; only for short reads without retries and
     approvals. Default: that of the skill."""
-    labels: tuple[Label, ...] = ()
-    """`private`, `untrusted`, `egress`; a skill's own labels stay."""
-    grants: tuple[KeptLabel, ...] = ()
-    """Of a tool with `egress`: its calls need no approval for what the run has met, because their
-    destination may get `private` data, or because `untrusted` text may decide them. Of an agent or
-    a team also: the tools called within it may use these grants of theirs."""
+
+
+class SkillToolSection(OneCallSection):
+    """A tool that is a skill."""
+
+    kind = "skill"
+    skill: str
+    """`Name.method`."""
+
+
+class McpToolSection(OneCallSection):
+    """A tool of an MCP server, or all of them."""
+
+    kind = "mcp"
+    mcp: str = Field(pattern=r"^[a-zA-Z0-9_-]{1,40}(/\S+)?$")
+    """`server/tool` of an MCP server that the worker configures, or `server` for all its tools,
+    each as `NAME_tool`."""
+    include: tuple[str, ...] = ()
+    """Of a whole server: the globs of the tools to take, such as `search_*`; empty for all."""
+
+
+class NestedToolSection(ToolSectionBase):
+    """A tool whose call is the work of others."""
+
     input_schema: Json | None = None
     """The arguments of an agent or a team: `{name: JSON Schema}` of optional ones besides `query`,
     or a whole JSON Schema of an object."""
     output_schema: Json | None = None
     """JSON Schema that the result of an agent or a team must match."""
-    requires_approval: Approval = False
-    """`true` and `before`: a person allows each call; `after`: a person accepts each result; or a
-    mapping with `when` and the terms of an approval."""
+    on_error: OnToolError | None = None
+    """A failed call of an agent or a team: `surface` gives the model the failure, `retry` makes
+    the additional attempts of `retries` first."""
+
+
+class AgentToolSection(NestedToolSection):
+    """A tool that is an agent."""
+
+    kind = "agent"
+    agent: str
+    """A persona: each call is the work of an agent."""
     stateful: bool = False
     """An agent with one conversation in the whole run, and one call at a time."""
     reads: tuple[MemoryRead, ...] = ()
     """Whose work each call of the agent sees: `{from: TOOL, publish: final | tool_result}`."""
-    on_error: OnToolError | None = None
-    """A failed call of an agent or a team: `surface` gives the model the failure, `retry` makes
-    the additional attempts of `retries` first."""
+
+
+class TeamToolSection(NestedToolSection):
+    """A tool that is a team."""
+
+    kind = "team"
+    team: str
+    """A team: each call runs it to its end, with the arguments in its copy of the context."""
+
+
+TOOL_SECTIONS: dict[ToolKind, type[ToolSectionBase]] = {
+    "skill": SkillToolSection,
+    "agent": AgentToolSection,
+    "team": TeamToolSection,
+    "mcp": McpToolSection,
+}
+
+UNKNOWN_TOOL = "unknown_tool_kind"
+"""The type of pydantic's error for a tool that is made of nothing, or of several things."""
+
+
+def written_kinds(keys: Mapping[str, object]) -> tuple[ToolKind, ...]:
+    """Return what the keys of a tool say that it is made of."""
+    return tuple(kind for kind in TOOL_KINDS if keys.get(kind) is not None)
+
+
+def tool_tag(value: object) -> str | None:
+    """Return the union tag of a tool, in a document or a plan; None unless it is of one kind.
+
+    A misspelled key counts, so that it alone is reported.
+    """
+    if isinstance(value, ToolBase):
+        return f"tool:{value.kind}"
+    if not isinstance(value, Mapping):
+        return f"tool:{TOOL_KINDS[0]}"
+    keys = cast("Mapping[str, object]", value)
+    kinds = written_kinds(keys) or tuple(filter(None, (closest(one, TOOL_KINDS) for one in keys)))
+    return f"tool:{kinds[0]}" if len(kinds) == 1 else None
+
+
+OF_ONE_KIND = Discriminator(
+    tool_tag,
+    custom_error_type=UNKNOWN_TOOL,
+    custom_error_message=f"a tool is made of exactly one of {', '.join(TOOL_KINDS)}",
+)
+
+# An alias of its own: pydantic then builds the union once.
+ToolSection = TypeAliasType(
+    "ToolSection",
+    Annotated[
+        Annotated[SkillToolSection, Tag("tool:skill")]
+        | Annotated[AgentToolSection, Tag("tool:agent")]
+        | Annotated[TeamToolSection, Tag("tool:team")]
+        | Annotated[McpToolSection, Tag("tool:mcp")],
+        OF_ONE_KIND,
+    ],
+)

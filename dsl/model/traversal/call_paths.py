@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from coterie.dsl.model.plan import Persona, Plan
 from coterie.dsl.model.step_kinds.agent_types import TOOL_CALLING
 from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.tools.tool_contract import AgentTool
 from coterie.dsl.model.traversal.agent_personas import agent_personas
 from coterie.dsl.model.traversal.step_paths import inside
 
@@ -31,7 +32,7 @@ def called_agents(plan: Plan) -> frozenset[str]:
 
 
 def _is_agent(tool: str, plan: Plan) -> bool:
-    return tool in plan.tools and plan.tools[tool].agent is not None
+    return isinstance(plan.tools.get(tool), AgentTool)
 
 
 def _calls(steps: Sequence[Step], plan: Plan, deep: int) -> Iterator[str]:
@@ -49,7 +50,7 @@ def _tools(persona: Persona, plan: Plan, deep: int) -> Iterator[str]:
     """Yield the tools of a persona, and those of the agents that they are made of."""
     for name in persona.tools:
         yield name
-        agent = plan.tools[name].agent if name in plan.tools else None
-        inner = plan.personas.get(agent or "")
+        tool = plan.tools.get(name)
+        inner = plan.personas.get(tool.agent) if isinstance(tool, AgentTool) else None
         if inner is not None and deep < _AGENTS_WITHIN_AGENTS:
             yield from (f"{name}/{path}" for path in _tools(inner, plan, deep + 1))

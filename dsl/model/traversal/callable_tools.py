@@ -6,7 +6,7 @@ from coterie.dsl.model.plan import Persona, Plan
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, default_agent_type
 from coterie.dsl.model.steps import AgentStep, Step, TeamStep
 from coterie.dsl.model.steps import ToolStep as CallStep
-from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_contract import AgentTool, TeamTool, Tool
 from coterie.dsl.model.traversal.agent_personas import agent_personas
 from coterie.dsl.values import Json
 
@@ -48,9 +48,9 @@ def caller_key(step: Step) -> tuple[str, ...]:
 
 def step_of_tool(name: str, tool: Tool, plan: Plan) -> Step | None:
     """Return a step that does what a call of this agent or team does; None for other tools."""
-    if tool.team is not None:
+    if isinstance(tool, TeamTool):
         return TeamStep(kind="team", name=name, team=tool.team)
-    if tool.agent is None:
+    if not isinstance(tool, AgentTool):
         return None
     persona = plan.personas.get(tool.agent)
     if persona is None:

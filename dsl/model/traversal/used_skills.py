@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from coterie.dsl.model.hooks import Hook
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import SkillStep
+from coterie.dsl.model.tools.tool_contract import SkillTool
 from coterie.dsl.model.traversal.callable_tools import tools_of
 from coterie.dsl.model.traversal.step_lists import lists_of_plan
 from coterie.dsl.model.traversal.step_walk import walk
@@ -20,10 +21,11 @@ def _skills(plan: Plan) -> Iterator[str]:
         for step, _ in walk(steps, ()):
             if isinstance(step, SkillStep):
                 yield step.skill
-            yield from (tool.skill for _, tool in tools_of(step, plan) if tool.skill is not None)
+            called = (tool for _, tool in tools_of(step, plan))
+            yield from (tool.skill for tool in called if isinstance(tool, SkillTool))
     for persona in plan.personas.values():
-        known = (plan.tools[name].skill for name in persona.tools if name in plan.tools)
-        yield from (skill for skill in known if skill is not None)
+        known = (plan.tools[name] for name in persona.tools if name in plan.tools)
+        yield from (tool.skill for tool in known if isinstance(tool, SkillTool))
         yield from _of_hooks(persona.hooks)
     yield from _of_hooks(plan.hooks)
 

@@ -6,11 +6,14 @@ from coterie.dsl.errors import listed
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.wording.step_names import called
 
-_KINDS = "skill, agent, team, mcp"
+_ARTICLES = {"skill": "a skill", "agent": "an agent", "team": "a team", "mcp": "an MCP tool"}
+_KINDS = ", ".join(_ARTICLES)
 
 
-def _with_article(kind: str) -> str:
-    return {"agent": "an agent", "mcp": "an MCP tool"}.get(kind, f"a {kind}")
+def key_of_other_tools(key: str, kinds: Sequence[str]) -> str:
+    """Return the fix for a key that only other kinds of tool have."""
+    owners = " or ".join(_ARTICLES[kind] for kind in kinds)
+    return f"remove `{key}`, which belongs to a tool made of {owners}"
 
 
 @rule("E102")
@@ -26,26 +29,6 @@ def tool_of_several(name: str, kinds: Sequence[str]) -> ProblemText:
         f"the tool {name!r} is made of several things: {', '.join(kinds)}",
         _KINDS,
         "keep one of these keys, and write another tool for each of the others",
-    )
-
-
-@rule("E105")
-def tool_not_run(name: str, kind: str, known: Sequence[str]) -> ProblemText:
-    article = _with_article(kind)
-    return ProblemText(
-        f"the tool {name!r} is made of {article}, which this version does not run as a tool",
-        listed(known),
-        f"run {article} with a step of its own kind",
-    )
-
-
-@rule("E107")
-def key_of_other_tool(name: str, key: str, kind: str, wanted: Sequence[str]) -> ProblemText:
-    of = " or ".join(map(_with_article, wanted))
-    article = _with_article(kind)
-    return ProblemText(
-        f"`{key}` belongs to a tool made of {of}, and {name!r} is made of {article}",
-        fix=f"remove `{key}`",
     )
 
 

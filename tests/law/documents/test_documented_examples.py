@@ -77,7 +77,6 @@ PLAN = "llm_config:\n  personas:\n    coder:\n      execution_plan:\n"
 CAPABILITIES = Capabilities(
     reach=Reach(trusted_paths=("**",)),
     agent_types=("generic_single_shot", "generic_orchestrating", "generic_tool_calling"),
-    tool_kinds=("skill", "agent", "team", "mcp"),
     providers=("scripted", "anthropic", "openai"),
     commands=("pytest", "deploy", "was_deployed"),
     once_commands=("deploy",),

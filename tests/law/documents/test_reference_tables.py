@@ -23,6 +23,12 @@ from coterie.dsl.model.plan import Routing, Rule, Team
 from coterie.dsl.model.sections import mcp_document, provider_document, worker_document
 from coterie.dsl.model.step_kinds.step_base import StepBase
 from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS, PersonaDocument, ReturnStep
+from coterie.dsl.model.tools.tool_section import (
+    AgentToolSection,
+    McpToolSection,
+    SkillToolSection,
+    TeamToolSection,
+)
 from coterie.dsl.normalise.written_steps import AGENT_TYPES, KIND_BY_KEY, STEP_TYPES
 from coterie.dsl.source.yaml_reader import read
 from coterie.dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
@@ -42,6 +48,11 @@ from tests.law.documents.pages import (
 from tests.law.documents.test_documented_examples import compiled, placed
 from tests.law.sources import ROOT
 
+
+class AnyTool(SkillToolSection, AgentToolSection, TeamToolSection, McpToolSection):
+    """The keys of all kinds of tools, which have one table."""
+
+
 LANGUAGE = chapters_of(LANGUAGE_PAGES)
 STEPS = chapters_of(STEP_PAGES)
 TABLES: dict[str, type[BaseModel]] = {
@@ -58,7 +69,7 @@ TABLES: dict[str, type[BaseModel]] = {
     "`approval`": document.ApprovalSection,
     "`chat`": document.ChatSection,
     "`concentrator`": plan.Collect,
-    "A tool": document.ToolSection,
+    "A tool": AnyTool,
     "The worker": document.WorkerSection,
     "An MCP server": mcp_document.McpServerSection,
     "A command": worker_document.CommandSection,

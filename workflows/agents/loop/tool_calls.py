@@ -12,7 +12,7 @@ from coterie.dsl.errors import InvalidPlan
 from coterie.dsl.model.hooks import Hook
 from coterie.dsl.model.outcomes import Outcome, with_text
 from coterie.dsl.model.terms import CallApproval, call_approval
-from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_contract import Tool, is_stateful
 from coterie.dsl.tool_loop.call_checks import edit_problem, fingerprint
 from coterie.dsl.tool_loop.call_names import call_name, without_calls
 from coterie.dsl.tool_loop.decision import leave_out, take_result
@@ -144,9 +144,8 @@ async def run_calls(
     for index in indexes:
         tool = turn.tool(index)
         alone = f"{index}" if concurrent else "all"
-        chains.setdefault(progress.loop.calls[index].tool if tool.stateful else alone, []).append(
-            index
-        )
+        chain = progress.loop.calls[index].tool if is_stateful(tool) else alone
+        chains.setdefault(chain, []).append(index)
     if len(chains) == 1 or not concurrent:
         await turn.run(indexes)
         return

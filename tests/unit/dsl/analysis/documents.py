@@ -9,7 +9,6 @@ from coterie.dsl.model.capabilities import Capabilities, Reach, SkillContract
 CAPABILITIES = Capabilities(
     reach=Reach(trusted_paths=("**",)),
     agent_types=("generic_single_shot", "generic_orchestrating", "generic_tool_calling"),
-    tool_kinds=("skill", "agent", "team"),
     providers=("scripted", "anthropic"),
     skills={
         name: SkillContract(

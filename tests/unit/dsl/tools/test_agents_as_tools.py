@@ -2,10 +2,9 @@
 
 import pytest
 
-from coterie.dsl.compile.compiler import SourceText, compile_sources
-from coterie.dsl.errors import InvalidDocument
-from coterie.dsl.model.tools.tool_contract import MemoryRead
-from tests.support.compiling import CAPABILITIES, plan_of, problems_of
+from coterie.dsl.model.tools.tool_contract import AgentTool, is_stateful
+from coterie.dsl.model.tools.tool_section import MemoryRead
+from tests.support.compiling import plan_of, problems_of
 from tests.unit.dsl.tools.documents import document
 
 
@@ -17,7 +16,7 @@ def codes(planner: str, tools: str, **more: str) -> list[tuple[str, str]]:
 def test_an_agent_as_a_tool_takes_a_query_and_is_in_the_plan() -> None:
     plan = plan_of(document("tools: [ask]", "ask: { agent: helper }"))
     tool = plan.tools["ask"]
-    assert (tool.agent, tool.description) == ("helper", "Helps.")
+    assert (tool.made_of, tool.description) == ("helper", "Helps.")
     assert "helper" in plan.personas
     assert tool.input_schema == {
         "type": "object",
@@ -46,22 +45,23 @@ def test_properties_beside_the_query_are_optional_and_a_whole_schema_replaces_al
 def test_a_subagent_is_a_tool_of_its_own_name() -> None:
     plan = plan_of(document("tools: [read_files]\nsubagents: [helper]"))
     assert plan.personas["planner"].tools == ("read_files", "helper")
-    assert plan.tools["helper"].agent == "helper"
+    assert plan.tools["helper"].made_of == "helper"
 
 
 def test_a_tool_of_the_document_describes_a_subagent() -> None:
     tools = "helper: { agent: helper, description: Better., stateful: true }"
     plan = plan_of(document("subagents: [helper]", tools))
-    assert (plan.tools["helper"].description, plan.tools["helper"].stateful) == ("Better.", True)
+    assert plan.tools["helper"].description == "Better."
+    assert is_stateful(plan.tools["helper"])
 
 
 def test_reads_name_the_agents_whose_work_a_call_sees() -> None:
     tools = "first: { agent: helper }\nthen: { agent: helper, reads: [{ from: first }] }"
     plan = plan_of(document("tools: [first, then]", tools))
-    assert plan.tools["then"].reads == (MemoryRead.model_validate({"from": "first"}),)
-    assert plan.tools["then"].description == (
-        "Helps.\nIt sees the work of first; call first before it."
-    )
+    then = plan.tools["then"]
+    assert isinstance(then, AgentTool)
+    assert then.reads == (MemoryRead.model_validate({"from": "first"}),)
+    assert then.description == ("Helps.\nIt sees the work of first; call first before it.")
     assert plan.tools["first"].description == "Helps."
 
 
@@ -71,13 +71,13 @@ def test_reads_name_the_agents_whose_work_a_call_sees() -> None:
         ("tools: [it]", "it: { agent: helpr }", "E202", "tools.it.agent"),
         ("tools: [it]", "it: { team: revew }", "E201", "tools.it.team"),
         ("tools: [it]", "it: { team: review }", "E102", "tools.it.description"),
-        ("tools: [it]", "it: { agent: helper, cache: run }", "E107", "tools.it.cache"),
+        ("tools: [it]", "it: { agent: helper, cache: run }", "E101", "tools.it.cache"),
         ("tools: [it]", "it: { agent: helper, retries: 2 }", "E107", "tools.it.retries"),
         ("tools: [it]", "it: { agent: helper, on_error: retry }", "E107", "tools.it.on_error"),
         (
             "tools: [it]",
             "it: { team: review, description: x, stateful: true }",
-            "E107",
+            "E101",
             "tools.it.stateful",
         ),
         (
@@ -125,15 +125,6 @@ def test_a_prompt_that_reads_what_no_argument_gives_is_refused() -> None:
     )
     (found,) = problems_of(text)
     assert found.code == "E207"
-
-
-def test_a_worker_without_agents_as_tools_refuses_them_by_name() -> None:
-    known = CAPABILITIES.model_copy(update={"tool_kinds": ("skill",)})
-    source = SourceText("1.yml", document("tools: [it]", "it: { agent: helper }"))
-    with pytest.raises(InvalidDocument) as refused:
-        compile_sources([source], known, name="test")
-    (found,) = refused.value.problems
-    assert (found.code, found.path, found.allowed) == ("E105", "tools.it.agent", "skill")
 
 
 def test_a_tool_that_nothing_calls_is_a_warning() -> None:

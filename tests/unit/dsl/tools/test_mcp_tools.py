@@ -9,6 +9,7 @@ from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.model.capabilities import ServerListing, ServerTool
 from coterie.dsl.model.sections.mcp_digests import digest_of_address, digest_of_tool
 from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.model.tools.tool_contract import McpTool
 from coterie.dsl.values import Json
 from tests.support.compiling import CAPABILITIES
 
@@ -102,9 +103,9 @@ def problems(tools: str, persona: str = "tools: [t]") -> list[tuple[str, int, in
 
 def test_a_tool_has_the_contract_of_its_listing_by_the_terms_of_the_worker() -> None:
     made = compiled("t: { mcp: hub/search_code, fixed: { page: 1 } }").plan.tools["t"]
+    assert isinstance(made, McpTool)
     assert made.mcp == "hub/search_code"
     assert made.description == "Finds code."
-    assert made.terms is not None
     assert (made.terms.effect, made.terms.timeout, made.terms.retries) == ("read", 30, 5)
     assert made.labels == ("private",)
     assert made.listing == digest_of_tool(TOOLS[0])
@@ -114,7 +115,7 @@ def test_a_tool_has_the_contract_of_its_listing_by_the_terms_of_the_worker() -> 
 
 def test_hints_of_a_server_relax_nothing() -> None:
     made = compiled("t: { mcp: hub/delete }").plan.tools["t"]
-    assert made.terms is not None
+    assert isinstance(made, McpTool)
     assert (made.terms.effect, made.terms.timeout, made.terms.retries) == ("once", 5, 0)
     assert made.labels == ("untrusted", "egress")
 
@@ -133,7 +134,7 @@ def test_a_resource_and_a_prompt_read_and_are_untrusted_until_an_entry_names_the
     name: str, effect: str, labels: tuple[str, ...]
 ) -> None:
     made = compiled(f't: {{ mcp: "{name}" }}').plan.tools["t"]
-    assert made.terms is not None
+    assert isinstance(made, McpTool)
     assert (made.terms.effect, made.labels) == (effect, labels)
     assert made.terms.retries == 2
 
@@ -164,7 +165,7 @@ def test_a_group_offers_the_tools_that_match() -> None:
     plan = compiled("hub: { mcp: hub, include: [search_*, del*] }", "tools: [hub]").plan
     assert list(plan.tools) == ["hub_search_code", "hub_search_issues", "hub_delete"]
     assert plan.personas["actor"].tools == tuple(plan.tools)
-    assert plan.tools["hub_delete"].mcp == "hub/delete"
+    assert plan.tools["hub_delete"].made_of == "hub/delete"
 
 
 def test_a_tool_of_its_own_takes_the_place_of_a_member() -> None:
@@ -187,7 +188,7 @@ def test_a_persona_may_exclude_a_member() -> None:
 
 def test_two_members_of_one_name_are_told_apart() -> None:
     tools = compiled("hub: { mcp: hub }", "tools: [hub]").plan.tools
-    issues = {name: one.mcp for name, one in tools.items() if "issues" in name}
+    issues = {name: one.made_of for name, one in tools.items() if "issues" in name}
     assert issues == {
         "hub_search_issues": "hub/search.issues",
         "hub_search_issues_afd834a1": "hub/search_issues",
@@ -198,7 +199,7 @@ def test_a_long_name_of_a_member_is_shortened_alone() -> None:
     made = compiled("hub: { mcp: long }", "tools: [hub]").plan
     assert set(made.personas["actor"].tools) == set(made.tools)
     assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in made.tools)
-    assert {one.mcp for one in made.tools.values()} == {f"long/{one.name}" for one in LONG}
+    assert {one.made_of for one in made.tools.values()} == {f"long/{one.name}" for one in LONG}
 
 
 @pytest.mark.parametrize(

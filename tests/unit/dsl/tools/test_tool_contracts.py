@@ -4,27 +4,27 @@ import pytest
 
 from coterie.dsl.json_schema.argument_schemas import arguments_schema
 from coterie.dsl.json_schema.schema_checker import mismatches
-from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_contract import SkillTool
 from coterie.dsl.values import Json
 from tests.support.compiling import CAPABILITIES, plan_of, problems_of
 from tests.unit.dsl.tools.documents import document
 
 
-def tool(section: str) -> Tool:
-    return plan_of(document("tools: [it]", f"it: {section}")).tools["it"]
+def tool(section: str) -> SkillTool:
+    made = plan_of(document("tools: [it]", f"it: {section}")).tools["it"]
+    assert isinstance(made, SkillTool)
+    return made
 
 
 def test_a_tool_takes_over_the_contract_of_its_skill() -> None:
     made, contract = tool("{ skill: Discovery.collect }"), CAPABILITIES.skills["Discovery.collect"]
     assert made.description == contract.description
     assert made.labels == contract.labels == ("private",)
-    assert made.terms is not None
     assert (made.effect, made.terms.timeout) == ("read", contract.timeout)
 
 
 def test_the_document_overrides_time_limit_and_retries_and_adds_labels() -> None:
     made = tool("{ skill: Discovery.collect, timeout: 5s, retries: 0, labels: [untrusted] }")
-    assert made.terms is not None
     assert (made.terms.timeout, made.terms.retries) == (5, 0)
     assert made.labels == ("private", "untrusted")
 
@@ -36,9 +36,7 @@ def test_a_short_read_may_be_a_local_activity_and_is_none_by_default() -> None:
         (f"{{ {short}, local_activity: true }}", True),
         (f"{{ {short}, local_activity: false }}", False),
     ):
-        terms = tool(section).terms
-        assert terms is not None
-        assert terms.local_activity is expected
+        assert tool(section).terms.local_activity is expected
 
 
 @pytest.mark.parametrize(
@@ -113,9 +111,9 @@ def test_the_plan_holds_the_schema_of_offered_tools_only() -> None:
         ("{ skill: Discovery.collect, agent: helper }", "E107", "tools.it"),
         ("{ skill: AssetManager.apply_changes, cache: run }", "E107", "tools.it.cache"),
         ("{ skill: CommandRunner.run_once, retries: 2 }", "E107", "tools.it.retries"),
-        ("{ skill: Discovery.collect, stateful: true }", "E107", "tools.it.stateful"),
-        ("{ skill: Discovery.collect, on_error: retry }", "E107", "tools.it.on_error"),
-        ("{ skill: Discovery.collect, input_schema: { a: {} } }", "E107", "tools.it.input_schema"),
+        ("{ skill: Discovery.collect, stateful: true }", "E101", "tools.it.stateful"),
+        ("{ skill: Discovery.collect, on_error: retry }", "E101", "tools.it.on_error"),
+        ("{ skill: Discovery.collect, input_schema: { a: {} } }", "E101", "tools.it.input_schema"),
         ("{ skill: Discovery.collect, labels: [secret] }", "E105", "tools.it.labels[0]"),
         ("{ skill: Discovery.collect, cach: run }", "E101", "tools.it.cach"),
         ("{ skill: Discovery.collect, fixed: { pth: x } }", "E213", "tools.it.fixed.pth"),

@@ -104,9 +104,10 @@ async def test_a_tool_of_a_server_is_called_as_it_was_listed() -> None:
         made.append(request)
         return {}
 
+    terms: Json = {"effect": "read", "timeout": 5, "retries": 0}
     tools: dict[str, Json] = {
-        "listed": {"mcp": "server.find", "input_schema": ANY, "listing": "abc"},
-        "plain": {"skill": "Web.find"},
+        "listed": {"mcp": "server.find", "terms": terms, "input_schema": ANY, "listing": "abc"},
+        "plain": {"skill": "Web.find", "terms": terms},
     }
     steps = [ask(name, tool=name) for name in tools]
     of = tool_plan(tools, {}, teams={"work": {"id": "work", "steps": list[JsonValue](steps)}})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_contract import AgentTool
 from coterie.dsl.tool_loop.call_checks import edit_problem
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.core.messages import DecideInput
@@ -27,7 +27,7 @@ HELPER: Json = {"agent": "writer", "input_schema": QUERY, "fixed": {"lang": "en"
 def test_edited_arguments_must_match_the_schema_of_the_tool(
     given: JsonValue, message: str | None
 ) -> None:
-    found = edit_problem(Tool.model_validate(HELPER), given)
+    found = edit_problem(AgentTool.model_validate(HELPER), given)
     if message is None:
         assert found is None
         return

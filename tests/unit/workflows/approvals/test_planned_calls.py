@@ -3,7 +3,7 @@
 import pytest
 
 from coterie.dsl.model.step_kinds.step_base import SkillTerms
-from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_contract import AgentTool, McpTool, SkillTool, TeamTool, Tool
 from coterie.workflows.agents.planned_calls import planned_tool_call
 from coterie.workflows.approvals.decisions import request_digest
 from coterie.workflows.core.messages import DecideInput
@@ -104,11 +104,10 @@ ONCE = SkillTerms(effect="once", timeout=1.0, retries=0)
 @pytest.mark.parametrize(
     ("tool", "name"),
     [
-        (Tool(skill="CommandRunner.run_once", terms=ONCE), "CommandRunner.run_once"),
-        (Tool(function="tools.report:send", terms=ONCE), "tools.report:send"),
-        (Tool(mcp="desk/move", terms=ONCE), "desk/move"),
-        (Tool(agent="writer"), None),
-        (Tool(team="review"), None),
+        (SkillTool(skill="CommandRunner.run_once", terms=ONCE), "CommandRunner.run_once"),
+        (McpTool(mcp="desk/move", terms=ONCE), "desk/move"),
+        (AgentTool(agent="writer"), None),
+        (TeamTool(team="review"), None),
     ],
 )
 def test_a_tool_of_any_kind_names_its_one_call(tool: Tool, name: str | None) -> None:

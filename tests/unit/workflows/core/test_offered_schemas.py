@@ -2,7 +2,6 @@
 
 from coterie.activities.contracts import AgentResponse
 from coterie.dsl.json_schema.offered_schema import offered_schema
-from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.tool_loop.exchange import ToolCallRequest
 from coterie.dsl.values import Json
 from coterie.workflows.agents.loop.turn_requests import (
@@ -47,4 +46,3 @@ def test_a_call_of_a_rewritten_schema_is_checked_under_its_own_names() -> None:
 def test_a_plan_keeps_a_rewritten_schema_only_where_it_differs() -> None:
     assert PLAN.tools["plain"].offered_schema is None
     assert PLAN.tools["odd"].offered_schema is not None
-    assert Tool(skill="A.b").offered_schema is None

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.tools.tool_contract import AgentTool
 from coterie.dsl.tool_loop.tool_loop_terms import MAX_CALLS_OF_TURN, REFUSED_AT
 from coterie.dsl.values import Json
 from coterie.workflows.core.causes.step_causes import Failed
@@ -238,7 +239,8 @@ def check_turns(of: Wild, scope: CountingScope) -> None:
     taken = Counter((one.task, one.team, one.visit, call.step) for call, one in scope.turns)
     for (task, *_), number in taken.items():
         who = of.plan.personas["actor" if task == "act" else "helper"]
-        attempts = 1 if task == "act" else of.plan.tools["helper"].retries + 1
+        helper = of.plan.tools["helper"]
+        attempts = 1 if task == "act" or not isinstance(helper, AgentTool) else helper.retries + 1
         assert number <= attempts * (who.max_turns + 1 + who.max_reasks), task
 
 

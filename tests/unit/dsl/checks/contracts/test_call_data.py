@@ -4,7 +4,7 @@ import pytest
 
 from coterie.dsl.checks.contracts.call_data import agent_of_tool, answer_schema, is_own_answer
 from coterie.dsl.model.steps import AgentStep, PersonaDocument
-from coterie.dsl.model.tools.tool_section import ToolSection
+from coterie.dsl.model.tools.tool_section import AgentToolSection
 from coterie.dsl.values import Json
 
 TEXT: Json = {"type": "string"}
@@ -82,8 +82,8 @@ def test_an_agent_with_tools_answers_itself_unless_a_call_ends_it(
 def test_a_tool_made_of_an_agent_is_like_a_step_of_its_type(
     keys: Json, agent_type: str | None
 ) -> None:
-    found = agent_of_tool("ask", ToolSection(agent="p"), {"p": persona(**keys)})
+    found = agent_of_tool("ask", AgentToolSection(agent="p"), {"p": persona(**keys)})
     assert (None if found is None else (found.name, found.agent_type, found.persona_key)) == (
         None if agent_type is None else ("ask", agent_type, "p")
     )
-    assert agent_of_tool("ask", ToolSection(agent="q"), {"p": persona(**keys)}) is None
+    assert agent_of_tool("ask", AgentToolSection(agent="q"), {"p": persona(**keys)}) is None

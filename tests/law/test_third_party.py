@@ -25,6 +25,7 @@ CODE = (".py", ".md", ".toml", ".sql")
 DATA = (
     ".ci",  # how CI calls make
     "activities/skills",  # the contracts of the skills, generated from their types
+    "bench/journey",  # the team whose journeys are counted
     "config",  # personas, teams and scripts that ship
     "coterie/ui",  # the style of the terminal UI
     "docs/captures",  # screens of our own runs

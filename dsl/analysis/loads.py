@@ -17,9 +17,9 @@ from coterie.dsl.analysis.load_sums import (
     times,
 )
 from coterie.dsl.analysis.model_loads import Terms, answer_loads
-from coterie.dsl.checks.steps.parallel_checks import possible_branches
 from coterie.dsl.egress.egress_rules import may_ask
 from coterie.dsl.hooks.hook_costs import maximum_retries, skill_calls
+from coterie.dsl.kinds.parallel import possible_branches
 from coterie.dsl.model.context.declarations import declared_at
 from coterie.dsl.model.hooks import Hook
 from coterie.dsl.model.plan import Persona, Plan

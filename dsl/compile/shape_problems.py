@@ -6,10 +6,10 @@ from typing import cast, get_args
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
-from coterie.dsl.checks.steps.wait_checks import wrong_wait_key
 from coterie.dsl.compile.model_locations import keys, model_at, path_at, words_at
 from coterie.dsl.errors import closest
 from coterie.dsl.evaluate.operators.operator_table import SHORT_NAMES
+from coterie.dsl.kinds.wait import wrong_wait_key
 from coterie.dsl.model.conditions import CONDITION_KEYS, UNKNOWN_CONDITION
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.sections.variable_names import written_variable

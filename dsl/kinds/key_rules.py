@@ -1,6 +1,6 @@
 """Parts of rules between the keys of a mapping, as JSON Schema."""
 
-from coterie.dsl.checks.steps.wait_checks import RUN_SIGNALS, TEMPORALS
+from coterie.dsl.checks.steps.signal_checks import RUN_SIGNALS, TEMPORALS
 from coterie.dsl.values import Json
 
 

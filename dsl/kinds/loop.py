@@ -5,14 +5,32 @@ from typing import ClassVar
 
 from typing_extensions import override
 
-from coterie.dsl.checks.steps.loop_checks import check_loop
-from coterie.dsl.checks.steps.several_calls_checks import check_calls
+from coterie.dsl.checks.steps.list_checks import check_list
+from coterie.dsl.checks.steps.step_call_checks import check_tool
 from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.checks.steps.write_conflicts import check_round_writes
+from coterie.dsl.json_values import describe_kind
 from coterie.dsl.kinds.key_rules import has, none_of
 from coterie.dsl.kinds.kind import Kind, StepWords
+from coterie.dsl.model.facts import CALL_VARIABLE
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.steps import LoopStep
-from coterie.dsl.values import Json, NodePath
+from coterie.dsl.model.steps import LoopStep, ToolStep
+from coterie.dsl.model.template_bound import maximum_of
+from coterie.dsl.normalise.several_calls import CALLED_TOOL
+from coterie.dsl.source.nodes import Place
+from coterie.dsl.templates.template import is_template
+from coterie.dsl.values import UNREADABLE, Json, JsonValue, NodePath
+from coterie.dsl.wording.steps.loop_wording import (
+    condition_between_rounds,
+    dependent_rounds,
+    loop_variable_missing,
+    loop_without_rounds,
+    unbounded_loop,
+)
+from coterie.dsl.wording.tools.tool_wording import call_without_tool, not_a_call
+
+_KEYS = ("tool", "arguments")
+"""Of a call."""
 
 
 class LoopKind(Kind[LoopStep]):
@@ -46,8 +64,25 @@ class LoopKind(Kind[LoopStep]):
 
     @override
     def check(self, scope: StepScope, step: LoopStep, path: NodePath) -> None:
-        check_loop(scope, step, path)
-        check_calls(scope, step, path)
+        name = step.name
+        has_condition = step.while_ is not None or step.until is not None
+        if step.iterate_on is None and not has_condition:
+            scope.report(loop_without_rounds(name), path)
+        if step.iterate_on is not None:
+            key = "calls" if _is_of_calls(step) else "iterate_on"
+            check_list(scope, step.iterate_on, (*path, "iterate_on"), key)
+        if step.iterate_on is not None and step.loop_variable is None:
+            place = Place(scope.tree.find(path).at, (*path, "loop_variable"))
+            scope.problems.report(loop_variable_missing(name), place)
+        if step.iterate_on is None and has_condition and step.max_iterations is None:
+            mark = scope.tree.find(path).at
+            scope.problems.report(unbounded_loop(name), Place(mark, (*path, "max_iterations")))
+        if maximum_of(step.concurrency) > 1:
+            _concurrent(scope, step, (*path, "concurrency"))
+        check_round_writes(scope, step, path)
+        if _is_of_calls(step) and isinstance(step.iterate_on, list):
+            for index, call in enumerate(step.iterate_on):
+                _check_call(scope, step.name, call, (*path, "iterate_on", index))
 
     @override
     def details(self, step: LoopStep, plan: Plan, words: StepWords) -> Iterable[str]:
@@ -61,3 +96,44 @@ class LoopKind(Kind[LoopStep]):
             yield f"at most {words.counted_bound(step.max_iterations, 'round')}"
         if step.concurrency != 1:
             yield f"{words.number_bound(step.concurrency)} at once"
+
+
+def _is_of_calls(step: LoopStep) -> bool:
+    """Return whether a loop makes the `calls` of a tool step."""
+    first = step.body[0]
+    calls_each = isinstance(first, ToolStep) and first.tool == CALLED_TOOL
+    return step.loop_variable == CALL_VARIABLE and calls_each
+
+
+def _concurrent(scope: StepScope, step: LoopStep, path: NodePath) -> None:
+    """Note concurrent rounds that would have to wait for each other."""
+    conditions = {"while": step.while_, "until": step.until, "break_when": step.break_when}
+    between = [key for key, condition in conditions.items() if condition is not None]
+    if step.iterate_on is None:
+        scope.report(dependent_rounds(step.name), path)
+    elif between:
+        scope.report(condition_between_rounds(step.name, between), path)
+
+
+def _check_call(scope: StepScope, name: str, call: JsonValue, path: NodePath) -> None:
+    """Check a written call like that of a step; a template is known only in the run."""
+    if isinstance(call, str) and (is_template(call) or call == UNREADABLE):
+        return
+    if not isinstance(call, dict):
+        scope.report_value(not_a_call(describe_kind(call)), path)
+        return
+    for key in call.keys() - _KEYS:
+        scope.unknown("key", key, _KEYS, (*path, key))
+    tool = call.get("tool")
+    if not isinstance(tool, str):
+        scope.report_value(call_without_tool(), path)
+        return
+    check_tool(
+        scope, ToolStep(kind="tool", name=name, tool=tool, arguments=_arguments_of_call(call)), path
+    )
+
+
+def _arguments_of_call(call: Json) -> Json | str:
+    """Return the arguments of a call; a template for them is checked as a text."""
+    given = call.get("arguments")
+    return given if isinstance(given, dict | str) else {}

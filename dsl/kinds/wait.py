@@ -1,13 +1,13 @@
 """A wait for a time, a signal or a message."""
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import ClassVar, assert_never
 
 from typing_extensions import override
 
 from coterie.dsl.checks.format_checks import warn_of_formats
+from coterie.dsl.checks.steps.signal_checks import check_signal
 from coterie.dsl.checks.steps.step_scope import StepScope
-from coterie.dsl.checks.steps.wait_checks import check_signal
 from coterie.dsl.evaluate.waits import RefusedWait, length_of_wait, moment_of_wait
 from coterie.dsl.json_schema.schema_checker import beyond
 from coterie.dsl.json_schema.schema_problems import schema_problem
@@ -16,17 +16,26 @@ from coterie.dsl.kinds.kind import Kind, StepWords
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.step_kinds.step_base import StepBase
 from coterie.dsl.model.step_kinds.wait_step import (
+    WAIT_KEYS,
     AnyWait,
     DurationWait,
     MessageWait,
     SignalWait,
     TimeWait,
 )
+from coterie.dsl.problem_details import Details
+from coterie.dsl.source.nodes import Node
 from coterie.dsl.templates.jsonable import brief
 from coterie.dsl.templates.template import is_template
-from coterie.dsl.values import Json, NodePath
+from coterie.dsl.values import UNREADABLE, Json, NodePath
 from coterie.dsl.wording.session_wording import unusable_message_schema
-from coterie.dsl.wording.steps.wait_wording import refused_wait, time_has_passed
+from coterie.dsl.wording.steps.wait_wording import (
+    key_of_other_wait,
+    refused_wait,
+    time_has_passed,
+    waits_for_nothing,
+    waits_for_several,
+)
 
 
 class WaitKind(Kind[AnyWait]):
@@ -61,6 +70,8 @@ class WaitKind(Kind[AnyWait]):
                 check_signal(scope.tree, scope.problems, signal, (*path, "signal"))
             case MessageWait():
                 _message_schema(scope, step, (*path, "schema"))
+            case _:
+                assert_never(step)
 
     @override
     def details(self, step: AnyWait, plan: Plan, words: StepWords) -> Iterable[str]:
@@ -75,6 +86,20 @@ class WaitKind(Kind[AnyWait]):
                 yield "for a message" if signal is None else f"for the signal {signal}"
                 if step.deadline is not None:
                     yield f"within {words.duration_bound(step.deadline)}"
+
+
+def wrong_wait_key(step: Node, key: str) -> Details | None:
+    """Return the problem of a key of another class of waits, or of a wait without any such key.
+
+    Returns:
+        None if another problem explains it.
+    """
+    written = step.find(("name",)).value
+    name = written if isinstance(written, str) else UNREADABLE
+    said = [one for one in WAIT_KEYS if one in step.entries()]
+    if key in WAIT_KEYS:
+        return waits_for_several(name, said) if said else waits_for_nothing(name)
+    return key_of_other_wait(name, key, said[0]) if len(said) == 1 else None
 
 
 def _literal(scope: StepScope, step: DurationWait | TimeWait, path: NodePath) -> None:

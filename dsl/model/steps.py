@@ -50,6 +50,7 @@ from coterie.dsl.model.terms import Approval, CallApproval, call_approval
 class AgentStep(StepBase):
     """Runs one agent, built from a persona or from a legacy class."""
 
+    implied_by: ClassVar = ("agent_type", "agent_class", "persona_key")
     filled: ClassVar = ("persona_key", "input", "conversation")
     bounds: ClassVar = (
         *COMMON_BOUNDS,

@@ -10,6 +10,7 @@ from coterie.dsl.model.step_kinds.agent_types import (
     default_agent_type,
     offered_tools,
 )
+from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS
 from coterie.dsl.normalise.here import Here
 from coterie.dsl.source.nodes import Node, Place, text_node
 from coterie.dsl.values import Json
@@ -17,29 +18,13 @@ from coterie.dsl.wording.document_wording import compiled_kind, compiled_terms
 
 Entries = dict[str, Node]
 
+_FIRST = ("skill", "agent", "tool", "try", "parallel", "task_graph", "loop", "block")
+"""The order of kinds whose keys may meet in one step."""
 KIND_BY_KEY = {
-    "skill": "skill",
-    "agent_type": "agent",
-    "agent_class": "agent",
-    "persona_key": "agent",
-    "tool": "tool",
-    "calls": "tool",
-    "catch": "try",
-    "finally": "try",
-    "join": "parallel",
-    "task_variable": "task_graph",
-    "on_failed_task": "task_graph",
-    "iterate_on": "loop",
-    "while": "loop",
-    "until": "loop",
-    "body": "loop",
-    "steps": "block",
-    "branches": "branch",
-    "values": "set",
-    "approvers": "approval",
-    "duration": "wait",
-    "signal": "wait",
-    "team": "team",
+    key: kind
+    for kind in dict.fromkeys((*_FIRST, *STEP_KINDS))
+    for model in STEP_MODELS[kind]
+    for key in model.implied_by
 }
 """The keys that imply the kind of a step without `type`."""
 

@@ -7,7 +7,7 @@ from temporalio.workflow import (
     _Definition as Definition,  # pyright: ignore[reportPrivateUsage]
 )
 
-from coterie.dsl.checks.steps.wait_checks import RUN_SIGNALS
+from coterie.dsl.checks.steps.signal_checks import RUN_SIGNALS
 from coterie.workflows.core.state import RunState
 from coterie.workflows.handlers.early_messages import EarlySignals
 from coterie.workflows.handlers.message_handlers import MessageHandlers

@@ -2,7 +2,7 @@
 
 from coterie.dsl.checks.contracts.command_checks import check_command
 from coterie.dsl.checks.contracts.contract_checks import check_input
-from coterie.dsl.checks.steps.loop_checks import is_one_template
+from coterie.dsl.checks.steps.list_checks import is_one_template
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.evaluate.conversation_names import MAX_CONVERSATION_NAME, name_of_conversation
 from coterie.dsl.json_schema.argument_schemas import declared_arguments

@@ -14,6 +14,7 @@ from coterie.dsl.values import MAX_DURATION, Json, closed_mapping
 class ApprovalStep(StepBase, ApprovalTerms):
     """Waits for a person's decision, for any length of time."""
 
+    implied_by: ClassVar = ("approvers",)
     filled: ClassVar = ("prompt", "show")
     bounds: ClassVar = (*COMMON_BOUNDS, BoundKey(("deadline",), "timeout", MAX_DURATION))
     fails_itself: ClassVar = True

@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # `steps` adds it when all kinds are known
 class BlockStep(StepBase):
     """Runs a group of steps under one `when`, `timeout`, `retry` and `on_failure`."""
 
+    implied_by: ClassVar = ("steps",)
     filled: ClassVar = ()
     fails_itself: ClassVar = False
 

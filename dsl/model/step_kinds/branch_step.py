@@ -25,6 +25,7 @@ class Branch(Frozen):
 class BranchStep(StepBase):
     """Runs the first branch whose condition holds, or `otherwise`."""
 
+    implied_by: ClassVar = ("branches",)
     filled: ClassVar = ()
     fails_itself: ClassVar = False
 

@@ -36,6 +36,7 @@ _DATA = closed_mapping(
 class LoopStep(StepBase):
     """Repeats its body over a list, or while or until a condition holds."""
 
+    implied_by: ClassVar = ("iterate_on", "while", "until", "body")
     filled: ClassVar = ("iterate_on",)
     bounds: ClassVar = (*COMMON_BOUNDS, ITERATIONS, CONCURRENCY)
     fails_itself: ClassVar = False

@@ -41,6 +41,7 @@ NamedBranch = Annotated[
 class ParallelStep(StepBase):
     """Runs named branches concurrently, until enough of them have ended."""
 
+    implied_by: ClassVar = ("join",)
     filled: ClassVar = ("only", "join")
     fails_itself: ClassVar = False
 

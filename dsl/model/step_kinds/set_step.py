@@ -13,6 +13,7 @@ from coterie.dsl.values import Json
 class SetStep(StepBase):
     """Sets variables of this team visit or plan from templates."""
 
+    implied_by: ClassVar = ("values",)
     filled: ClassVar = ("values",)
     fails_itself: ClassVar = False
     without_effect: ClassVar = ("timeout",)

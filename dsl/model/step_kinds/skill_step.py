@@ -17,6 +17,7 @@ from coterie.dsl.model.terms import Approval, CallApproval, call_approval
 class SkillStep(StepBase):
     """Calls a skill: an operation with a typed contract, often with side effects."""
 
+    implied_by: ClassVar = ("skill",)
     filled: ClassVar = ("input",)
     bounds: ClassVar = (*COMMON_BOUNDS, CALL_APPROVAL_BOUND)
     fails_itself: ClassVar = True

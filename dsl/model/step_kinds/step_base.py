@@ -90,6 +90,8 @@ class StepBase(Frozen):
     """The fields whose templates are rendered when the step runs."""
     fails_itself: ClassVar[bool]
     """Whether it can fail by more than its nested steps, or a template with an unknown name."""
+    implied_by: ClassVar[tuple[str, ...]] = ()
+    """The keys that imply the kind of a step without `type`."""
     bounds: ClassVar[tuple[BoundKey, ...]] = COMMON_BOUNDS
     """The bounds that a template may give."""
     ends_list: ClassVar[bool] = False

@@ -70,6 +70,7 @@ _DATA = closed_mapping(
 class TaskGraphStep(StepBase):
     """Runs tasks that depend on each other: usually what a planner answered."""
 
+    implied_by: ClassVar = ("task_variable", "on_failed_task")
     filled: ClassVar = ("tasks", "chosen", "add")
     bounds: ClassVar = (
         *COMMON_BOUNDS,

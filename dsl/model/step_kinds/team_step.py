@@ -11,6 +11,7 @@ from coterie.dsl.values import Json
 class TeamStep(StepBase):
     """Runs another team, which follows its own routing to its end."""
 
+    implied_by: ClassVar = ("team",)
     filled: ClassVar = ("input",)
     fails_itself: ClassVar = True
 

@@ -12,6 +12,7 @@ from coterie.dsl.values import Json
 class ToolStep(StepBase):
     """Calls a tool of the document; a template may choose it at run time."""
 
+    implied_by: ClassVar = ("tool", "calls")
     filled: ClassVar = ("tool", "arguments")
     bounds: ClassVar = (*COMMON_BOUNDS, BoundKey(("call_retries",), "retries", MAX_RETRIES))
     fails_itself: ClassVar = True

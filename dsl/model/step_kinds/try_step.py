@@ -36,6 +36,7 @@ class Catch(Frozen):
 class TryStep(StepBase):
     """Runs steps and handles their failures."""
 
+    implied_by: ClassVar = ("catch", "finally")
     filled: ClassVar = ()
     fails_itself: ClassVar = False
 

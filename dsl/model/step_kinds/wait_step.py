@@ -17,6 +17,7 @@ _BOUNDS = (*COMMON_BOUNDS, BoundKey(("deadline",), "deadline", MAX_DURATION))
 class WaitStep(StepBase):
     """Waits for one thing."""
 
+    implied_by: ClassVar = ("duration", "signal")
     filled: ClassVar[tuple[str, ...]] = ()
     fails_itself: ClassVar = True
 

@@ -29,7 +29,7 @@ from itertools import islice
 from typing import Literal
 
 from coterie.dsl.problem_codes import Code
-from coterie.dsl.problem_details import Details
+from coterie.dsl.problem_details import Details, Edit, Replace
 
 _MAX_SORTED = 5_000
 _MAX_COMPARED = 50
@@ -64,6 +64,8 @@ class Problem:
     """The path, segment by segment."""
     details: Details | None = field(default=None, repr=False, hash=False)
     """The facts; None if the code has only one meaning."""
+    edit: Edit | None = field(compare=False, default=None, repr=False)
+    """The fix as data, if it is certain."""
 
     def as_dict(self) -> dict[str, str | int]:
         """Return the flat form that `coterie validate --json` prints."""
@@ -191,6 +193,12 @@ def closest(word: str, known: Iterable[str]) -> str | None:
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return the fix for a misspelled name: `did you mean 'x'?`, or nothing if none is near."""
     return asked_back(closest(word, known))
+
+
+def replaced_by_nearest(word: str, known: Iterable[str]) -> Edit | None:
+    """Return the same fix as an edit; None if no name is near."""
+    meant = closest(word, known)
+    return None if meant is None else Replace(word, meant)
 
 
 def asked_back(meant: str | None) -> str:

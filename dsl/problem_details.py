@@ -16,12 +16,50 @@ if TYPE_CHECKING:  # the command line starts without pydantic
 Given = ParamSpec("Given")
 
 
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """Write another key or value where the problem is."""
+
+    old: str
+    """What is there; anything else stays."""
+    new: str
+    verbatim: bool = False
+    """Whether it is no text, but a number or a boolean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Write the value where the problem is in quotes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Remove an entry of the mapping where the problem is."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class MoveBelow:
+    """Write an entry of the mapping where the problem is below another key, which is not there."""
+
+    key: str
+    above: str
+    name: str
+    """The key that it then has."""
+
+
+Edit = Replace | Quote | Remove | MoveBelow
+"""A certain fix, as data."""
+
+
 class ProblemText(NamedTuple):
-    """What is wrong, what is allowed, and the fix; the last two may be empty."""
+    """What is wrong, what is allowed, and the fix; the last three may be empty."""
 
     message: str
     allowed: str = ""
     fix: str = ""
+    edit: Edit | None = None
 
 
 Bound = Literal["at least", "at most", "more than", "less than"]
@@ -48,6 +86,8 @@ class Advice:
     text: str = field(compare=False)
     key: str | None = None
     """The key of the same mapping that it recommends, if any."""
+    edit: Edit | None = field(compare=False, repr=False, default=None)
+    """The same as data, if it is certain."""
 
 
 Suggestion = DidYouMean | WriteKey | Advice
@@ -219,10 +259,6 @@ class Statement:
     words: Callable[[], ProblemText] = field(compare=False, repr=False)
 
 
-RULES: dict[str, Code] = {}
-"""`{name of a rule: its code}`, of the modules that are imported."""
-
-
 def rule(code: Code) -> Callable[[Callable[Given, ProblemText]], Callable[Given, Statement]]:
     """Make a function that words a problem a rule: it then states the problem, with its code.
 
@@ -230,8 +266,6 @@ def rule(code: Code) -> Callable[[Callable[Given, ProblemText]], Callable[Given,
     """
 
     def of_words(words: Callable[Given, ProblemText]) -> Callable[Given, Statement]:
-        RULES[words.__name__] = code
-
         @wraps(words)
         def state(*args: Given.args, **kwargs: Given.kwargs) -> Statement:
             facts = (*args, *kwargs.values())

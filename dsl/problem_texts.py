@@ -1,5 +1,6 @@
 """The texts of problems that several checks find; `dsl/wording` has those of one check."""
 
+import re
 from typing import assert_never
 
 from coterie.dsl.errors import asked_back, in_order, listed
@@ -7,6 +8,7 @@ from coterie.dsl.problem_details import (
     Advice,
     Details,
     DidYouMean,
+    Edit,
     EmptyCollection,
     FormByKeys,
     Found,
@@ -16,8 +18,10 @@ from coterie.dsl.problem_details import (
     OfValues,
     OutOfBounds,
     ProblemText,
+    Quote,
     RefusedKey,
     Remark,
+    Replace,
     Statement,
     Suggestion,
     UnknownConditionKind,
@@ -47,6 +51,40 @@ def problem_text(details: Details) -> ProblemText:
             return _of_values(details)
         case _:
             assert_never(details)
+
+
+def edit_of(details: Details, text: ProblemText) -> Edit | None:
+    """Return the certain fix of a problem as data; None if a person must choose."""
+    match details:
+        case UnknownKey(key=old) | RefusedKey(key=old) | UnknownName(name=old):
+            return _replaced(old, details.suggestion)
+        case UnknownStepKind(kind=old) | UnknownOperator(operator=old) | UnlistedValue(value=old):
+            return _replaced(str(old), details.suggestion)
+        case WrongForm(form="string_type", found=Found(kind="scalar")):
+            return Quote()
+        case WrongForm(form="int_type" | "float_type", found=Found(value=str(value))) if (
+            _NUMBER.fullmatch(value)
+        ):
+            return Replace(value, value, verbatim=True)
+        case WrongForm(suggestion=Advice(edit=edit)):
+            return edit
+        case _:
+            return text.edit
+
+
+_NUMBER = re.compile(r"\d{1,15}(\.\d{1,15})?")
+
+
+def _replaced(old: str, suggestion: Suggestion | None) -> Edit | None:
+    match suggestion:
+        case DidYouMean(name=new) | WriteKey(key=new):
+            return Replace(old, new)
+        case Advice(edit=edit):
+            return edit
+        case None:
+            return None
+        case _:
+            assert_never(suggestion)
 
 
 def _of_keys(details: OfKeys) -> ProblemText:

@@ -8,7 +8,7 @@ includes comes right before it.
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
@@ -39,8 +39,10 @@ class Located(NamedTuple):
 class Catalog:
     """The documents that the project and Coterie itself offer by name."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, texts: Mapping[str, str] | None = None) -> None:
         self.settings = settings
+        self._texts = texts or {}
+        """`{file as problems name it: its text instead of what is stored}`."""
         self.roots = (*settings.config_roots, shipped_root())
         """In search order."""
 
@@ -128,11 +130,12 @@ class Catalog:
         Raises:
             InvalidDocument: A file cannot be read.
         """
-        return (
+        sources = (
             *self.root_sources(located.root, without=located.file),
             *self._with_includes(located.file),
             *self.override(),
         )
+        return tuple(map(self._with_text, sources))
 
     def root_sources(self, root: Path | None, without: Path | None = None) -> Iterator[SourceText]:
         """Yield what every document of a root inherits: its system file and its personas."""
@@ -178,7 +181,10 @@ class Catalog:
         Raises:
             InvalidDocument: It cannot be read.
         """
-        return self._source(file, persona=file.stem)
+        return self._with_text(self._source(file, persona=file.stem))
+
+    def _with_text(self, source: SourceText) -> SourceText:
+        return source._replace(text=self._texts.get(source.file, source.text))
 
     def shown(self, file: Path) -> str:
         """Format a path for problem reports."""

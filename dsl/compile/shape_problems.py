@@ -27,6 +27,7 @@ from coterie.dsl.problem_details import (
     MissingKey,
     OutOfBounds,
     RefusedKey,
+    Replace,
     Suggestion,
     UnknownConditionKind,
     UnknownKey,
@@ -257,11 +258,13 @@ class ShapeProblem:
         """Return the fix for a value of another type, if the value shows the intent."""
         truth = _BOOLS.get(str(node.plain()).lower())
         if self.kind in ("bool_type", "bool_parsing") and truth is not None:
-            return Advice(write_boolean(truth))
+            edit = Replace(str(node.plain()), truth, verbatim=True)
+            return Advice(write_boolean(truth), edit=edit)
         variable = written_variable(node.value) if isinstance(node.value, str) else None
         if variable is not None:
             wants_name = self.kind == "environment_variable"
-            return Advice(write_variable(variable, wants_name=wants_name))
+            edit = Replace(str(node.value), variable) if wants_name else None
+            return Advice(write_variable(variable, wants_name=wants_name), edit=edit)
         if self.kind in _OWN_FORMS or not (isinstance(node.value, str) and is_template(node.value)):
             return None
         if self.kind in _MAPPINGS and self._key != "requires_approval":

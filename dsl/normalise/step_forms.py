@@ -9,7 +9,7 @@ from coterie.dsl.normalise.condition_forms import condition_form
 from coterie.dsl.normalise.here import Here
 from coterie.dsl.normalise.several_calls import calls_as_loop
 from coterie.dsl.normalise.written_steps import present_step, skill_call
-from coterie.dsl.problem_details import Advice, UnlistedValue, WrongValue
+from coterie.dsl.problem_details import Advice, Replace, UnlistedValue, WrongValue
 from coterie.dsl.source.nodes import Node, Place, change_entries, each_item
 from coterie.dsl.wording.approval_wording import moment_is_not_a_condition
 from coterie.dsl.wording.document_wording import no_form_of_plans, not_enabled
@@ -67,7 +67,7 @@ def policy_form(node: Node, here: Here) -> Node:
         return node
     path = here.path_of(node)
     key = path[-1] if path else None
-    advice = Advice(policy_renamed())
+    advice = Advice(policy_renamed(), edit=Replace("append", "extend"))
     details = UnlistedValue(WrongValue(key), "append", get_args(MergePolicy), advice)
     here.problems.report(details, Place(node.mark, path))
     return node.with_value("extend")

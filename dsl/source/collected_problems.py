@@ -15,7 +15,7 @@ from coterie.dsl.problem_details import (
     key_meant,
     without_long_facts,
 )
-from coterie.dsl.problem_texts import problem_text
+from coterie.dsl.problem_texts import edit_of, problem_text
 from coterie.dsl.redaction import redacted
 from coterie.dsl.source.nodes import Mark, Place, dotted
 from coterie.dsl.values import NodePath, Segment
@@ -70,7 +70,7 @@ class Problems:
         code, (mark, path) = details.code, place
         severity = "warning" if code.startswith("W") else "error"
         described = self.describes(code)
-        message, allowed, fix = self._text(code, details)
+        text = self._text(code, details)
         location = self.original_path(path)
         problem = Problem(
             code,
@@ -78,13 +78,14 @@ class Problems:
             mark.line,
             mark.column,
             redacted(dotted(location)),
-            redacted(message),
-            redacted(allowed),
-            redacted(fix),
+            redacted(text.message),
+            redacted(text.allowed),
+            redacted(text.fix),
             severity,
             "" if self.step_of is None else redacted(self.step_of(tuple(path))),
             location,
             details if described else without_long_facts(details),
+            edit_of(details, text) if described else None,
         )
         if not self._is_explained(problem):
             self.take((problem,))

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from coterie.dsl.errors import listed
-from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_details import ProblemText, Remove, rule
 from coterie.dsl.wording.step_names import called
 
 
@@ -255,6 +255,7 @@ def options_unread(provider: str, kind: str) -> ProblemText:
         f"`options` has no effect: {provider!r} is of kind {kind!r}, and only kinds of packages "
         "read it",
         fix="remove it, or name the package's kind in `kind`",
+        edit=Remove("options"),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from coterie.dsl.errors import listed, nearest
+from coterie.dsl.errors import listed, nearest, replaced_by_nearest
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.wording.step_names import called
 
@@ -39,7 +39,10 @@ def unknown_timeout_route(
     if teams is not None:
         known = f"reject, approve, fail, or a team ({listed(teams)})"
     return ProblemText(
-        f"{question}: 'on_timeout' is {value!r}", known, nearest(value, (*outcomes, *(teams or ())))
+        f"{question}: 'on_timeout' is {value!r}",
+        known,
+        nearest(value, (*outcomes, *(teams or ()))),
+        edit=replaced_by_nearest(value, (*outcomes, *(teams or ()))),
     )
 
 

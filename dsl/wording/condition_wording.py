@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from pydantic import JsonValue
 
-from coterie.dsl.errors import asked_back, listed, nearest
+from coterie.dsl.errors import asked_back, listed, nearest, replaced_by_nearest
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.values import UNREADABLE
 
@@ -33,6 +33,7 @@ def not_a_condition(text: str) -> ProblemText:
         f"{text!r} is not a condition",
         f"{', '.join(_OUTCOMES)}, or {{{{ ... }}}}",
         nearest(text, _OUTCOMES),
+        edit=replaced_by_nearest(text, _OUTCOMES),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from pydantic import JsonValue
 
-from coterie.dsl.errors import listed, nearest
+from coterie.dsl.errors import listed, nearest, replaced_by_nearest
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.wording.condition_wording import KINDS, bounded, one_of
 
@@ -110,6 +110,7 @@ def unknown_keyword(path: str, keyword: str, known: Collection[str]) -> ProblemT
         f"{keyword!r} is not a keyword of a declared path ({path!r})",
         "default, keep_last, and the keywords of JSON Schema",
         nearest(keyword, known),
+        edit=replaced_by_nearest(keyword, known),
     )
 
 

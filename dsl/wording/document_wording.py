@@ -5,7 +5,7 @@ from collections.abc import Collection
 from pydantic import JsonValue
 
 from coterie.dsl.errors import listed
-from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_details import ProblemText, Remove, Replace, rule
 
 
 def problem_not_described(limit: int) -> ProblemText:
@@ -39,6 +39,7 @@ def no_form_of_plans(key: str, fix: str | None) -> ProblemText:
     return ProblemText(
         f"{key!r} is not a form of this language",
         fix=fix or f"remove `{key}`: a plan is the list of its steps",
+        edit=None if fix else Remove(key),
     )
 
 
@@ -49,12 +50,16 @@ def not_enabled(value: JsonValue) -> ProblemText:
 
 @rule("E108")
 def compiled_kind() -> ProblemText:
-    return ProblemText("'kind' is not a form of this language", fix="write `type:`")
+    return ProblemText(
+        "'kind' is not a form of this language", fix="write `type:`", edit=Replace("kind", "type")
+    )
 
 
 @rule("E101")
 def compiled_terms() -> ProblemText:
-    return ProblemText("unknown key 'terms'", fix="remove it: the skill's contract says it")
+    return ProblemText(
+        "unknown key 'terms'", fix="remove it: the skill's contract says it", edit=Remove("terms")
+    )
 
 
 @rule("E102")
@@ -92,7 +97,11 @@ def unexpanded_variable(field: str, name: str) -> ProblemText:
         fix = f"write the name alone: `{field}: {name}`"
     else:
         fix = f"write the value itself; only keys like `api_key_env: {name}` name a variable"
-    return ProblemText(f"`${{...}}` is not expanded here: {field!r} is read literally", fix=fix)
+    return ProblemText(
+        f"`${{...}}` is not expanded here: {field!r} is read literally",
+        fix=fix,
+        edit=Replace(f"${{{name}}}", name) if field.endswith("_env") else None,
+    )
 
 
 @rule("E214")

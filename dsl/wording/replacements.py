@@ -6,7 +6,7 @@ part of a document, and comes before `REPLACEMENTS`.
 
 from collections.abc import Sequence
 
-from coterie.dsl.problem_details import Advice, Suggestion, WriteKey
+from coterie.dsl.problem_details import Advice, Edit, MoveBelow, Remove, Suggestion, WriteKey
 
 _AS_CONTEXT = (
     "give it with the start, by `--context` or `--set`: templates read `{{{{ context.{0} }}}}`"
@@ -216,9 +216,46 @@ def replacement(part: str | None, key: str, *, anywhere: bool) -> Suggestion | N
     """
     at_place = AT_PLACES.get(part or "", {}).get(key)
     if at_place is not None:
-        return Advice(at_place)
+        return Advice(at_place, edit=_edit(part, key))
     if not anywhere or key not in REPLACEMENTS:
         return None
     if key in RENAMED:
         return WriteKey(RENAMED[key])
-    return Advice(REPLACEMENTS[key], KEYS_MEANT.get(key))
+    return Advice(REPLACEMENTS[key], KEYS_MEANT.get(key), _edit(part, key))
+
+
+def _edit(part: str | None, key: str) -> Edit | None:
+    """Return the advice for a refused key as an edit, if no value must be written anew."""
+    if key in _WITHOUT_SUCCESSOR:
+        return Remove(key)
+    if key in _MOVED.get(part or "", {}):
+        return MoveBelow(key, _MOVED[part or ""][key], key)
+    return MoveBelow(key, "retry", "retries") if key in ("max_retries", "retry_count") else None
+
+
+_WITHOUT_SUCCESSOR = frozenset(
+    {
+        "backup",
+        "break_on_failure",
+        "config_locations",
+        "litellm_params",
+        "logging",
+        "recursion_strategy",
+        "version",
+    }
+)
+"""Keys whose only advice is to remove them."""
+
+_MOVED: dict[str, dict[str, str]] = {
+    "SystemDocument": {
+        **dict.fromkeys(
+            ("providers", "personas", "default_provider", "default_model"), "llm_config"
+        ),
+        **dict.fromkeys(
+            ("teams", "entry_team", "max_total_teams", "max_recursion_depth", "budgets", "groups"),
+            "orchestration",
+        ),
+    },
+    "AgentStep": dict.fromkeys(AT_PLACES["AgentStep"], "config"),
+}
+"""`{part of a document: {key that it does not have: the key to write it below}}`."""

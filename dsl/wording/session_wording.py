@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_details import ProblemText, Remove, rule
 from coterie.dsl.wording.step_names import called
 
 
@@ -53,6 +53,7 @@ def messages_without_session() -> ProblemText:
     return ProblemText(
         "`max_messages` bounds a session, and no step waits for a message",
         fix="remove it, or add `{name: next, type: wait, message: true}`",
+        edit=Remove("max_messages"),
     )
 
 

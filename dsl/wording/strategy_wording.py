@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from coterie.dsl.errors import listed, nearest
-from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_details import ProblemText, Remove, rule
 from coterie.dsl.wording.step_names import called
 
 
@@ -64,7 +64,9 @@ def unread_by_join(step: str, key: str, join: str) -> ProblemText:
         else "only `join: best` ranks its branches"
     )
     return ProblemText(
-        f"`{key}` of {step!r} has no effect with `join: {join}`: {why}", fix=f"remove `{key}`"
+        f"`{key}` of {step!r} has no effect with `join: {join}`: {why}",
+        fix=f"remove `{key}`",
+        edit=Remove(key),
     )
 
 

@@ -1,6 +1,6 @@
 """Problems of `context_updates`."""
 
-from coterie.dsl.errors import listed, nearest
+from coterie.dsl.errors import listed, nearest, replaced_by_nearest
 from coterie.dsl.problem_details import ProblemText, rule
 
 _OPERATIONS = ("append", "extend", "merge", "increment", "remove")
@@ -68,4 +68,5 @@ def unknown_operation(name: str, path: str, form: str) -> ProblemText:
         f"{name!r} is not an operation, and {path!r} is {form}, which a mapping cannot replace",
         listed(_OPERATIONS),
         nearest(name, _OPERATIONS) or "write an operation, or a value that replaces it",
+        edit=replaced_by_nearest(name, _OPERATIONS),
     )

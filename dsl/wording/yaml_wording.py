@@ -1,6 +1,6 @@
 """Problems of YAML text."""
 
-from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_details import ProblemText, Quote, rule
 
 
 @rule("E004")
@@ -111,6 +111,7 @@ def leading_zeros(text: str) -> ProblemText:
     return ProblemText(
         f"{text} is the number {int(text[:300])}: its leading zeros are lost",
         fix="put it in quotes to write it as a string, or leave the zeros out",
+        edit=Quote(),
     )
 
 

@@ -2,16 +2,18 @@
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.compilation import compile_located
 from coterie.documents.file_kinds import is_persona
+from coterie.documents.fixes import FixedFiles
 from coterie.documents.persona_files import persona_problems
 from coterie.dsl.analysis.findings import analysed, warnings
 from coterie.dsl.errors import InvalidDocument, Problem
+from coterie.explaining.sarif import sarif_log
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings
 from coterie.terminal import note, say
@@ -28,28 +30,56 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--strict", action="store_true", help="fail on any warning")
     parser.add_argument("--json", action="store_true", help="print the problems as a JSON list")
+    parser.add_argument(
+        "--format",
+        choices=("text", "json", "sarif"),
+        help="print the problems as text, as a JSON list, or as SARIF 2.1.0 with their fixes",
+    )
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="apply every fix that is certain and leaves no new problem, and print the changes",
+    )
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Compile each document, and print its problems."""
-    targets: list[str] = args.targets
-    reading = _Reading(Catalog(settings))
-    if targets:
-        for target in targets:
-            reading.target(target)
-    else:
-        reading.own()
-    problems = reading.problems
-    if args.json:
-        say(json.dumps([problem.as_dict() for problem in problems], indent=2, ensure_ascii=False))
-    elif problems:
-        say(problems_text(problems, lines_of_file(settings.cwd)))
+    form = args.format or ("json" if args.json else "text")
+    reading = _read(args.targets, settings, {})
+    files = FixedFiles(
+        settings.cwd, lambda texts: _read(args.targets, settings, texts).problems, reading.problems
+    )
+    if args.fix:
+        files.fix()
+        files.write()
+        if files.texts:
+            (say if form == "text" else note)(files.difference())
+    problems = files.problems
+    match form:
+        case "json":
+            shown = [problem.as_dict() for problem in problems]
+            say(json.dumps(shown, indent=2, ensure_ascii=False))
+        case "sarif":
+            say(json.dumps(sarif_log(problems, files.region), indent=2, ensure_ascii=False))
+        case _:
+            if problems:
+                say(problems_text(problems, lines_of_file(settings.cwd)))
     note(f"{reading.summary}: {summary(problems)}")
-    if problems and not args.json:
+    if problems and form == "text":
         note(_page(problems))
     if any(problem.severity == "error" for problem in problems):
         return ExitCode.CALL_WRONG
     return ExitCode.RUN_FAILED if args.strict and problems else ExitCode.DONE
+
+
+def _read(targets: Sequence[str], settings: Settings, texts: Mapping[str, str]) -> "_Reading":
+    """Return what was read, with these texts of files instead of what is stored."""
+    reading = _Reading(Catalog(settings, texts))
+    for target in targets:
+        reading.target(target)
+    if not targets:
+        reading.own()
+    return reading
 
 
 class _Reading:

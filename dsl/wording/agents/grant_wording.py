@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_details import ProblemText, Remove, rule
 
 
 class NeededGrant(NamedTuple):
@@ -22,6 +22,7 @@ def grant_of_nothing(name: str) -> ProblemText:
     return ProblemText(
         f"`grants` of {name!r} has no effect: its calls send nothing out",
         fix="remove `grants`, or add `labels: [egress]`",
+        edit=Remove("grants"),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from coterie.dsl.errors import listed
-from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_details import ProblemText, Remove, rule
 
 _VALUES = {
     "before_run": "a mapping of context paths to values",
@@ -63,6 +63,7 @@ def hook_tool_misplaced(point: str) -> ProblemText:
         f"`tool` has no effect at `{point}`",
         "before_tool_call, after_tool_call",
         "remove `tool`, or use one of these points",
+        edit=Remove("tool"),
     )
 
 
@@ -77,7 +78,8 @@ def hook_without_tools(point: str) -> ProblemText:
 @rule("E510")
 def hook_key_without_effect(key: str, wanted: str) -> ProblemText:
     return ProblemText(
-        f"`{key}` has no effect without {wanted}", fix=f"add {wanted}, or remove `{key}`"
+        f"`{key}` has no effect without {wanted}",
+        fix=f"add {wanted}, or remove `{key}`",
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from coterie.dsl.errors import listed
-from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_details import ProblemText, Remove, rule
 from coterie.dsl.wording.step_names import called
 
 
@@ -28,6 +28,7 @@ def key_of_other_wait(step: str, key: str, waits_for: str) -> ProblemText:
     return ProblemText(
         f"`{key}` belongs to a wait for {other}, and {called(step)} waits for {waits_for}",
         fix=f"remove `{key}`, or wait with {written}",
+        edit=Remove(key),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from coterie.dsl.errors import listed
-from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_details import ProblemText, Remove, rule
 
 
 @rule("E509")
@@ -32,6 +32,7 @@ def included_by_tool(name: str) -> ProblemText:
     return ProblemText(
         f"`include` chooses tools of a whole MCP server, and {name!r} is one tool",
         fix="remove `include`, or write only the server's name in `mcp`",
+        edit=Remove("include"),
     )
 
 
@@ -40,6 +41,7 @@ def group_described(name: str) -> ProblemText:
     return ProblemText(
         f"`description` has no effect: {name!r} stands for several tools, and each has its own",
         fix="remove `description`, or declare one of the tools on its own",
+        edit=Remove("description"),
     )
 
 

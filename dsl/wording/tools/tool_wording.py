@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from coterie.dsl.errors import listed
-from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_details import ProblemText, Remove, rule
 from coterie.dsl.wording.step_names import called
 
 _ARTICLES = {"skill": "a skill", "agent": "an agent", "team": "a team", "mcp": "an MCP tool"}
@@ -38,6 +38,7 @@ def cached_effect(name: str, effect: str) -> ProblemText:
         f"`cache: run` would leave out calls of {name!r}, and they have an effect ({effect!r})",
         "a tool whose effect is 'read'",
         "remove `cache`",
+        edit=Remove("cache"),
     )
 
 
@@ -65,6 +66,7 @@ def once_retried(name: str) -> ProblemText:
     return ProblemText(
         f"a call of {name!r} must not happen twice, so it is never retried",
         fix="remove `retries`",
+        edit=Remove("retries"),
     )
 
 
@@ -140,6 +142,7 @@ def turns_said_twice() -> ProblemText:
     return ProblemText(
         "`max_turns` of the task replaces that of its `config`",
         fix="remove `max_turns` from `config`",
+        edit=Remove("max_turns"),
     )
 
 

@@ -1,0 +1,197 @@
+"""Fixes of problems as edits of the text of a document: what they do not touch stays as it is."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from yaml import CSafeLoader, YAMLError, compose
+from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
+
+from coterie.dsl.errors import Problem
+from coterie.dsl.problem_details import MoveBelow, Quote, Remove, Replace
+
+
+class TextEdit(NamedTuple):
+    """A part of a text, by its first character and the one after its last, and its new text."""
+
+    start: int
+    end: int
+    text: str
+
+
+class _Entry(NamedTuple):
+    """One entry of a mapping."""
+
+    key: ScalarNode
+    value: Node
+    mapping: MappingNode
+
+
+_PLAIN = re.compile(
+    r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z_][\w./-]*", re.ASCII | re.IGNORECASE
+)
+"""Texts that YAML reads as texts without quotes."""
+
+
+class WrittenEntries:
+    """The values of one text by their place, for the fixes of problems there."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._starts = [0]
+        for line in text.split("\n"):
+            self._starts.append(self._starts[-1] + len(line) + 1)
+        self._scalars: dict[int, ScalarNode] = {}
+        self._entries: dict[int, list[_Entry]] = {}
+        """`{start of a key or a mapping: the entry, or the entries}`."""
+        try:
+            root = compose(text, CSafeLoader)
+        except (YAMLError, UnicodeEncodeError):
+            return
+        for node in _nodes(root):
+            self._add(node)
+
+    def _add(self, node: Node) -> None:
+        if isinstance(node, ScalarNode):
+            self._scalars.setdefault(node.start_mark.index, node)
+        elif isinstance(node, MappingNode):
+            for key, value in node.value:
+                if isinstance(key, ScalarNode):
+                    entry = _Entry(key, value, node)
+                    for start in {key.start_mark.index, node.start_mark.index}:
+                        self._entries.setdefault(start, []).append(entry)
+
+    def edit(self, problem: Problem) -> TextEdit | None:
+        """Return the fix of a problem of this text; None if there is none that is certain here."""
+        if not 1 <= problem.line < len(self._starts):
+            return None
+        start = self._starts[problem.line - 1] + problem.column - 1
+        match problem.edit:
+            case Replace(old, new, verbatim):
+                return self._replaced(start, old, new, verbatim=verbatim)
+            case Quote():
+                node = self._scalars.get(start)
+                if node is None or node.style or "\n" in self._written(node):
+                    return None
+                return TextEdit(start, node.end_mark.index, json.dumps(self._written(node)))
+            case Remove(key):
+                entry = self._entry(start, key)
+                return None if entry is None else self._removed(entry)
+            case MoveBelow(key, above, name):
+                entry = self._entry(start, key)
+                return None if entry is None else self._moved(entry, above, name)
+            case None:
+                return None
+
+    def _written(self, node: Node) -> str:
+        return self._text[node.start_mark.index : node.end_mark.index]
+
+    def _entry(self, start: int, key: str) -> _Entry | None:
+        found = (entry for entry in self._entries.get(start, ()) if entry.key.value == key)
+        return next(found, None)
+
+    def _replaced(self, start: int, old: str, new: str, *, verbatim: bool) -> TextEdit | None:
+        node = self._scalars.get(start)
+        if node is None or node.value != old or node.style in ("|", ">"):
+            return None
+        written = self._written(node)
+        if written.strip("'\"") != old:  # it has an anchor, a tag or an escape
+            return None
+        if verbatim or (not node.style and _PLAIN.fullmatch(new)):
+            text = new
+        elif node.style == "'" and "'" not in new:
+            text = f"'{new}'"
+        else:
+            text = json.dumps(new, ensure_ascii=False)
+        return TextEdit(start, node.end_mark.index, text)
+
+    def _lines(self, entry: _Entry) -> tuple[int, int] | None:
+        """Return where the lines of an entry begin and end; None if it shares one with others."""
+        first = self._text.rfind("\n", 0, entry.key.start_mark.index) + 1
+        end = self._text.find("\n", _end(entry.value))
+        last = len(self._text) if end < 0 else end + 1
+        before = self._text[first : entry.key.start_mark.index]
+        after = self._text[_end(entry.value) : last].strip()
+        if before.strip() or (after and not after.startswith("#")) or entry.mapping.flow_style:
+            return None
+        return first, last
+
+    def _removed(self, entry: _Entry) -> TextEdit | None:
+        entries = entry.mapping.value
+        if len(entries) < 2:
+            return None
+        number = next(i for i, (key, _) in enumerate(entries) if key is entry.key)
+        lines = self._lines(entry)
+        if lines is not None:
+            return TextEdit(*lines, "")
+        if number + 1 < len(entries):  # the next entry moves to its place
+            start, end = entry.key.start_mark.index, entries[number + 1][0].start_mark.index
+        elif entry.mapping.flow_style:
+            start, end = _end(entries[number - 1][1]), _end(entry.value)
+        else:
+            return None
+        return None if "#" in self._text[_end(entry.value) : end] else TextEdit(start, end, "")
+
+    def _moved(self, entry: _Entry, above: str, name: str) -> TextEdit | None:
+        keys = [one.value for one, _ in entry.mapping.value if isinstance(one, ScalarNode)]
+        if above in keys:
+            return None
+        key, value = entry.key, entry.value
+        if isinstance(value, ScalarNode) and value.style not in ("|", ">"):
+            written = self._text[key.end_mark.index : value.end_mark.index]
+            if "\n" not in written:
+                text = f"{above}: {{{name}{written}}}"
+                return TextEdit(key.start_mark.index, value.end_mark.index, text)
+        lines = self._lines(entry)
+        if lines is None:
+            return None
+        first, last = lines
+        indent = " " * (key.start_mark.index - first)
+        moved = name + self._text[key.end_mark.index : last]
+        below = "".join(
+            f"  {line}" if line.strip() else line for line in (indent + moved).splitlines(True)
+        )
+        return TextEdit(first, last, f"{indent}{above}:\n{below}")
+
+
+def _nodes(root: Node | None) -> Iterator[Node]:
+    """Yield each node of a tree once, although anchors can make it part of several."""
+    open_, seen = [root] if root is not None else [], set[int]()
+    while open_:
+        node = open_.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        yield node
+        if isinstance(node, MappingNode):
+            open_ += [one for pair in node.value for one in pair]
+        elif isinstance(node, SequenceNode):
+            open_ += node.value
+
+
+def _end(node: Node) -> int:
+    """Return where a value ends: a block ends with its last value, not with what follows it."""
+    while isinstance(node, CollectionNode) and not node.flow_style and node.value:
+        node = node.value[-1] if isinstance(node, SequenceNode) else node.value[-1][1]
+    if isinstance(node, ScalarNode) and node.style in ("|", ">"):
+        return node.end_mark.index - 1
+    return node.end_mark.index
+
+
+def edited(text: str, edits: Iterable[TextEdit]) -> str:
+    """Return a text with edits, of which each begins after the one before it ends."""
+    parts, position = list[str](), 0
+    for edit in edits:
+        parts += (text[position : edit.start], edit.text)
+        position = edit.end
+    return "".join((*parts, text[position:]))
+
+
+def without_overlaps(edits: Iterable[TextEdit]) -> Sequence[TextEdit]:
+    """Return edits in the order of the text; of those that overlap, the first."""
+    kept: list[TextEdit] = []
+    for edit in sorted(set(edits)):
+        if not kept or edit.start >= kept[-1].end:
+            kept.append(edit)
+    return kept

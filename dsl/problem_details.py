@@ -24,7 +24,7 @@ class Replace:
     """What is there; anything else stays."""
     new: str
     verbatim: bool = False
-    """Whether it is no text, but a number or a boolean."""
+    """Whether it is a number or a boolean, which quotes would make a text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,9 +57,9 @@ def edit_of(details: Details, text: ProblemText) -> Edit | None:
     """Return the certain fix of a problem as data; None if a person must choose."""
     match details:
         case UnknownKey(key=old) | RefusedKey(key=old) | UnknownName(name=old):
-            return _replaced(old, details.suggestion)
+            return _replacement(old, details.suggestion)
         case UnknownStepKind(kind=old) | UnknownOperator(operator=old) | UnlistedValue(value=old):
-            return _replaced(str(old), details.suggestion)
+            return _replacement(str(old), details.suggestion)
         case WrongForm(form="string_type", found=Found(kind="scalar")):
             return Quote()
         case WrongForm(form="int_type" | "float_type", found=Found(value=str(value))) if (
@@ -75,7 +75,7 @@ def edit_of(details: Details, text: ProblemText) -> Edit | None:
 _NUMBER = re.compile(r"\d{1,15}(\.\d{1,15})?")
 
 
-def _replaced(old: str, suggestion: Suggestion | None) -> Edit | None:
+def _replacement(old: str, suggestion: Suggestion | None) -> Edit | None:
     match suggestion:
         case DidYouMean(name=new) | WriteKey(key=new):
             return Replace(old, new)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from coterie.documents.catalog import shipped_root
 from coterie.dsl.errors import Problem
 from coterie.dsl.redaction import redacted
-from coterie.dsl.source.text_edits import TextEdit, WrittenEntries, edited, without_overlaps
+from coterie.dsl.source.text_edits import SourceEdit, WrittenEntries, edited, without_overlaps
 from coterie.dsl.source.yaml_events import TextPositions
 from coterie.dsl.values import NodePath
 from coterie.failures import CommandError
@@ -32,7 +32,7 @@ class Fix(NamedTuple):
     """An edit of one file."""
 
     file: str
-    edit: TextEdit
+    edit: SourceEdit
 
 
 class Region(NamedTuple):

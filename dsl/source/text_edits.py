@@ -12,7 +12,7 @@ from coterie.dsl.errors import Problem
 from coterie.dsl.problem_details import MoveBelow, Quote, Remove, Replace
 
 
-class TextEdit(NamedTuple):
+class SourceEdit(NamedTuple):
     """A part of a text, by its first character and the one after its last, and its new text."""
 
     start: int
@@ -62,40 +62,40 @@ class WrittenEntries:
                     for start in {key.start_mark.index, node.start_mark.index}:
                         self._entries.setdefault(start, []).append(entry)
 
-    def edit(self, problem: Problem) -> TextEdit | None:
+    def edit(self, problem: Problem) -> SourceEdit | None:
         """Return the fix of a problem of this text; None if there is none that is certain here."""
         if not 1 <= problem.line < len(self._starts):
             return None
         start = self._starts[problem.line - 1] + problem.column - 1
         match problem.edit:
             case Replace(old, new, verbatim):
-                return self._replaced(start, old, new, verbatim=verbatim)
+                return self._replacement(start, old, new, verbatim=verbatim)
             case Quote():
                 node = self._scalars.get(start)
-                if node is None or node.style or "\n" in self._written(node):
+                if node is None or node.style or "\n" in self._source_of(node):
                     return None
-                return TextEdit(start, node.end_mark.index, json.dumps(self._written(node)))
+                return SourceEdit(start, node.end_mark.index, json.dumps(self._source_of(node)))
             case Remove(key):
                 entry = self._entry(start, key)
-                return None if entry is None else self._removed(entry)
+                return None if entry is None else self._removal(entry)
             case MoveBelow(key, above, name):
                 entry = self._entry(start, key)
-                return None if entry is None else self._moved(entry, above, name)
+                return None if entry is None else self._move(entry, above, name)
             case None:
                 return None
 
-    def _written(self, node: Node) -> str:
+    def _source_of(self, node: Node) -> str:
         return self._text[node.start_mark.index : node.end_mark.index]
 
     def _entry(self, start: int, key: str) -> _Entry | None:
         found = (entry for entry in self._entries.get(start, ()) if entry.key.value == key)
         return next(found, None)
 
-    def _replaced(self, start: int, old: str, new: str, *, verbatim: bool) -> TextEdit | None:
+    def _replacement(self, start: int, old: str, new: str, *, verbatim: bool) -> SourceEdit | None:
         node = self._scalars.get(start)
         if node is None or node.value != old or node.style in ("|", ">"):
             return None
-        written = self._written(node)
+        written = self._source_of(node)
         if written.strip("'\"") != old:  # it has an anchor, a tag or an escape
             return None
         if verbatim or (not node.style and _PLAIN.fullmatch(new)):
@@ -104,7 +104,7 @@ class WrittenEntries:
             text = f"'{new}'"
         else:
             text = json.dumps(new, ensure_ascii=False)
-        return TextEdit(start, node.end_mark.index, text)
+        return SourceEdit(start, node.end_mark.index, text)
 
     def _lines(self, entry: _Entry) -> tuple[int, int] | None:
         """Return where the lines of an entry begin and end; None if it shares one with others."""
@@ -117,23 +117,23 @@ class WrittenEntries:
             return None
         return first, last
 
-    def _removed(self, entry: _Entry) -> TextEdit | None:
+    def _removal(self, entry: _Entry) -> SourceEdit | None:
         entries = entry.mapping.value
         if len(entries) < 2:
             return None
         number = next(i for i, (key, _) in enumerate(entries) if key is entry.key)
         lines = self._lines(entry)
         if lines is not None:
-            return TextEdit(*lines, "")
+            return SourceEdit(*lines, "")
         if number + 1 < len(entries):  # the next entry moves to its place
             start, end = entry.key.start_mark.index, entries[number + 1][0].start_mark.index
         elif entry.mapping.flow_style:
             start, end = _end(entries[number - 1][1]), _end(entry.value)
         else:
             return None
-        return None if "#" in self._text[_end(entry.value) : end] else TextEdit(start, end, "")
+        return None if "#" in self._text[_end(entry.value) : end] else SourceEdit(start, end, "")
 
-    def _moved(self, entry: _Entry, above: str, name: str) -> TextEdit | None:
+    def _move(self, entry: _Entry, above: str, name: str) -> SourceEdit | None:
         keys = [one.value for one, _ in entry.mapping.value if isinstance(one, ScalarNode)]
         if above in keys:
             return None
@@ -142,7 +142,7 @@ class WrittenEntries:
             written = self._text[key.end_mark.index : value.end_mark.index]
             if "\n" not in written:
                 text = f"{above}: {{{name}{written}}}"
-                return TextEdit(key.start_mark.index, value.end_mark.index, text)
+                return SourceEdit(key.start_mark.index, value.end_mark.index, text)
         lines = self._lines(entry)
         if lines is None:
             return None
@@ -152,7 +152,7 @@ class WrittenEntries:
         below = "".join(
             f"  {line}" if line.strip() else line for line in (indent + moved).splitlines(True)
         )
-        return TextEdit(first, last, f"{indent}{above}:\n{below}")
+        return SourceEdit(first, last, f"{indent}{above}:\n{below}")
 
 
 def _nodes(root: Node | None) -> Iterator[Node]:
@@ -179,7 +179,7 @@ def _end(node: Node) -> int:
     return node.end_mark.index
 
 
-def edited(text: str, edits: Iterable[TextEdit]) -> str:
+def edited(text: str, edits: Iterable[SourceEdit]) -> str:
     """Return a text with edits, of which each begins after the one before it ends."""
     parts, position = list[str](), 0
     for edit in edits:
@@ -188,9 +188,9 @@ def edited(text: str, edits: Iterable[TextEdit]) -> str:
     return "".join((*parts, text[position:]))
 
 
-def without_overlaps(edits: Iterable[TextEdit]) -> Sequence[TextEdit]:
+def without_overlaps(edits: Iterable[SourceEdit]) -> Sequence[SourceEdit]:
     """Return edits in the order of the text; of those that overlap, the first."""
-    kept: list[TextEdit] = []
+    kept: list[SourceEdit] = []
     for edit in sorted(set(edits)):
         if not kept or edit.start >= kept[-1].end:
             kept.append(edit)

@@ -10,6 +10,7 @@ from coterie.documents.compilation import compile_target
 from coterie.documents.tool_packages import packages_in
 from coterie.dsl.compile.compiler import SourceText
 from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.model.tools.tool_contract import SkillTool
 from coterie.failures import CommandError
 from coterie.settings import load
 from tests.law.documents.pages import text
@@ -29,8 +30,9 @@ def project(folder: Path) -> None:
 def test_the_page_makes_a_tool_that_a_team_uses(tmp_path: Path) -> None:
     project(tmp_path)
     plan = compile_target(load({}, tmp_path), "team.yml").compiled.plan
-    terms = plan.tools["weather"].terms
-    assert terms is not None
+    tool = plan.tools["weather"]
+    assert isinstance(tool, SkillTool)
+    terms = tool.terms
     assert (terms.effect, terms.timeout, terms.retries) == ("read", 5.0, 2)
 
 
@@ -71,7 +73,7 @@ def test_every_module_of_a_package_is_searched(tmp_path: Path) -> None:
     team = tmp_path / "team.yml"
     team.write_text(team.read_text().replace("demo_tools:weather", "demo_tools.sky:weather"))
     plan = compile_target(load({}, tmp_path), "team.yml").compiled.plan
-    assert plan.tools["weather"].skill == "demo_tools.sky:weather"
+    assert plan.tools["weather"].made_of == "demo_tools.sky:weather"
 
 
 @pytest.mark.parametrize(

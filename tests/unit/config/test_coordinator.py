@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
 from coterie.activities.contracts import SkillRequest, SkillResult
+from coterie.dsl.model.tools.tool_contract import SkillTool
 from coterie.dsl.values import Json
 from tests.support.documents.shipped import compiled
 from tests.support.simulation.persona_faults import (
@@ -217,8 +218,8 @@ def test_a_call_has_the_fewest_retries_of_tool_profile_and_step(
         "orchestration: { settings: { tools: { listing: '{}: lists the files' } } }\n"
     )
     plan = compiled("coordinator", tmp_path).compiled.plan
-    terms, profiles = plan.tools["listing"].terms, plan.settings["profiles"]
-    assert terms is not None
+    tool, profiles = plan.tools["listing"], plan.settings["profiles"]
+    assert isinstance(tool, SkillTool)
     assert isinstance(profiles, dict)
     most: Any = profiles[profile]
     wanted: Json = {"steps": [{**step("python"), "tool": "listing", "arguments": "{}"}]}
@@ -227,7 +228,7 @@ def test_a_call_has_the_fewest_retries_of_tool_profile_and_step(
     ended = skipped_run(plan, given, world, scope_type=RetryingScope)
     versions = ended.state.main.context["plan_versions"]
     assert isinstance(versions, list)
-    calls = 1 + min(3, most["retries"], terms.retries)
+    calls = 1 + min(3, most["retries"], tool.terms.retries)
     assert world.slow == calls * min(2, len(versions)), "two failures ban the tool"
 
 

@@ -10,6 +10,7 @@ from coterie.activities.providers.translation.schemas import requires_every_key,
 from coterie.documents.catalog import shipped_root
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import AgentStep, ApprovalStep
+from coterie.dsl.model.tools.tool_contract import SkillTool
 from coterie.dsl.source.yaml_reader import read
 from tests.support.documents.shipped import TEAMS, all_steps, compiled, model_calls, team_file
 
@@ -57,7 +58,7 @@ def test_rules_of_the_shipped_teams_have_time_to_start_on_a_busy_machine() -> No
         name: tool.terms.timeout
         for team in TEAMS
         for name, tool in plan(team).tools.items()
-        if tool.terms and tool.skill == "Python.run" and "code" in tool.fixed
+        if isinstance(tool, SkillTool) and tool.skill == "Python.run" and "code" in tool.fixed
     }
     assert {"judge_rules", "perceive_rules", "critic_rules"} <= limits.keys()
     assert [name for name, seconds in limits.items() if seconds < 60] == []

@@ -10,6 +10,7 @@ from coterie.activities.providers.provider_failures import ProviderFailure
 from coterie.activities.providers.scripted import ScriptedProvider
 from coterie.activities.providers.scripts.script import ScriptedAnswer, read_script
 from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.tools.tool_contract import AgentTool
 from tests.support.documents.shipped import TEAMS, compiled, model_calls, script_file
 
 LONGEST = 1.0
@@ -23,7 +24,8 @@ def script(name: str) -> tuple[ScriptedAnswer, ...]:
 def personas(name: str) -> dict[str, Persona]:
     """`{team/task: persona}` of every step that asks a model; `{tool: persona}` of subagents."""
     plan = compiled(name).compiled.plan
-    subagents = {key: plan.personas[one.agent] for key, one in plan.tools.items() if one.agent}
+    tools = plan.tools.items()
+    subagents = {key: plan.personas[one.agent] for key, one in tools if isinstance(one, AgentTool)}
     steps = {f"{team}/{step.name}": persona for team, step, persona in model_calls(plan)}
     return steps | subagents
 

@@ -1,7 +1,7 @@
 """An interpreter that is started anew with the same state goes on where it was."""
 
 import json
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Set
 from typing import cast
 
 from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
@@ -9,7 +9,7 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json
 from coterie.runs.in_process.local_scope import LocalScope
 from coterie.workflows.core.messages import DecideInput
-from coterie.workflows.core.scope import Interrupted, Job
+from coterie.workflows.core.scope import Interrupted, Jobs
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.views import TeamResult
 from coterie.workflows.handlers.start_checks import begin
@@ -120,7 +120,7 @@ class Stopping(LocalScope):
 
     async def together(
         self,
-        jobs: Mapping[str, Job],
+        jobs: Jobs,
         *,
         enough: Callable[[Set[str]], bool],
         at_once: int | None = None,

@@ -15,6 +15,7 @@ from coterie.agents import (
     orchestrator,
     subagent,
 )
+from coterie.dsl.model.tools.tool_contract import AgentTool
 from coterie.dsl.values import Json
 from coterie.workflows.agents.loop.turn_requests import loop_terms, offered_tools
 from tests.support.programs.python_agents import (
@@ -100,6 +101,7 @@ def test_what_register_says_of_an_unmarked_class_is_the_contract_of_its_tool() -
     )
     assert called.agent.id == "registered", "the tool's name is not the agent's"
     tool = planner.durable(AgentContext(script=[])).plan.tools["helper"]
+    assert isinstance(tool, AgentTool)
     assert (tool.description, tool.stateful, tool.retries) == ("Helps with trips.", True, 2)
 
 

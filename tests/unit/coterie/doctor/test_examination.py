@@ -150,7 +150,12 @@ async def test_the_sandbox_is_tried_as_the_user_as_whom_commands_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[object] = []
-    monkeypatch.setattr(examination, "find_bubblewrap", lambda path, user: tried.append(user) or "")
+
+    def found(path: str, user: object) -> str:
+        tried.append(user)
+        return ""
+
+    monkeypatch.setattr(examination, "find_bubblewrap", found)
     os.chown(tmp_path, 65534, 65534)
     await findings(tmp_path, PATH=os.environ["PATH"])
     assert tried == [command_user(tmp_path, os.environ["PATH"])]

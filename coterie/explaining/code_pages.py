@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
-_IN_WHEEL = Path(__file__).with_name("errors.md")
-_PAGE = _IN_WHEEL if _IN_WHEEL.is_file() else Path(__file__).parents[2] / "docs" / "errors.md"
+_HERE = Path(__file__).resolve()  # an editable install has a link to this package
+_IN_WHEEL = _HERE.with_name("errors.md")
+_PAGE = _IN_WHEEL if _IN_WHEEL.is_file() else _HERE.parents[2] / "docs" / "errors.md"
 _CODE = re.compile(r"[EW]\d{3}", re.IGNORECASE)
 
 

@@ -101,6 +101,7 @@ def test_a_program_with_modules_of_the_same_names_loads_runs_and_calls_its_tool(
     assert from_command["output"] == {"look": ANSWER}
     from_program = json.loads(called(sys.executable, "program.py"))
     called(script, "server", "--stop")
+    assert called(script, "explain", "E202").startswith("E202")
     assert from_program == {"output": {"look": ANSWER}, "message": "", "doubled": {}}
     processes = [json.loads(file.read_text()) for file in noted.iterdir()]
     assert len([one for one in processes if one["ours"]]) >= 2

@@ -10,6 +10,8 @@ from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNo
 
 from coterie.dsl.errors import Problem
 from coterie.dsl.problem_details import MoveBelow, Quote, Remove, Replace
+from coterie.dsl.source.collected_problems import Problems
+from coterie.dsl.source.yaml_events import document_events
 
 
 class SourceEdit(NamedTuple):
@@ -45,6 +47,8 @@ class WrittenEntries:
         self._scalars: dict[int, ScalarNode] = {}
         self._entries: dict[int, list[_Entry]] = {}
         """`{start of a key or a mapping: the entry, or the entries}`."""
+        if document_events(text, "", Problems(), may_be_list=True) is None:
+            return  # no YAML, or nested too deeply for the composer, which recurses
         try:
             root = compose(text, CSafeLoader)
         except (YAMLError, UnicodeEncodeError):

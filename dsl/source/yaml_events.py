@@ -1,6 +1,6 @@
 """YAML text -> the events of its parser, without recursion and within bounds.
 
-The one file that imports the YAML library.
+With `text_edits.py`, which asks it first, the only file that imports the YAML library.
 """
 
 import re

@@ -10,6 +10,9 @@ import pytest
 from coterie.documents.fixes import Check, FixedFiles
 from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.errors import InvalidDocument, Problem
+from coterie.dsl.problem_details import Replace
+from coterie.dsl.source.text_edits import WrittenEntries
+from coterie.dsl.source.yaml_events import MAX_DEPTH
 from coterie.explaining.sarif import sarif_log
 from coterie.failures import CommandError
 from tests.support.compiling import CAPABILITIES
@@ -180,3 +183,12 @@ def test_sarif_has_a_result_for_each_problem_and_its_fix(tmp_path: Path) -> None
         "endLine": region["startLine"],
         "endColumn": region["startColumn"] + len("aproval"),
     }
+
+
+@pytest.mark.parametrize(("depth", "is_fixed"), [(MAX_DEPTH - 1, True), (MAX_DEPTH + 1, False)])
+def test_a_text_that_is_nested_too_deeply_for_a_reader_has_no_fix(
+    depth: int, *, is_fixed: bool
+) -> None:
+    entries = WrittenEntries(f"nmae: {'[' * depth}{']' * depth}\n")
+    problem = Problem("E101", "team.yml", 1, 1, "", "", edit=Replace("nmae", "name"))
+    assert (entries.edit(problem) is not None) == is_fixed

@@ -133,7 +133,8 @@ def test_eval_says_what_happened_when_it_ends_before_its_suite_is_read(
     )
     with suite.open("w"):  # opens when the command does
         process.send_signal(number)
-        _, said = process.communicate(timeout=60)
+    # Closed: a signal that comes just before the command reads would not end its reading.
+    _, said = process.communicate(timeout=120)
     assert process.returncode == 130, said
     assert "stopped before any trial; to run the suite, repeat: coterie eval 'a suite.yml'" in said
 

@@ -11,7 +11,7 @@ from coterie.dsl.evaluate.condition_text import (
     part_text,
     value_text,
 )
-from coterie.dsl.evaluate.operators.operator_table import OPERATORS
+from coterie.dsl.evaluate.operator_table import OPERATORS
 from coterie.dsl.model.conditions import AllOf, Condition, Operator, Status, TeamEnd
 
 _STATUS: dict[Status, str] = {

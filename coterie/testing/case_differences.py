@@ -7,7 +7,7 @@ from difflib import unified_diff
 from pydantic import JsonValue
 
 from coterie.dsl.errors import listed, nearest
-from coterie.dsl.evaluate.operators.operator_tests import Found
+from coterie.dsl.evaluate.operator_table import Found
 from coterie.dsl.paths import MISSING, get, parse
 from coterie.runs.ends.end_words import result_words
 from coterie.testing.files.case_document import ExpectDocument

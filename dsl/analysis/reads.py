@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 
 from jinja2 import nodes
 
-from coterie.dsl.evaluate.operators.operator_table import OPERATORS, WITHOUT_VALUE
+from coterie.dsl.evaluate.operator_table import OPERATORS, WITHOUT_VALUE
 from coterie.dsl.logic.expressions import path_of
 from coterie.dsl.model.conditions import (
     AllOf,

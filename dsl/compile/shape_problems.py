@@ -8,7 +8,7 @@ from pydantic_core import ErrorDetails
 
 from coterie.dsl.compile.model_locations import keys, model_at, path_at, words_at
 from coterie.dsl.errors import closest
-from coterie.dsl.evaluate.operators.operator_table import SHORT_NAMES
+from coterie.dsl.evaluate.operator_table import SHORT_NAMES
 from coterie.dsl.kinds.wait import wrong_wait_key
 from coterie.dsl.model.conditions import CONDITION_KEYS, UNKNOWN_CONDITION
 from coterie.dsl.model.document import SystemDocument

@@ -8,7 +8,7 @@ from typing import cast
 
 from coterie.dsl.editor_schema.older_step_forms import older_steps
 from coterie.dsl.editor_schema.schema_parts import mapping, properties_of, ref
-from coterie.dsl.evaluate.operators.operator_table import OPERATORS, SHORT_NAMES
+from coterie.dsl.evaluate.operator_table import OPERATORS, SHORT_NAMES
 from coterie.dsl.model.conditions import Operator
 from coterie.dsl.model.steps import STEP_MODELS
 from coterie.dsl.normalise.condition_forms import OUTCOMES

@@ -6,8 +6,7 @@ from typing import Final, assert_never
 
 from coterie.dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from coterie.dsl.evaluate.missing_data import missing_outcomes
-from coterie.dsl.evaluate.operators.operator_table import OPERATORS, charge
-from coterie.dsl.evaluate.operators.operator_tests import Found
+from coterie.dsl.evaluate.operator_table import OPERATORS, Found, charge
 from coterie.dsl.model.causes import (
     ConditionFound,
     ExpressionFound,

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
-from coterie.dsl.evaluate.operators.operator_table import WITHOUT_VALUE
+from coterie.dsl.evaluate.operator_table import WITHOUT_VALUE
 from coterie.dsl.model.conditions import (
     AllOf,
     AnyOf,

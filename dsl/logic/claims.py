@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from coterie.dsl.evaluate.operators.operator_table import OPERATORS
-from coterie.dsl.evaluate.operators.operator_tests import Found
+from coterie.dsl.evaluate.operator_table import OPERATORS, Found
 from coterie.dsl.json_values import json_equal
 from coterie.dsl.logic.ranges import Range, Wanted, number_range, text_range
 from coterie.dsl.model.conditions import Operator

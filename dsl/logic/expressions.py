@@ -7,7 +7,7 @@ from typing import cast
 from jinja2 import TemplateError, nodes
 from pydantic import JsonValue
 
-from coterie.dsl.evaluate.operators.operator_table import OPERATORS
+from coterie.dsl.evaluate.operator_table import OPERATORS
 from coterie.dsl.logic.formulas import All, Formula, Opaque, TaskEnded, joined, tested
 from coterie.dsl.model.conditions import Operator
 from coterie.dsl.paths import Path

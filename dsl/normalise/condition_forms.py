@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from coterie.dsl.errors import closest
-from coterie.dsl.evaluate.operators.operator_table import OPERATORS, SHORT_NAMES, WITHOUT_VALUE
+from coterie.dsl.evaluate.operator_table import OPERATORS, SHORT_NAMES, WITHOUT_VALUE
 from coterie.dsl.model.conditions import CONDITION_KEYS
 from coterie.dsl.normalise.here import Here
 from coterie.dsl.paths import get, parse

@@ -10,7 +10,7 @@ from coterie.activities.providers.provider_registry import KINDS
 from coterie.activities.public_prices import VENDORS
 from coterie.commands.table import VERBS
 from coterie.documents.product_capabilities import KEY_NAMES, PROVIDER_KINDS
-from coterie.dsl.evaluate.operators.operator_table import OPERATORS
+from coterie.dsl.evaluate.operator_table import OPERATORS
 from coterie.dsl.kinds import KINDS as STEP_KIND_OBJECTS
 from coterie.dsl.model.conditions import ContextField, Operator
 from coterie.dsl.model.sections.provider_document import BuiltInKind

@@ -7,13 +7,13 @@ from typing import cast
 from pydantic import JsonValue
 
 from coterie.dsl.errors import listed, nearest
-from coterie.dsl.evaluate.operators.operator_table import (
+from coterie.dsl.evaluate.operator_table import (
     OPERATORS,
     SHORT_NAMES,
+    Found,
     unusable_pattern,
     wrong_value,
 )
-from coterie.dsl.evaluate.operators.operator_tests import Found
 from coterie.dsl.model.conditions import Operator
 from coterie.dsl.paths import MISSING
 from coterie.dsl.problem_codes import Code

@@ -11,7 +11,7 @@ from coterie.dsl.checks.steps.context_paths import check_read
 from coterie.dsl.checks.steps.step_scope import StepScope, TextSpot
 from coterie.dsl.checks.steps.template_checks import OwnResult, check_field, check_value
 from coterie.dsl.errors import MAX_LISTED, closest
-from coterie.dsl.evaluate.operators.operator_table import (
+from coterie.dsl.evaluate.operator_table import (
     WITHOUT_VALUE,
     unusable_pattern,
     wrong_value,

@@ -6,7 +6,7 @@ from typing import TypeVar
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from coterie.dsl.evaluate.operators.operator_table import OPERATORS
+from coterie.dsl.evaluate.operator_table import OPERATORS
 from coterie.dsl.values import Json
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from coterie.dsl.checks.contracts.known_answers import schema_at
 from coterie.dsl.checks.steps.condition_checks import possible_in
-from coterie.dsl.evaluate.operators.operator_table import OPERATORS, wrong_value
+from coterie.dsl.evaluate.operator_table import OPERATORS, wrong_value
 from coterie.dsl.model.conditions import Operator
 from coterie.dsl.paths import MISSING
 from coterie.dsl.values import Json

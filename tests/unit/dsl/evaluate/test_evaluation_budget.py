@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from coterie.dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from coterie.dsl.evaluate.condition_evaluation import holds
-from coterie.dsl.evaluate.operators.operator_table import OPERATORS
+from coterie.dsl.evaluate.operator_table import OPERATORS
 from coterie.dsl.evaluate.routing import choose
 from coterie.dsl.model.conditions import AllOf, AnyOf, Condition, ContextField, Expression, Operator
 from coterie.dsl.model.evaluation_budget import (

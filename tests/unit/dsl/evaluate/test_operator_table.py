@@ -5,14 +5,14 @@ from itertools import product
 import pytest
 from pydantic import JsonValue
 
-from coterie.dsl.evaluate.operators.operator_table import (
+from coterie.dsl.evaluate.operator_table import (
     OPERATORS,
     SHORT_NAMES,
+    TYPE_NAMES,
     WITHOUT_VALUE,
     charge,
     wrong_value,
 )
-from coterie.dsl.evaluate.operators.operator_tests import TYPE_NAMES
 from coterie.dsl.model.conditions import Operator
 from coterie.dsl.model.evaluation_budget import EvaluationMeter
 from coterie.dsl.paths import MISSING

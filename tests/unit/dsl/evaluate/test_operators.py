@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coterie.dsl.evaluate.operators.operator_table import OPERATORS, SHORT_NAMES, wrong_value
+from coterie.dsl.evaluate.operator_table import OPERATORS, SHORT_NAMES, wrong_value
 from coterie.dsl.json_values import json_equal
 from coterie.dsl.model.conditions import Operator
 from coterie.dsl.paths import MISSING

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from coterie.dsl.evaluate.operators.operator_table import OPERATORS
-from coterie.dsl.evaluate.operators.operator_tests import Found
+from coterie.dsl.evaluate.operator_table import OPERATORS, Found
 from coterie.dsl.logic.claims import Claim, possible
 from coterie.dsl.model.conditions import Operator
 from coterie.dsl.paths import MISSING

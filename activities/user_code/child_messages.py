@@ -5,8 +5,12 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, TypeAdapter
 
 from coterie.activities.processes.child_reply import Reply
-from coterie.dsl.model.capabilities import Effect, Label
+from coterie.dsl.model.capabilities import SkillContract
 from coterie.dsl.values import Frozen, Json
+
+START_SECONDS = 30.0
+"""How long a call may wait for a free process that has imported its module, before its own time
+counts. A tool may wait for a free one longer, up to half of its own time."""
 
 
 class AgentCall(Frozen):
@@ -139,22 +143,13 @@ class ProgressNote(Frozen):
     progress: JsonValue
 
 
-class FoundTool(Frozen):
+class FoundTool(SkillContract):
     """The contract of a function that is a tool."""
 
-    name: str
-    description: str
-    effect: Effect
-    timeout: float
-    retries: int
-    labels: tuple[Label, ...]
+    startup: float = START_SECONDS
     secrets: tuple[str, ...]
-    input_schema: Json
-    output_schema: Json
     takes_context: bool = False
     """It can learn that its call is cancelled."""
-    local_activity: bool = False
-    """Whether its calls are local activities."""
 
 
 class FoundTools(Frozen):

@@ -25,6 +25,7 @@ from coterie.activities.threads.run_shares import RunShares, run_of_call
 from coterie.activities.user_code.call_time_limit import CallTimeLimit
 from coterie.activities.user_code.child_failures import UserCodeFailed, UserCodeTimeout
 from coterie.activities.user_code.child_messages import (
+    START_SECONDS,
     AGENT_REPLY,
     PROGRESS,
     TOOL_REPLY,
@@ -48,10 +49,6 @@ MAX_CHILDREN = 16
 
 MAX_IDLE = 4
 """Idle children to keep per package."""
-
-START_SECONDS = 30.0
-"""How long a call may wait for a free process that has imported its module, before its own time
-counts. A tool may wait for a free one longer, up to half of its own time."""
 
 _CANCEL_SECONDS = 2.0
 """How long a call that can notice its cancellation may continue."""

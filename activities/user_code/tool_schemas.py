@@ -6,6 +6,7 @@ its own agents.
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any, NamedTuple, get_type_hints
 
 from pydantic import (
@@ -138,15 +139,10 @@ def contract(name: str, function: TypedFunction, terms: ToolTerms) -> dict[str, 
         raise UnfitFunction(problem)
     _check_local(terms)
     return {
+        **asdict(terms),
         "name": name,
         "description": terms.description or _first_paragraph(function.call),
-        "effect": terms.effect,
-        "timeout": terms.timeout,
-        "retries": terms.retries,
-        "labels": list(terms.labels),
-        "secrets": list(terms.secrets),
         "takes_context": function.context is not None,
-        "local_activity": terms.local_activity,
         "input_schema": _without_titles(function.arguments.model_json_schema()),
         "output_schema": function.result.json_schema(mode="serialization"),
     }

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from coterie.activities.skills.functions.function_skills import contract_of
 from coterie.activities.skills.skill_contracts import known_contracts
 from coterie.agents.agent_definition import AgentDefinition
 from coterie.agents.agent_documents import AgentDocument, document_of
@@ -71,7 +70,7 @@ def compile_agent(
     unsound = unsound_part(document.tree)
     if unsound is not None:
         raise InvalidAgent(f"agent {document.name!r}: {unsound}")
-    own = {one.found.name: contract_of(one.found) for one in document.functions}
+    own = {one.found.name: one.found for one in document.functions}
     sources = tuple(_sources(document, settings, scripted=scripted))
     try:
         compiled = compile_sources(

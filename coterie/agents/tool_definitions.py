@@ -12,7 +12,7 @@ All three become a ToolSchema, which holds what a caller relies on. Nothing is r
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from inspect import getdoc, ismethod
 from typing import Any, ClassVar, cast
 
@@ -205,13 +205,9 @@ def path_of(executor: Executor) -> str:
 def _described_tool(schema: ToolSchema, path: str, terms: ToolTerms, arguments: Json) -> FoundTool:
     return FoundTool.model_validate(
         {
+            **asdict(terms),
             "name": path,
             "description": terms.description or _first_paragraph(schema.executor),
-            "effect": terms.effect,
-            "timeout": terms.timeout,
-            "retries": terms.retries,
-            "labels": terms.labels,
-            "secrets": terms.secrets,
             "input_schema": arguments,
             "output_schema": {},
         }

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from coterie.activities.skills.functions.function_skills import (
     ToolsUnusable,
-    contract_of,
     find_tools,
 )
 from coterie.activities.user_code.child_messages import FoundTool
@@ -58,7 +57,7 @@ def tool_contracts(settings: Settings, packages: Sequence[str]) -> dict[str, Ski
     Raises:
         CommandError: As `found_tools`.
     """
-    return {one.name: contract_of(one) for one in found_tools(settings, packages)}
+    return {one.name: one for one in found_tools(settings, packages)}
 
 
 def forget_tools() -> None:

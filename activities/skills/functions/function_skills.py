@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from coterie.activities.user_code.child_failures import UserCodeFailed, UserCodeTimeout
 from coterie.activities.user_code.child_messages import (
+    START_SECONDS,
     CallContext,
     FoundTool,
     FoundTools,
@@ -24,7 +25,7 @@ from coterie.activities.user_code.child_messages import (
     Unfit,
     WrongResult,
 )
-from coterie.activities.user_code.child_pool import START_SECONDS, UserCode
+from coterie.activities.user_code.child_pool import UserCode
 from coterie.activities.workspace.call_effects import shown
 from coterie.activities.workspace.skill_base import SkillContext
 from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
@@ -64,7 +65,7 @@ class FunctionSkill:
 
     def contract(self) -> SkillContract:
         """Return the contract as data."""
-        return contract_of(self.found)
+        return self.found
 
     async def call(self, value: JsonValue, context: SkillContext) -> JsonValue:
         """Call the function with checked arguments; cancellation kills its process.
@@ -144,22 +145,6 @@ class FunctionSkill:
                 raise SkillFailure(f"{self.name} answered a question that was not asked")
             case _:
                 assert_never(outcome)
-
-
-def contract_of(found: FoundTool) -> SkillContract:
-    """Return the contract of a function."""
-    return SkillContract(
-        name=found.name,
-        description=found.description,
-        effect=found.effect,
-        input_schema=found.input_schema,
-        output_schema=found.output_schema,
-        timeout=found.timeout,
-        retries=found.retries,
-        labels=found.labels,
-        startup=START_SECONDS,
-        local_activity=found.local_activity,
-    )
 
 
 async def find_tools(user_code: UserCode, packages: Sequence[str]) -> tuple[FoundTool, ...]:

@@ -133,10 +133,7 @@ class TeamToolSection(NestedToolSection):
 
 
 TOOL_SECTIONS: dict[ToolKind, type[ToolSectionBase]] = {
-    "skill": SkillToolSection,
-    "agent": AgentToolSection,
-    "team": TeamToolSection,
-    "mcp": McpToolSection,
+    one.kind: one for one in (SkillToolSection, AgentToolSection, TeamToolSection, McpToolSection)
 }
 
 UNKNOWN_TOOL = "unknown_tool_kind"

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import yaml
 
-from coterie.activities.skills.functions.function_skills import contract_of
 from coterie.agents import (
     AgentState,
     BaseAgent,
@@ -170,7 +169,7 @@ def test_the_written_document_compiles_to_the_same_plan(tmp_path: Path) -> None:
 
 def tool_contract() -> Any:
     found = ready_tool(schema_of(forecast)).found
-    return {found.name: contract_of(found)}
+    return {found.name: found}
 
 
 def test_a_definition_may_change_what_a_document_can_say(tmp_path: Path) -> None:

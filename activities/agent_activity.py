@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Collection, Mapping
 from contextlib import nullcontext, suppress
 
+from pydantic import JsonValue
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
@@ -29,7 +30,6 @@ from coterie.activities.contracts import (
     OwnQueue,
 )
 from coterie.activities.factory import ASKS_MODEL, AgentFactory, AgentTypes
-from coterie.activities.factory_config import system_config, task_config
 from coterie.activities.heartbeats import CallTimedOut, heartbeating
 from coterie.activities.live_text import LiveText
 from coterie.activities.metered_providers import MeteredProviders
@@ -47,6 +47,7 @@ from coterie.activities.turn_results import sendable, unusable
 from coterie.activities.user_code.child_failures import UserCodeTimeout
 from coterie.activities.user_code.child_pool import UserCode
 from coterie.dsl.known_secrets import KnownSecrets
+from coterie.dsl.values import Json
 
 
 class AgentActivities:
@@ -205,14 +206,24 @@ class AgentActivities:
 
     def _made_by_factory(self, request: AgentRequest, services: AgentServices) -> BaseAgent:
         """Return the agent of a user's package, or raise why there is none."""
+        task: Json = {"name": request.task, "agent_type": request.agent_type}
+        personas: dict[str, JsonValue] = {}
+        if request.agent_class is not None:
+            task["agent_class"] = request.agent_class
+        else:
+            task["persona_key"] = request.task
+        if (persona := request.persona) is not None:
+            personas[request.task] = persona.model_dump(
+                mode="json", by_alias=True, exclude_defaults=True
+            )
         factory = AgentFactory(
-            system_config(request),
+            {"llm_config": {"personas": personas, "agents": request.legacy_config or {}}},
             self._agent_types,
             agent_packages=self._agent_packages,
             skills=self._inner_calls.contracts,
             services=services,
         )
-        return factory.create_agent(task_config(request))
+        return factory.create_agent(task)
 
     def _services(self, request: AgentRequest, meter: Meter) -> AgentServices:
         reasks = request.reask.number if request.reask else 0

@@ -81,9 +81,6 @@ class AgentRequest(Frozen):
     agent_type: str | None = SINGLE_SHOT
     """None for a legacy agent. Defaults are not sent, so the common value is the default."""
     agent_class: str | None = None
-    persona_key: str = ""
-    """Not sent: the plan already says which persona a task has, and `persona` carries its content.
-    """
     persona: Persona | None = None
     """None for a legacy agent."""
     legacy_config: Json | None = None

@@ -170,7 +170,6 @@ def request(head: str | None) -> AgentRequest:
         team="work",
         task="talk",
         visit=1,
-        persona_key="writer",
         persona=plan_of(loop()).personas["writer"],
         inputs={"input": 1},
         conversation=Conversation(head=head),

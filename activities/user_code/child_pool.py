@@ -25,9 +25,9 @@ from coterie.activities.threads.run_shares import RunShares, run_of_call
 from coterie.activities.user_code.call_time_limit import CallTimeLimit
 from coterie.activities.user_code.child_failures import UserCodeFailed, UserCodeTimeout
 from coterie.activities.user_code.child_messages import (
-    START_SECONDS,
     AGENT_REPLY,
     PROGRESS,
+    START_SECONDS,
     TOOL_REPLY,
     AgentCall,
     ModuleImport,

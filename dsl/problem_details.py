@@ -1,6 +1,6 @@
 """The facts of a problem, typed. Programs decide by them, and texts are made of them.
 
-`dsl/problem_texts.py` and `dsl/wording` put them into words, which no program reads.
+A rule has its own words; `dsl/problem_texts.py` words the rest. No program reads them.
 """
 
 from collections.abc import Callable, Collection

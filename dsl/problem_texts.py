@@ -1,4 +1,4 @@
-"""The texts of problems that several checks find; `dsl/wording` has those of one check."""
+"""The texts of problems that several checks find; a rule has the words of its own."""
 
 import re
 from typing import assert_never
@@ -34,6 +34,7 @@ from coterie.dsl.problem_details import (
     WrongForm,
     WrongValue,
 )
+from coterie.dsl.values import UNREADABLE
 
 
 def problem_text(details: Details) -> ProblemText:
@@ -192,3 +193,10 @@ def _found_text(found: Found) -> str:
             return "empty"
         case "scalar":
             return repr(found.value)
+
+
+def called(name: str, noun: str = "") -> str:
+    """Return a step by its name: `the wait 'x'`; or `the wait without a name`."""
+    if name == UNREADABLE:
+        return f"{noun or 'the step'} without a name"
+    return f"{noun} {name!r}" if noun else repr(name)

@@ -17,8 +17,8 @@ from pydantic import JsonValue
 
 from coterie.dsl.errors import listed, nearest
 from coterie.dsl.regular_expressions import pattern
+from coterie.dsl.safety.blocked_rules import blocked_text
 from coterie.dsl.safety.field_safety import judge
-from coterie.dsl.wording.blocked_wording import blocked_text
 
 ParameterType = Literal["text", "path", "url", "code", "command", "integer", "number", "choice"]
 

@@ -26,9 +26,9 @@ from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefus
 from coterie.activities.workspace.web_access import WebAccess
 from coterie.dsl.model.capabilities import Effect, Label, SkillContract
 from coterie.dsl.model.tools.asked_input import GivenInput
+from coterie.dsl.safety.blocked_rules import blocked_text
 from coterie.dsl.safety.field_safety import blocked_fields, describe_blocked, judge
 from coterie.dsl.values import MAX_COMMAND_TIMEOUT, Json
-from coterie.dsl.wording.blocked_wording import blocked_text
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 

@@ -5,27 +5,18 @@ that file's folder, not by `..`, not by a link. A file counts once, even if seve
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from coterie.documents.file_kinds import SUFFIXES, is_persona, is_test
 from coterie.documents.include_globs import TooManyEntries, is_glob, matching_files
 from coterie.dsl.compile.compiler import SourceText
-from coterie.dsl.errors import InvalidDocument
-from coterie.dsl.problem_details import Details
+from coterie.dsl.errors import InvalidDocument, listed, nearest
+from coterie.dsl.problem_details import Details, ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.yaml_reader import read
-from coterie.dsl.wording.include_wording import (
-    include_cycle,
-    include_empty,
-    include_leaves_folder,
-    include_missing,
-    include_too_large,
-    include_unreadable,
-    include_wrong_file,
-)
 from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE
 from coterie.text.document_text import text_of_document, unreadable_text
 
@@ -96,6 +87,56 @@ def _entries(source: SourceText) -> list[Node]:
     except InvalidDocument:
         return []
     return [] if written is None else written.items()
+
+
+@rule("E006")
+def include_leaves_folder(entry: str, *, links_to: str = "") -> ProblemText:
+    reason = f" is a link to {links_to}, which" if links_to else ""
+    return ProblemText(
+        f"the include {entry!r}{reason} is outside the folder of this file",
+        "a path or a glob below this file's folder: workflows/*.yml",
+        "move the file below this folder",
+    )
+
+
+@rule("E006")
+def include_missing(entry: str, known: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"the include {entry!r} does not exist", listed(known), nearest(entry, known)
+    )
+
+
+@rule("E006")
+def include_wrong_file(entry: str, kind: str) -> ProblemText:
+    fix = f"write {entry.rstrip('/') or '.'}/*.yml" if kind == "a folder" else "name a document"
+    return ProblemText(
+        f"the include {entry!r} is {kind}", "files that end in .yml or .yaml, but not tests", fix
+    )
+
+
+@rule("E006")
+def include_unreadable(file: str, reason: str, fix: str) -> ProblemText:
+    return ProblemText(f"the include {file} could not be read: {reason}", fix=fix)
+
+
+@rule("E006")
+def include_too_large(what: str) -> ProblemText:
+    return ProblemText(what, fix="include fewer files")
+
+
+@rule("W518")
+def include_empty(entry: str) -> ProblemText:
+    return ProblemText(
+        f"no file matches the include {entry!r}", fix="remove it, or correct the glob"
+    )
+
+
+@rule("E007")
+def include_cycle(files: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"these files include each other: {' -> '.join(files)}",
+        fix="remove one of these includes, or move what both need into a third file",
+    )
 
 
 @dataclass(slots=True)

@@ -16,15 +16,10 @@ from coterie.dsl.model.conditions import AllOf, Condition
 from coterie.dsl.model.plan import Routing, Team
 from coterie.dsl.model.steps import BranchStep, TryStep
 from coterie.dsl.model.traversal.step_walk import conditions
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.finding_wording import (
-    alternative_unreached,
-    clause_unused,
-    default_unused,
-    impossible_condition,
-)
 
 _MAX_PARTS = 12
 Worlds = Sequence[Statuses]
@@ -43,6 +38,67 @@ class Alternative(NamedTuple):
     def at(self) -> NodePath:
         """Return the location to report when the alternative is never taken."""
         return self.path if self.condition is None else (*self.path, "condition")
+
+
+_MAX_CONDITION_LENGTH = 100
+
+
+def shortened(condition: str) -> str:
+    """Return the text of a condition, cut if it is too long for a sentence."""
+    if len(condition) <= _MAX_CONDITION_LENGTH:
+        return condition
+    return f"{condition[: _MAX_CONDITION_LENGTH - 3]}..."
+
+
+def numbered(what: str, numbers: Sequence[int]) -> str:
+    """Return `rule 1`, or `rules 1, 2 and 4`; counted from 1."""
+    *first, last = [str(number + 1) for number in numbers]
+    if not first:
+        return f"{what} {last}"
+    plural = {"branch": "branches", "catch": "catches"}.get(what, f"{what}s")
+    return f"{plural} {', '.join(first)} and {last}"
+
+
+@rule("W504")
+def default_unused(rule: int) -> ProblemText:
+    return ProblemText(
+        f"the default is never used: rule {rule} always matches, also after a failure",
+        fix=f"give rule {rule} a condition, or remove the default",
+    )
+
+
+@rule("W504")
+def clause_unused(number: int, earlier: Sequence[int]) -> ProblemText:
+    takes = "takes" if len(earlier) == 1 else "take"
+    return ProblemText(
+        f"catch {number + 1} is never used: {numbered('catch', earlier)} already {takes} every "
+        "failure that it names",
+        fix="put the special clauses before the general one",
+    )
+
+
+@rule("W504")
+def alternative_unreached(
+    what: str, number: int, earlier: Sequence[int], condition: str | None
+) -> ProblemText:
+    before = numbered(what, earlier)
+    if len(earlier) > 1:
+        why = f"{before} together match whenever it would"
+    elif condition is None:
+        why = f"{before} has no condition and always matches"
+    else:
+        why = f"{before} matches whenever it would ({shortened(condition)})"
+    return ProblemText(
+        f"{what} {number + 1} is never reached: {why}", fix=f"put it before {before}, or remove it"
+    )
+
+
+@rule("W505")
+def impossible_condition(parts: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"this condition can never hold: {' excludes '.join(map(shortened, parts))}",
+        fix="correct it, or remove what depends on it",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,11 @@ from coterie.dsl.model.plan import Plan, Team
 from coterie.dsl.model.steps import AgentStep, TeamStep
 from coterie.dsl.path_sets import PathIndex
 from coterie.dsl.paths import Path, parse
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Mark, Node
 from coterie.dsl.templates.path_templates import fixed_part
 from coterie.dsl.values import Json
-from coterie.dsl.wording.finding_wording import declared_unused
 
 _REPLACE = "replace"
 _NO_DOCUMENT = Node({}, Mark("", 1, 1))
@@ -158,6 +158,15 @@ def declared_inputs(
             tuple(users[path].operations),
         )
         for path, one in declared.items()
+    )
+
+
+@rule("W519")
+def declared_unused(path: str, *, is_required: bool) -> ProblemText:
+    given = ", though every start must give it" if is_required else ""
+    return ProblemText(
+        f"no team reads or writes the declared path {path!r}{given}",
+        fix="use it, or remove the declaration",
     )
 
 

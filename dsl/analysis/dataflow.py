@@ -6,7 +6,7 @@ document.
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from coterie.dsl.analysis.bodies import TEAMS, Bodies
@@ -17,11 +17,11 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import TeamStep
 from coterie.dsl.path_sets import PathIndex
 from coterie.dsl.paths import Path
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Mark
 from coterie.dsl.source.nodes import Node as Written
 from coterie.dsl.templates.path_templates import fixed_part
-from coterie.dsl.wording.finding_wording import field_read_too_early, team_read_too_early
 
 
 class Input(NamedTuple):
@@ -177,6 +177,25 @@ def output_reads(plan: Plan) -> Iterator[tuple[str, Read]]:
             yield team.id, read
 
 
+@rule("W508")
+def field_read_too_early(
+    name: str, team: str, setters: Sequence[str], *, is_asked: bool
+) -> ProblemText:
+    what = "is asked for" if is_asked else "is read"
+    sets, comes = ("sets", "comes") if len(setters) == 1 else ("set", "come")
+    return ProblemText(
+        f"{name} {what} by the team {team!r} before any team can have set it: only {both(setters)} "
+        f"{sets} it, and {comes} later",
+        fix=f"set it earlier, or write `{{{{ {name} | default(...) }}}}` if the start may give it",
+    )
+
+
+def both(names: Sequence[str]) -> str:
+    """Return `'a', 'b' and 'c'`."""
+    *first, last = map(repr, names)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def _note_field(
     read: Read, team: str, setters: list[str], tree: Written, problems: Problems
 ) -> None:
@@ -185,6 +204,17 @@ def _note_field(
         field_read_too_early(name, team, setters, is_asked=not read.fails),
         tree.value_at(read.document_path),
     )
+
+
+@rule("W508")
+def team_read_too_early(path: Sequence[str], team: str) -> ProblemText:
+    read = f"{'.'.join(path)} is read by the team {team!r}"
+    if path[1] == team:
+        return ProblemText(
+            f"{read} in its only visit, before it has a result",
+            fix=f"write `tasks.{'.'.join(path[3:])}` for the present visit",
+        )
+    return ProblemText(f"{read} and {path[1]!r} cannot have run before it", fix="route to it first")
 
 
 def _note_team(read: Read, team: str, graph: Teams, tree: Written, problems: Problems) -> None:

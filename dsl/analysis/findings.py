@@ -4,7 +4,7 @@ Pure and sound: a finding holds on every path of a run, if steps do what their k
 Undecidable questions produce no finding.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -28,10 +28,10 @@ from coterie.dsl.compile.compiler import Compiled
 from coterie.dsl.errors import Problem
 from coterie.dsl.logic.solver import Effort
 from coterie.dsl.model.steps import TeamStep
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.author_paths import name_of_path
 from coterie.dsl.source.collected_problems import Problems, reading_order
 from coterie.dsl.source.nodes import Node
-from coterie.dsl.wording.finding_wording import analysis_incomplete
 
 
 class Analysis(NamedTuple):
@@ -81,6 +81,20 @@ def analysed(compiled: Compiled) -> Analysis:
         else Needs(graph, parts, reader, flow).found()
     )
     return Analysis(found, inputs, needs, graph, parts)
+
+
+_MAX_NAMES_SHOWN = 10
+
+
+@rule("W531")
+def analysis_incomplete(names: Sequence[str], questions: int) -> ProblemText:
+    shown = ", ".join(map(repr, names[:_MAX_NAMES_SHOWN]))
+    more = f" and {len(names) - _MAX_NAMES_SHOWN:,} more" if len(names) > _MAX_NAMES_SHOWN else ""
+    return ProblemText(
+        f"the analysis left out {questions:,} questions about the conditions of {shown}{more}: "
+        "answering them would take too long, so findings about routes there may be missing",
+        fix="write fewer or simpler conditions there, or move them to a document of their own",
+    )
 
 
 def _name_unanswered(effort: Effort, tree: Node, problems: Problems) -> None:

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from coterie.dsl.analysis.bodies import Bodies
+from coterie.dsl.checks.keys_without_effect import MOVE_TO_PLAN
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
 from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.agent_wording import persona_key_without_effect
 
 _PERSONAS: NodePath = ("llm_config", "personas")
 _OF_CALLS = (
@@ -45,6 +46,15 @@ def _agents_of_personas(bodies: Bodies) -> Iterator[tuple[AgentStep, NodePath]]:
         for step, path in body.steps_with_paths():
             if isinstance(step, AgentStep) and step.persona_key is not None:
                 yield step, path
+
+
+@rule("W513")
+def persona_key_without_effect(key: str, persona: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` has no effect: the persona {persona!r} only follows its plan here, and asks no "
+        "model itself",
+        fix=MOVE_TO_PLAN,
+    )
 
 
 def _note(owner: NodePath, key: str, tree: Node, problems: Problems) -> None:

@@ -1,14 +1,27 @@
 """Failures that no route handles."""
 
+from collections.abc import Sequence
+
 from coterie.dsl.analysis.bodies import TEAMS
 from coterie.dsl.analysis.routes.teams import TeamNode, Teams
+from coterie.dsl.compile.route_compiler import either
 from coterie.dsl.logic.routing_gaps import holes
 from coterie.dsl.logic.solver import Effort
 from coterie.dsl.model.steps import Step
 from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node as Tree
-from coterie.dsl.wording.finding_wording import unhandled_failure
+
+
+@rule("W507")
+def unhandled_failure(steps: Sequence[str], *, is_called: bool) -> ProblemText:
+    fails = "the step that runs the team" if is_called else "the run"
+    return ProblemText(
+        f"when {either(steps)} fails, no rule matches and there is no default: {fails} fails",
+        fix="add `default:` with a team, or a rule for the failure; `default: null` confirms that "
+        "the run ends there",
+    )
 
 
 def check_failures(graph: Teams, tree: Tree, problems: Problems, effort: Effort) -> None:

@@ -25,10 +25,10 @@ from coterie.dsl.model.step_kinds.step_list import (
 from coterie.dsl.model.steps import SetStep, Step
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.paths import Path
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.finding_wording import read_too_early
 
 Names = int
 """A bit for each value of a body: `("tasks", name)` for an outcome, `(name,)` for a variable. Each
@@ -48,6 +48,30 @@ def check_variables(bodies: Bodies, reader: Reader, tree: Node, problems: Proble
         if body.team is not None:
             check.order = len(check.positions)
             check.reads(reader.routing(body.team, (*TEAMS, body.key, "routing")), after)
+
+
+@rule("W509")
+def read_too_early(
+    path: Sequence[str],
+    key: Sequence[str],
+    setter: str,
+    *,
+    is_later: bool,
+    is_asked: bool,
+) -> ProblemText:
+    name = ".".join(path)
+    if len(key) == 2:
+        what = f"the outcome of the task {key[1]!r}"
+        why = "which runs later" if is_later else "which stays within the rounds of its loop"
+    else:
+        what = f"the variable {'.'.join(key)!r}"
+        when = "later" if is_later else "for the steps within it alone"
+        why = f"which {setter!r} sets {when}"
+    guard = "" if is_asked else f", or write `{{{{ {name} | default(...) }}}}`"
+    return ProblemText(
+        f"{name} cannot be there yet: it asks for {what}, {why}",
+        fix=f"move the step that sets it before this one{guard}",
+    )
 
 
 class _Check:

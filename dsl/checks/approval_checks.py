@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from coterie.dsl.checks.document_steps import PlacedSteps
 from coterie.dsl.checks.format_checks import warn_of_formats
 from coterie.dsl.checks.questions_of_document import Question, decider_places, questions_of
+from coterie.dsl.errors import listed, nearest, replaced_by_nearest
 from coterie.dsl.json_schema.schema_checker import beyond
 from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.look_alikes import look_alikes
@@ -20,33 +21,20 @@ from coterie.dsl.model.terms import (
     channels,
 )
 from coterie.dsl.person_names import each_once, person_key
-from coterie.dsl.problem_details import Details
+from coterie.dsl.problem_details import Details, ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.values import Json, NodePath
 from coterie.dsl.visible import visible_name, without_invisible
-from coterie.dsl.wording.approval_wording import (
-    approvers_alike,
-    egress_by_silence,
-    egress_remembered,
-    empty_group,
-    escalation_after_deadline,
-    escalations_out_of_order,
-    name_of_group,
-    no_deadline,
-    no_deadline_of_no_progress,
-    nothing_to_edit,
-    quorum_of_unnamed,
-    quorum_too_large,
-    reminder_after_deadline,
-    schema_without_changes,
-    shown_and_editable,
-    team_named_as_outcome,
-    unknown_timeout_route,
-    unnamed_approver,
-    unusable_schema,
-)
+
+
+@rule("W502")
+def no_deadline_of_no_progress() -> ProblemText:
+    return ProblemText(
+        "the question of `no_progress` has no deadline: it may wait forever",
+        fix="write `no_progress: {ask: {deadline: 3d}}`",
+    )
 
 
 def check_approvals(
@@ -79,6 +67,153 @@ def check_approvals(
         problems.report(no_deadline_of_no_progress(), tree.key_at(path))
     if orchestration.egress_approval is not None:
         checks.egress(orchestration.egress_approval)
+
+
+@rule("E105")
+def team_named_as_outcome(name: str, outcomes: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"no team can be called {name!r}",
+        f"a name other than {listed(outcomes)}, which `on_timeout` of an approval means",
+    )
+
+
+@rule("E201")
+def unknown_timeout_route(
+    question: str, value: str, outcomes: Collection[str], teams: Collection[str] | None
+) -> ProblemText:
+    known = listed(outcomes)
+    if teams is not None:
+        known = f"reject, approve, fail, or a team ({listed(teams)})"
+    return ProblemText(
+        f"{question}: 'on_timeout' is {value!r}",
+        known,
+        nearest(value, (*outcomes, *(teams or ()))),
+        edit=replaced_by_nearest(value, (*outcomes, *(teams or ()))),
+    )
+
+
+@rule("E105")
+def egress_by_silence() -> ProblemText:
+    return ProblemText(
+        "`on_timeout: approve` is not allowed here: only a person lets private data out",
+        "reject, fail",
+        "write `on_timeout: reject`",
+    )
+
+
+@rule("E107")
+def egress_remembered() -> ProblemText:
+    return ProblemText(
+        "an approval of `egress_approval` covers one call with its arguments only",
+        fix="remove `remember`; add `grants` to a tool that may always send",
+    )
+
+
+@rule("W502")
+def no_deadline(question: str) -> ProblemText:
+    return ProblemText(
+        f"{question} has no deadline: it may wait forever",
+        fix="add `deadline: 3d` and `on_timeout: reject`",
+    )
+
+
+@rule("E106")
+def quorum_of_unnamed(question: str, quorum: int) -> ProblemText:
+    return ProblemText(
+        f"{question}: {quorum} people must approve, and `approvers` names nobody, so one person "
+        "could approve under several names",
+        fix="name who may decide in `approvers`",
+    )
+
+
+@rule("E106")
+def quorum_too_large(question: str, quorum: int, people: int) -> ProblemText:
+    return ProblemText(
+        f"{question}: {quorum} people must approve, and {people} may decide",
+        fix="name more approvers, or lower `quorum`",
+    )
+
+
+@rule("E106")
+def empty_group(question: str, group: str) -> ProblemText:
+    return ProblemText(
+        f"{question}: the group {group!r} is empty, so nobody in it can decide",
+        fix=f"name its people in `orchestration.groups.{group}`",
+    )
+
+
+@rule("E106")
+def unnamed_approver(question: str) -> ProblemText:
+    return ProblemText(
+        f"{question}: a name of an approver is empty, so a decision without a name could count",
+        fix="write the name of a person or a group",
+    )
+
+
+def name_of_group(group: str) -> str:
+    """Return how a problem names the place of a group's members."""
+    return f"the group {group!r}"
+
+
+@rule("E106")
+def approvers_alike(where: str, first: str, second: str) -> ProblemText:
+    return ProblemText(
+        f"{where}: the approvers {first!r} and {second!r} look alike, so a reader takes one for "
+        "the other",
+        fix="write the name of one person in one way, and names of two people so that they differ",
+    )
+
+
+@rule("E106")
+def escalations_out_of_order(question: str) -> ProblemText:
+    return ProblemText(
+        f"{question}: the escalations are not in the order of their times",
+        fix="put the one with the smallest `after` first",
+    )
+
+
+@rule("E106")
+def escalation_after_deadline(question: str) -> ProblemText:
+    return ProblemText(
+        f"{question}: an escalation is due at or after the deadline, so it never happens",
+        fix="escalate before the `deadline`",
+    )
+
+
+@rule("E106")
+def reminder_after_deadline(question: str) -> ProblemText:
+    return ProblemText(
+        f"{question}: the first reminder is due at or after the deadline, so it never happens",
+        fix="remind before the `deadline`",
+    )
+
+
+@rule("E107")
+def schema_without_changes(question: str) -> ProblemText:
+    return ProblemText(
+        f"{question}: a `schema` checks changes, and this allows none",
+        fix="add `editable: true`, or remove `schema`",
+    )
+
+
+@rule("E107")
+def shown_and_editable(question: str) -> ProblemText:
+    return ProblemText(
+        f"{question}: a person edits the input or the result, so `show` cannot show anything else",
+        fix="remove `show`, or `editable`",
+    )
+
+
+@rule("E107")
+def nothing_to_edit(question: str) -> ProblemText:
+    return ProblemText(
+        f"{question}: the step has no input to edit", fix="give it `input:`, or write `at: after`"
+    )
+
+
+@rule("E505")
+def unusable_schema(question: str, reason: str) -> ProblemText:
+    return ProblemText(f"{question}: the schema cannot be used: {reason}")
 
 
 @dataclass(frozen=True)

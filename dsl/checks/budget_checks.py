@@ -13,23 +13,66 @@ from coterie.dsl.model.price import Price
 from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.model_names import split_model
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.budget_wording import (
-    budget_blind_to_legacy,
-    budget_route_missing,
-    budget_route_to_itself,
-    budget_route_unused,
-    budget_without_price,
-    no_deadline_of_budget,
-)
 
 PriceOf = Callable[[str, str], Price | None]
 """Returns the price of a provider's model; None if it has none."""
 
 _PERSONAS: NodePath = ("llm_config", "personas")
+
+
+@rule("W502")
+def no_deadline_of_budget(kind: str) -> ProblemText:
+    return ProblemText(
+        f"the question of the budget {kind!r} has no deadline: it may wait forever",
+        fix="write `on_exceeded: {ask: {deadline: 3d}}`",
+    )
+
+
+@rule("E102")
+def budget_route_missing() -> ProblemText:
+    return ProblemText(
+        "the key 'next_team' is missing: `on_exceeded: route` goes to a team",
+        fix="add `next_team:`",
+    )
+
+
+@rule("E107")
+def budget_route_to_itself() -> ProblemText:
+    return ProblemText(
+        "the run leaves this team when the budget is used up, and this route leads back into it",
+        fix="name another team",
+    )
+
+
+@rule("E107")
+def budget_route_unused() -> ProblemText:
+    return ProblemText(
+        "`next_team` belongs to `on_exceeded: route`",
+        fix="add `on_exceeded: route`, or remove `next_team`",
+    )
+
+
+@rule("W511")
+def budget_blind_to_legacy(budget: str, agent: str) -> ProblemText:
+    return ProblemText(
+        f"{budget} does not see what {agent!r} uses: legacy agents report no usage",
+        fix="bound `model_calls` or `working_time` too",
+    )
+
+
+@rule("W511")
+def budget_without_price(budget: str, provider: str, model: str) -> ProblemText:
+    return ProblemText(
+        f"{budget} cannot be enforced: {provider}/{model} has no price here, so its first call is "
+        "also its last",
+        fix=f"set its price in llm_config.providers.{provider}.prices of the worker's "
+        "configuration, or bound `tokens` instead",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
 """The declared context of a document: its names, schemas, defaults and bounds."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from pydantic import JsonValue
 
+from coterie.dsl.errors import nearest, replaced_by_nearest
 from coterie.dsl.evaluate.declared_values import form_of, reset, value_problems
 from coterie.dsl.json_schema.keyword_check import excerpt
 from coterie.dsl.json_schema.schema_checker import beyond
@@ -18,20 +19,10 @@ from coterie.dsl.model.context.declarations import (
     declared_below,
 )
 from coterie.dsl.paths import MISSING, get, parse
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.values import Json, NodePath
-from coterie.dsl.wording.context_wording import (
-    declared_below_value,
-    declared_path_name,
-    default_longer,
-    default_refused,
-    keep_last_below_minimum,
-    keep_last_form,
-    keep_last_without_list,
-    unknown_keyword,
-    unsound_path_schema,
-)
 
 PLACE: Final[NodePath] = ("orchestration", "context")
 _OWN = ("default", "keep_last")
@@ -46,6 +37,78 @@ def declared_context(
     """Check the declarations of a document, and return them in written order."""
     check = _Check(tree, problems)
     return check.declared(written or {})
+
+
+@rule("E105")
+def declared_path_name(path: str) -> ProblemText:
+    return ProblemText(
+        f"no context path can be called {path!r}",
+        "names with letters, digits, _ and -, joined by dots",
+    )
+
+
+@rule("E107")
+def declared_below_value(path: str, above: str, form: str) -> ProblemText:
+    return ProblemText(
+        f"the path {path!r} lies below {above!r}, which is {form}",
+        fix=f"declare {above!r} with `type: object`, or rename one of them",
+    )
+
+
+@rule("E101")
+def unknown_keyword(path: str, keyword: str, known: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"{keyword!r} is not a keyword of a declared path ({path!r})",
+        "default, keep_last, and the keywords of JSON Schema",
+        nearest(keyword, known),
+        edit=replaced_by_nearest(keyword, known),
+    )
+
+
+@rule("E505")
+def unsound_path_schema(path: str, reason: str) -> ProblemText:
+    return ProblemText(
+        f"the schema of the context path {path!r} cannot be used: {reason}",
+        fix="correct the schema",
+    )
+
+
+@rule("E405")
+def default_refused(path: str, reason: str, *, is_filled: bool) -> ProblemText:
+    what = "the default, filled with the defaults below it," if is_filled else "the default"
+    return ProblemText(
+        f"{what} of {path!r} does not match its own schema: {reason}",
+        fix="correct the default or the schema",
+    )
+
+
+@rule("E405")
+def default_longer(path: str, length: int, kept: int) -> ProblemText:
+    return ProblemText(
+        f"the default of {path!r} has {length} items, and `keep_last: {kept}` keeps fewer",
+        fix="shorten the default, or raise `keep_last`",
+    )
+
+
+@rule("E106")
+def keep_last_form(path: str, shown: str) -> ProblemText:
+    return ProblemText(f"'keep_last' of {path!r} is {shown}", "a whole number of at least 1")
+
+
+@rule("E107")
+def keep_last_without_list(path: str, form: str) -> ProblemText:
+    return ProblemText(
+        f"`keep_last` bounds a list, and {path!r} is {form}",
+        fix="write `type: array`, or remove `keep_last`",
+    )
+
+
+@rule("E107")
+def keep_last_below_minimum(path: str, kept: int, minimum: int) -> ProblemText:
+    return ProblemText(
+        f"`keep_last: {kept}` of {path!r} leaves fewer items than `minItems: {minimum}`",
+        fix="raise `keep_last`, or lower `minItems`",
+    )
 
 
 class _Check:

@@ -17,11 +17,16 @@ from coterie.dsl.checks.tools.tool_names import (
 from coterie.dsl.checks.unexpanded_templates import refuse_texts
 from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.document import Orchestration, SystemDocument
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.redaction import KEY_SHAPES
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.document_wording import orchestration_disabled, plain_secret
+
+
+@rule("E504")
+def orchestration_disabled() -> ProblemText:
+    return ProblemText("orchestration is disabled", fix="set `enabled: true` to run it")
 
 
 def check_document(
@@ -51,6 +56,15 @@ def check_document(
 
 
 _SECRETS = re.compile(KEY_SHAPES)
+
+
+@rule("E602")
+def plain_secret() -> ProblemText:
+    return ProblemText(
+        "this text is a secret, and the file stores it in plain text",
+        "the NAME of an environment variable of the worker",
+        "revoke the key where it was issued, and write `api_key_env: NAME`",
+    )
 
 
 def refuse_secrets(tree: Node, problems: Problems) -> None:

@@ -1,11 +1,20 @@
 """Checks of the schemas of answers and edited values; none of these reads a `format`."""
 
+from collections.abc import Collection
+
 from coterie.dsl.json_schema.schema_problems import formats, schema_problem
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Mark, Node, Place
 from coterie.dsl.values import Json, NodePath
-from coterie.dsl.wording.agent_wording import unsound_schema
-from coterie.dsl.wording.document_wording import unchecked_formats
+
+
+@rule("W515")
+def unchecked_formats(names: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"`format` is not checked: {', '.join(names)}; any text passes",
+        fix="write a `pattern`, or leave `format` as a remark to the model",
+    )
 
 
 def warn_of_formats(schema: Json, problems: Problems, mark: Mark, path: NodePath) -> None:
@@ -13,6 +22,11 @@ def warn_of_formats(schema: Json, problems: Problems, mark: Mark, path: NodePath
     named = formats(schema)
     if named:
         problems.report(unchecked_formats(named), Place(mark, path))
+
+
+@rule("E505")
+def unsound_schema(reason: str) -> ProblemText:
+    return ProblemText(f"the output_schema cannot be used: {reason}")
 
 
 def check_answer_schema(

@@ -8,19 +8,11 @@ from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.sections.provider_document import BuiltInKind, provider_kind
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
 from coterie.dsl.model.steps import AgentStep, ParallelStep, PersonaDocument, TeamStep
-from coterie.dsl.problem_details import Details
+from coterie.dsl.problem_details import Details, ProblemText, Remove, rule
+from coterie.dsl.problem_texts import called
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.agent_wording import (
-    key_of_another_kind,
-    options_unread,
-    unread_section,
-    without_effect,
-)
-from coterie.dsl.wording.agents.hook_wording import hook_of_plan
-from coterie.dsl.wording.steps.step_wording import unread_output
-from coterie.dsl.wording.strategy_wording import losers_without_effect
 
 _PERSONAS: NodePath = ("llm_config", "personas")
 
@@ -91,6 +83,14 @@ def _persona(problems: Problems, tree: Node, persona: PersonaDocument, path: Nod
         _refuse(problems, tree, (*path, key), getattr(persona, key))
 
 
+@rule("E510")
+def hook_of_plan(key: str) -> ProblemText:
+    return ProblemText(
+        f"`hooks` of {key!r} have no effect: its agent runs an execution plan, and asks no model",
+        fix="move the hooks to the personas of the plan's steps, or to `orchestration.hooks`",
+    )
+
+
 def _hooks(
     problems: Problems, tree: Node, persona: PersonaDocument, path: NodePath, key: str
 ) -> None:
@@ -98,6 +98,22 @@ def _hooks(
     if persona.hooks:
         path = (*path, "hooks")
         problems.report(hook_of_plan(key), tree.key_at(path))
+
+
+@rule("E503")
+def without_effect(key: str, *, is_legacy: bool) -> ProblemText:
+    if is_legacy:
+        return ProblemText(
+            f"`{key}` has no effect here: it belongs to a persona, and a legacy agent has none",
+            fix="pass it in the task's `input`",
+        )
+    return ProblemText(
+        f"`{key}` has no effect here: an agent that follows a plan asks no model itself",
+        fix=MOVE_TO_PLAN,
+    )
+
+
+MOVE_TO_PLAN = "move it to the persona of an agent step of the plan"
 
 
 def _refuse(
@@ -142,6 +158,25 @@ def check_unread_keys(
             _losers(step, path, tree, problems)
 
 
+@rule("W517")
+def key_of_another_kind(key: str, provider: str, kind: str, reader: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` has no effect: only a provider of kind {reader!r} reads it, and {provider!r} is "
+        f"of kind {kind!r}",
+        fix=f"write it under a provider with `kind: {reader}`",
+    )
+
+
+@rule("W517")
+def options_unread(provider: str, kind: str) -> ProblemText:
+    return ProblemText(
+        f"`options` has no effect: {provider!r} is of kind {kind!r}, and only kinds of packages "
+        "read it",
+        fix="remove it, or name the package's kind in `kind`",
+        edit=Remove("options"),
+    )
+
+
 def _providers(document: SystemDocument, tree: Node, problems: Problems) -> None:
     for name, section in document.llm_config.providers.items():
         kind = provider_kind(name, section)
@@ -155,6 +190,14 @@ def _providers(document: SystemDocument, tree: Node, problems: Problems) -> None
         if section.options and kind in get_args(BuiltInKind):
             path = ("llm_config", "providers", name, "options")
             _warn(path, tree, problems, options_unread(name, kind))
+
+
+@rule("W517")
+def unread_section(name: str) -> ProblemText:
+    return ProblemText(
+        f"no task with an `agent_class` is called {name!r}, so no agent reads this section",
+        fix="rename it to the task that needs it, or remove it",
+    )
 
 
 def _sections(document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems) -> None:
@@ -173,6 +216,14 @@ def _sections(document: SystemDocument, steps: PlacedSteps, tree: Node, problems
             _warn(path, tree, problems, unread_section(name))
 
 
+@rule("W517")
+def unread_output(team: str) -> ProblemText:
+    return ProblemText(
+        f"no step and no tool runs the team {team!r}, so nothing reads its output",
+        fix="run it with `team:` in a step, or write `orchestration.output` for the whole run",
+    )
+
+
 def _outputs(document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems) -> None:
     """Warn of outputs of teams that no step and no tool runs; included ones serve any document."""
     orchestration = document.orchestration
@@ -186,6 +237,14 @@ def _outputs(document: SystemDocument, steps: PlacedSteps, tree: Node, problems:
         if team.output is None or name in called or tree.find(path).at.file != file:
             continue
         _warn(path, tree, problems, unread_output(name))
+
+
+@rule("W517")
+def losers_without_effect(step: str) -> ProblemText:
+    return ProblemText(
+        f"`losers` has no effect: {called(step)} needs all its branches, so none is left over",
+        fix="write `join: any`, or how many are enough, or remove `losers`",
+    )
 
 
 def _losers(step: ParallelStep, path: NodePath, tree: Node, problems: Problems) -> None:

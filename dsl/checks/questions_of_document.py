@@ -14,15 +14,8 @@ from coterie.dsl.model.terms import (
     LimitQuestion,
     channels,
 )
+from coterie.dsl.problem_texts import called
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.approval_wording import (
-    approval_before_step,
-    approval_of_tool,
-    question_of_egress,
-    question_of_no_progress,
-)
-from coterie.dsl.wording.budget_wording import question_of_budget
-from coterie.dsl.wording.step_names import called
 
 
 class Question(NamedTuple):
@@ -37,6 +30,19 @@ class Question(NamedTuple):
     """Whether it asks before a step that has no input."""
 
 
+def approval_of_tool(name: str) -> str:
+    """Return how a problem calls the question before calls of a tool."""
+    return f"the approval of the tool {name!r}"
+
+
+def _approval_before_step(name: str) -> str:
+    return f"the approval of {called(name)}"
+
+
+def _question_of_budget(kind: str) -> str:
+    return f"the question of the budget `{kind}`"
+
+
 def questions_of(
     document: SystemDocument, orchestration: Orchestration, steps: PlacedSteps
 ) -> Iterator[Question]:
@@ -45,7 +51,7 @@ def questions_of(
     for budgets, path in sections(document, orchestration):
         for kind, budget in written(budgets):
             if isinstance(budget.on_exceeded, LimitQuestion):
-                name = question_of_budget(kind)
+                name = _question_of_budget(kind)
                 yield Question(name, budget.on_exceeded.ask, (*path, kind, "on_exceeded", "ask"))
     for name, tool in document.tools.items():
         if isinstance(tool.requires_approval, CallApproval):
@@ -63,7 +69,7 @@ def questions_of(
                 | SkillStep(requires_approval=CallApproval() as terms)
             ):
                 yield Question(
-                    approval_before_step(step.name),
+                    _approval_before_step(step.name),
                     terms,
                     (*path, "requires_approval"),
                     nothing_sent=step.input is None,
@@ -80,14 +86,22 @@ def names_channel(document: SystemDocument, orchestration: Orchestration) -> boo
     return any(one.terms.notify is not None and channels(one.terms.notify) for one in asked)
 
 
+def _question_of_no_progress() -> str:
+    return "the question of `no_progress`"
+
+
+def _question_of_egress() -> str:
+    return "the question of `egress_approval`"
+
+
 def _of_the_run(orchestration: Orchestration) -> Iterator[Question]:
     """Yield the questions that any step may lead to."""
     if isinstance(orchestration.no_progress, LimitQuestion):
         path: NodePath = ("orchestration", "no_progress", "ask")
-        yield Question(question_of_no_progress(), orchestration.no_progress.ask, path)
+        yield Question(_question_of_no_progress(), orchestration.no_progress.ask, path)
     if orchestration.egress_approval is not None:
         path = ("orchestration", "egress_approval")
-        yield Question(question_of_egress(), orchestration.egress_approval, path)
+        yield Question(_question_of_egress(), orchestration.egress_approval, path)
 
 
 def decider_places(terms: DecisionTerms) -> Iterator[tuple[str, NodePath]]:

@@ -1,25 +1,65 @@
 """Where a document waits for messages and replies: on one path, and both or neither."""
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import Literal
 
 from coterie.dsl.checks.document_steps import PlacedSteps
 from coterie.dsl.model.document import Orchestration, TeamDocument
 from coterie.dsl.model.step_kinds.step_list import AtTheEnd, Concurrent, EachRound, ListRole
 from coterie.dsl.model.steps import ReplyStep, Step, TaskGraphStep
 from coterie.dsl.model.template_bound import maximum_of
-from coterie.dsl.problem_details import Details
+from coterie.dsl.problem_details import Details, ProblemText, Remove, rule
+from coterie.dsl.problem_texts import called
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.session_wording import (
-    Aside,
-    conversation_of_several,
-    messages_without_session,
-    reply_without_session,
-    session_without_reply,
-)
 
 _TEAMS: NodePath = ("orchestration", "teams")
+
+
+Aside = Literal["branch", "round", "finally", "fan_out", "plan"]
+"""What a step may be in that is not the one path of a run."""
+
+_ASIDE: dict[Aside, str] = {
+    "branch": "a branch of a parallel step",
+    "round": "a loop with concurrent rounds",
+    "finally": "a `finally`",
+    "fan_out": "a branch of a fan-out",
+    "plan": "the plan of an agent",
+}
+
+
+@rule("E507")
+def conversation_of_several(step: str, aside: Aside) -> ProblemText:
+    return ProblemText(
+        f"{called(step)} is in {_ASIDE[aside]}, and a session has one conversation at a time",
+        fix="move the wait for a message and its reply to tasks that run one after the other",
+    )
+
+
+@rule("E507")
+def reply_without_session(step: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step)} replies, and no step waits for a message",
+        fix="add `{name: next, type: wait, message: true}` before it",
+    )
+
+
+@rule("E507")
+def session_without_reply(step: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step)} waits for messages, and no step replies: every message would fail",
+        fix='add `{name: answer, type: reply, value: "{{ ... }}"}` after it',
+    )
+
+
+@rule("E507")
+def messages_without_session() -> ProblemText:
+    return ProblemText(
+        "`max_messages` bounds a session, and no step waits for a message",
+        fix="remove it, or add `{name: next, type: wait, message: true}`",
+        edit=Remove("max_messages"),
+    )
 
 
 def check_sessions(
@@ -104,10 +144,10 @@ def _fan_out(teams: dict[str, TeamDocument]) -> Collection[str]:
 
 
 def _next(team: TeamDocument, *, fans_out: bool) -> Iterator[str]:
-    for rule in team.routing.rules if team.routing is not None else ():
-        if isinstance(rule.next_team, tuple):
-            yield from rule.next_team
-        elif not fans_out and rule.next_team is not None:
-            yield rule.next_team
+    for route in team.routing.rules if team.routing is not None else ():
+        if isinstance(route.next_team, tuple):
+            yield from route.next_team
+        elif not fans_out and route.next_team is not None:
+            yield route.next_team
     if not fans_out and team.routing is not None and team.routing.default is not None:
         yield team.routing.default

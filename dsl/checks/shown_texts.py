@@ -1,12 +1,12 @@
 """Checks of texts that people read: `{name}` in them stays as it is written."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple, cast
 
 from pydantic import BaseModel
 
 from coterie.dsl.checks.agents.hook_template_checks import names_at
-from coterie.dsl.checks.agents.placeholder_checks import placeholders
+from coterie.dsl.checks.agents.placeholder_checks import placeholders, shown_names
 from coterie.dsl.checks.document_steps import PlacedSteps
 from coterie.dsl.model.document import ApprovalSection, ChatSection, SystemDocument
 from coterie.dsl.model.facts import ROOTS
@@ -15,13 +15,10 @@ from coterie.dsl.model.steps import STEP_OF_TAG
 from coterie.dsl.model.terms import AskTerms, CallApproval
 from coterie.dsl.model.tools.tool_section import ToolBase
 from coterie.dsl.model.traversal.step_walk import variables
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.agents.prompt_wording import (
-    placeholders_shown,
-    placeholders_shown_literally,
-)
 
 _SHOWN: dict[type[BaseModel], tuple[str, ...]] = {
     **{model: model.shown for model in STEP_OF_TAG.values()},
@@ -42,6 +39,24 @@ class _ShownText(NamedTuple):
     is_template: bool
     """Whether templates in it are expanded."""
     of_hook: HookSection | None
+
+
+@rule("W512")
+def placeholders_shown(names: Sequence[str], path: str) -> ProblemText:
+    quote = "'" if '"' in names[0] else '"'
+    literal = f"`{{{{ {quote}{{{names[0]}}}{quote} }}}}`"
+    return ProblemText(
+        f"people would read {shown_names(names)} unexpanded",
+        fix=f"write `{{{{ {path} }}}}`; for the braces themselves, {literal}",
+    )
+
+
+@rule("W512")
+def placeholders_shown_literally(names: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"people would read {shown_names(names)} unexpanded: this question has no templates",
+        fix="ask without it here, or ask in an `approval` step, whose `prompt` is a template",
+    )
 
 
 def check_shown_texts(

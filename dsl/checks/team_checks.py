@@ -1,20 +1,28 @@
 """Checks that a team has what its type needs, and no section of another type."""
 
+from collections.abc import Sequence
+
 from coterie.dsl.checks.document_steps import every_step
 from coterie.dsl.model.document import SystemDocument, TeamDocument
 from coterie.dsl.model.steps import TeamStep
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.routing_wording import (
-    bound_of_called_team,
-    bound_of_concentrator,
-    bound_of_itself,
-    bounds_in_circle,
-    section_of_other_type,
-    team_without_tasks,
-)
+
+
+@rule("E102")
+def team_without_tasks(team: str) -> ProblemText:
+    return ProblemText(f"the team {team!r} has no tasks", fix="add `tasks:`")
+
+
+@rule("E107")
+def section_of_other_type(key: str, wanted: str, team: str, found: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` belongs to a team of type {wanted!r}, and {team!r} is of type {found!r}",
+        fix=f"add `type: {wanted}`, or remove `{key}`",
+    )
 
 
 def check_team_type(
@@ -38,6 +46,39 @@ def check_team_type(
         problems.report(
             section_of_other_type(key, type_name, team_id, team.type), tree.key_at((*path, key))
         )
+
+
+@rule("E107")
+def bound_of_itself(key: str, team: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` of `max_visits` names the team {team!r} itself",
+        fix="name another team, or bound all visits in a run with `max_recursion_depth`",
+    )
+
+
+@rule("E107")
+def bound_of_concentrator(team: str) -> ProblemText:
+    return ProblemText(
+        f"{team!r} collects the branches of a fan-out, so no other team can run instead",
+        fix="remove `max_visits`, and bound a team before the fan-out",
+    )
+
+
+@rule("E107")
+def bound_of_called_team(team: str, step: str) -> ProblemText:
+    return ProblemText(
+        f"the step {step!r} runs the team {team!r} and needs its data, so no other team can run "
+        "instead",
+        fix="remove `max_visits`, or route to the team",
+    )
+
+
+@rule("E107")
+def bounds_in_circle(teams: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"`then` leads in a circle: {' -> '.join((*teams, teams[0]))}",
+        fix="let one `then` name a team without `max_visits`",
+    )
 
 
 def check_max_visits(

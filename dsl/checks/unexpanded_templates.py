@@ -26,15 +26,11 @@ from coterie.dsl.model.template_bound import TemplateBound, TemplateDuration
 from coterie.dsl.model.terms import ApprovalTerms, AskTerms, CallApproval
 from coterie.dsl.model.tools.tool_section import NestedToolSection, ToolBase
 from coterie.dsl.model.traversal.step_walk import FILLED_OF_CALL_APPROVALS
+from coterie.dsl.problem_details import ProblemText, Replace, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import UNREADABLE, NodePath
-from coterie.dsl.wording.document_wording import (
-    control_character,
-    unexpanded_template,
-    unexpanded_variable,
-)
 
 _KEY = "\0key"
 """Ends the path of a text that is a key."""
@@ -79,6 +75,57 @@ _LEFT: dict[type[BaseModel], tuple[str, ...]] = {
 """Fields that are never rendered and may contain braces, or that a later check covers."""
 
 
+@rule("E303")
+def unexpanded_template(field: str) -> ProblemText:
+    return ProblemText(
+        f"templates are not expanded here: {field!r} is read literally",
+        fix=_INSTEAD.get(field, "write the value itself"),
+    )
+
+
+@rule("E303")
+def unexpanded_variable(field: str, name: str) -> ProblemText:
+    if field.endswith("_env"):
+        fix = f"write the name alone: `{field}: {name}`"
+    else:
+        fix = f"write the value itself; only keys like `api_key_env: {name}` name a variable"
+    return ProblemText(
+        f"`${{...}}` is not expanded here: {field!r} is read literally",
+        fix=fix,
+        edit=Replace(f"${{{name}}}", name) if field.endswith("_env") else None,
+    )
+
+
+_INSTEAD = {
+    **dict.fromkeys(
+        ("team", "next_team", "default", "entry_team", "on_timeout", "concentrator"),
+        "write a team's id, and let routing rules or a step of `type: branch` choose",
+    ),
+    **dict.fromkeys(
+        ("persona_key", "agent_type", "prompt"),
+        "write it out, and let a step of `type: branch` choose between tasks",
+    ),
+    "skill": "write the skill's name; the `tool` of a step may be a template",
+    **dict.fromkeys(
+        ("model", "provider"),
+        "write it out; `config:` on a task may name another one, and so may `--model`",
+    ),
+    **dict.fromkeys(
+        ("approvers", "to", "groups", "notify"),
+        "write the names out, and let a step of `type: branch` choose between approvals",
+    ),
+    "signal": "write the signal's name; what differs from run to run belongs in its payload",
+    "error": "write the type of failure; what differs belongs in `message:`",
+    **dict.fromkeys(
+        ("context_field", "output_field", "task", "value"),
+        'write the condition as one expression: `condition: "{{ ... }}"`',
+    ),
+    "flags": "write it into the prompt, or give it as the task's `input`",
+    "fixed": "give it with the step's `arguments`, or write it out",
+    "api_key_env": "write the NAME of the environment variable",
+}
+
+
 def refuse_texts(document: SystemDocument, tree: Node, problems: Problems) -> None:
     """Note every template that would stay literal text, and every name with control characters."""
     texts = list(_texts(document, (), ""))
@@ -114,6 +161,16 @@ def _is_data(path: NodePath, field: str) -> bool:
     """Return whether a text, or a key below a name, is data: a default, an item of an `enum`."""
     is_name = len(path) == 3 and path[-1] == _KEY
     return field in _FREE or (path[:2] in _DATA and not is_name)
+
+
+@rule("E214")
+def control_character(name: str, character: str, *, is_key: bool) -> ProblemText:
+    subject = f"the name {name!r}" if is_key else f"{name!r}"
+    return ProblemText(
+        f"{subject} holds the control character U+{ord(character):04X}",
+        "a text on one line, without control characters",
+        "write the name without it",
+    )
 
 
 def _note_control(

@@ -26,12 +26,21 @@ from coterie.dsl.model.step_kinds.agent_types import (
 from coterie.dsl.model.step_kinds.step_base import terms_of
 from coterie.dsl.model.steps import AgentStep, SkillStep, Step
 from coterie.dsl.model.traversal.step_lists import rebuilt
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.nodes import Place
 from coterie.dsl.values import UNREADABLE, Json, NodePath
-from coterie.dsl.wording.agent_wording import skill_as_task
 
 KeyOf = Callable[[str, str], PlanKey]
 """Returns the plan key of a persona with the `config` of a step."""
+
+
+@rule("E501")
+def skill_as_task(name: str) -> ProblemText:
+    return ProblemText(
+        f"{name!r} is a skill, and a team's task calls an agent or a tool",
+        fix="declare a tool for it under `tools:`, or call it from the execution_plan of a "
+        "generic_orchestrating persona",
+    )
 
 
 @dataclass

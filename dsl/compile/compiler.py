@@ -22,16 +22,13 @@ from coterie.dsl.model.sections.provider_document import ProviderSection
 from coterie.dsl.model.sections.worker_document import WorkerSection
 from coterie.dsl.normalise.forms import normalised
 from coterie.dsl.problem_codes import UNREADABLE
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.dialects import dialect_of
+from coterie.dsl.source.dialects import dialect_of, other_system
 from coterie.dsl.source.nodes import Mark, Node, Place, overlaid
-from coterie.dsl.source.yaml_events import document_events
+from coterie.dsl.source.yaml_events import document_events, not_a_mapping
 from coterie.dsl.source.yaml_reader import document_tree, partial_tree
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.dialect_wording import other_system
-from coterie.dsl.wording.document_wording import decided_by_worker, orchestration_missing
-from coterie.dsl.wording.include_wording import include_inline
-from coterie.dsl.wording.yaml_wording import no_document, not_a_mapping
 
 _UNMERGED = (*UNREADABLE, "E111")
 
@@ -69,6 +66,14 @@ class Compiled(NamedTuple):
     """The merged document, each value with its position."""
     unanswered: Mapping[NodePath, int] = {}
     """`{team: how many questions about its routing the compiler left out}`."""
+
+
+@rule("E102")
+def orchestration_missing() -> ProblemText:
+    return ProblemText(
+        "the key 'orchestration' is missing",
+        fix="add `orchestration:` with `entry_team` and `teams`",
+    )
 
 
 def compile_sources(
@@ -118,6 +123,11 @@ def compile_sources(
     return Compiled(
         plan, worker, providers, tuple(problems.warnings), tree, compiler.routes.effort.unanswered
     )
+
+
+@rule("E004")
+def no_document() -> ProblemText:
+    return ProblemText("there is no document", fix="name a file that has one")
 
 
 def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:
@@ -176,6 +186,25 @@ def _read_source(source: SourceText, problems: Problems) -> Node | None:
     if not source.trusted:
         _refuse_untrusted(tree, problems)
     return included_part(tree, problems) if source.included else tree
+
+
+@rule("E601")
+def decided_by_worker(section: str) -> ProblemText:
+    return ProblemText(
+        f"only the worker decides {section}: a run may name a provider or a command, and cannot "
+        "say how to reach it",
+        fix="move the section to the worker's own configuration",
+    )
+
+
+@rule("E601")
+def include_inline() -> ProblemText:
+    return ProblemText(
+        "an inline document cannot use `include`: the worker gets only its text, without the "
+        "other files",
+        fix="start the run by the name of a team that the worker has, or by its file with "
+        "`coterie run FILE`",
+    )
 
 
 def _refuse_untrusted(tree: Node, problems: Problems) -> None:

@@ -5,6 +5,7 @@ Nothing connects to a server here: its tools come from a recorded listing.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 from coterie.dsl.checks.tools.tool_names import subagents_of
 from coterie.dsl.compile.server_offers import server_of, with_servers
@@ -14,18 +15,11 @@ from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.sections.worker_document import sandbox_mode
 from coterie.dsl.model.tools.tool_groups import is_group, is_included, member_name
 from coterie.dsl.model.tools.tool_section import AgentToolSection, McpToolSection
-from coterie.dsl.problem_details import Details
+from coterie.dsl.problem_details import Details, ProblemText, Remove, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.tools.mcp_wording import (
-    group_described,
-    included_by_tool,
-    server_not_listed,
-    server_without_tools,
-)
-from coterie.dsl.wording.tools.tool_wording import subagent_named_like_tool
 
 
 def with_declarations(capabilities: Capabilities, document: SystemDocument) -> Capabilities:
@@ -90,6 +84,14 @@ def with_mcp_tools(
     return document.model_copy(update={"tools": tools}), expanded
 
 
+@rule("E208")
+def subagent_named_like_tool(name: str) -> ProblemText:
+    return ProblemText(
+        f"the subagent {name!r} would be a tool of that name, and the document has another one",
+        fix=f"rename the tool {name!r} of the document, or offer the agent by a tool of its own",
+    )
+
+
 def with_subagents(
     document: SystemDocument, tree: Node, problems: Problems
 ) -> tuple[SystemDocument, Mapping[str, NodePath]]:
@@ -106,6 +108,44 @@ def with_subagents(
             tools[key] = AgentToolSection(agent=key, description=persona.description or "")
             paths[key] = path
     return document.model_copy(update={"tools": tools}), paths
+
+
+@rule("E509")
+def server_not_listed(server: str, state: Literal["unlisted", "moved"]) -> ProblemText:
+    why = {
+        "unlisted": "nobody has listed them yet",
+        "moved": "its `command` or `url` has changed since somebody listed them",
+    }[state]
+    return ProblemText(
+        f"the tools of the MCP server {server!r} are not known: {why}",
+        fix=f"run `coterie tools refresh {server}`",
+    )
+
+
+@rule("E204")
+def server_without_tools(server: str) -> ProblemText:
+    return ProblemText(
+        f"the MCP server {server!r} has no tools",
+        fix=f"check the server, then run `coterie tools refresh {server}`",
+    )
+
+
+@rule("E107")
+def included_by_tool(name: str) -> ProblemText:
+    return ProblemText(
+        f"`include` chooses tools of a whole MCP server, and {name!r} is one tool",
+        fix="remove `include`, or write only the server's name in `mcp`",
+        edit=Remove("include"),
+    )
+
+
+@rule("E107")
+def group_described(name: str) -> ProblemText:
+    return ProblemText(
+        f"`description` has no effect: {name!r} stands for several tools, and each has its own",
+        fix="remove `description`, or declare one of the tools on its own",
+        edit=Remove("description"),
+    )
 
 
 class _Expansion:

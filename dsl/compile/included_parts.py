@@ -6,10 +6,10 @@ from pydantic import BaseModel
 
 from coterie.dsl.model.document import Orchestration, SystemDocument
 from coterie.dsl.model.sections.provider_document import LlmConfig
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place, overlaid
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.include_wording import defined_twice, include_form, key_of_including
 
 _SECTIONS: Mapping[NodePath, str] = {
     ("llm_config", "personas"): "persona",
@@ -27,6 +27,21 @@ _OWN: Mapping[NodePath, tuple[type[BaseModel], tuple[str, ...]]] = {
 """`{other section: its model, and its keys that count only when the file runs by itself}`."""
 
 
+@rule("E110")
+def key_of_including(key: str) -> ProblemText:
+    return ProblemText(
+        f"the key {key!r} has no effect in an included file: it belongs to the document that "
+        "includes it",
+        "llm_config.personas, orchestration.teams, orchestration.settings, tools, include",
+        f"move {key!r} to the document that includes this file, or remove it",
+    )
+
+
+@rule("E103")
+def include_form() -> ProblemText:
+    return ProblemText("'include' is not a list of strings", "[workflows/*.yml]")
+
+
 def included_part(tree: Node, problems: Problems) -> Node:
     """Return what an included file brings; every key that would have no effect is a problem."""
     for path, (model, own) in _OWN.items():
@@ -41,6 +56,14 @@ def included_part(tree: Node, problems: Problems) -> Node:
                 problems.report(include_form(), Place(node.mark, key_path))
             tree = _without(tree, key_path)
     return tree
+
+
+@rule("E208")
+def defined_twice(what: str, name: str, at: str) -> ProblemText:
+    return ProblemText(
+        f"the {what} {name!r} is also defined at {at}",
+        fix=f"rename one {what}, or remove one",
+    )
 
 
 def joined(base: Node, added: Node, problems: Problems) -> Node:

@@ -17,12 +17,11 @@ from coterie.dsl.model.steps import (
     AgentStep,
     PersonaDocument,
 )
-from coterie.dsl.problem_details import Details
+from coterie.dsl.problem_details import Details, ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.values import Json, JsonValue, NodePath
-from coterie.dsl.wording.agent_wording import CHOSEN_FOR_ALL, model_missing, provider_missing
 
 PERSONAS: NodePath = ("llm_config", "personas")
 _Choice = Literal["provider", "model"]
@@ -41,6 +40,25 @@ class MergedPersona:
     """The path of its name in the step."""
     config: NodePath | None
     """The path of the step's `config`, if it has one."""
+
+
+@rule("E102")
+def provider_missing(persona: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has no provider and there is no default",
+        fix="add `provider:`, or `default_provider:` under llm_config",
+    )
+
+
+@rule("E102")
+def model_missing(persona: str, provider: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has no model and provider {provider!r} no default one",
+        fix="add `model:`, or `default_model:` under llm_config",
+    )
+
+
+CHOSEN_FOR_ALL = " given for every persona instead of its own:"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,11 @@ from coterie.dsl.model.hooks import Hook, HookSection
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT
 from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_texts import called
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.values import Json, NodePath
-from coterie.dsl.wording.agent_wording import plan_missing, plan_not_followed, plan_within_itself
 
 _RUN_HOOKS: NodePath = ("orchestration", "hooks")
 
@@ -190,6 +191,31 @@ class PersonaChecks:
             outputs=self.outputs.of(plan),
             settings=self.settings,
         )
+
+
+@rule("E503")
+def plan_not_followed(persona: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has an execution_plan, and a generic_single_shot agent never "
+        "follows one",
+        fix="use `agent_type: generic_orchestrating`",
+    )
+
+
+@rule("E503")
+def plan_missing(persona: str, step: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has no execution_plan, and {called(step, 'the task')} needs one",
+        fix="add `execution_plan:`, or use `agent_type: generic_single_shot`",
+    )
+
+
+@rule("E503")
+def plan_within_itself(persona: str) -> ProblemText:
+    return ProblemText(
+        f"the execution_plan of {persona!r} contains itself",
+        fix="let its agent steps use other personas",
+    )
 
 
 def _plan_fits(

@@ -1,34 +1,25 @@
 """Compiles routing: every team that it names exists, and the branches of a fan-out join."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from coterie.dsl.checks.steps.condition_checks import check_condition
 from coterie.dsl.checks.steps.context_update_checks import check_updates
 from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.errors import listed, nearest
 from coterie.dsl.logic.routing_gaps import holes
 from coterie.dsl.logic.solver import Effort
 from coterie.dsl.model.document import RoutingDocument, RuleDocument, TeamDocument
 from coterie.dsl.model.plan import Routing, Rule
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.paths import Path, parse, path_text
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.templates.path_templates import fixed_part
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.routing_wording import (
-    branches_repeated,
-    clean_up_collects,
-    fan_out_empty,
-    key_of_fan_out,
-    no_rule_matches,
-    not_a_concentrator,
-    nothing_merged,
-    other_concentrators,
-    several_concentrators,
-)
 
 
 def targets(next_team: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -36,6 +27,78 @@ def targets(next_team: str | Sequence[str] | None) -> tuple[str, ...]:
     if next_team is None:
         return ()
     return (next_team,) if isinstance(next_team, str) else tuple(next_team)
+
+
+def either(names: Sequence[str]) -> str:
+    """Return `'a', 'b' or 'c'`."""
+    *first, last = map(repr, names)
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+@rule("E107")
+def clean_up_collects(team: str) -> ProblemText:
+    return ProblemText(
+        f"{team!r} collects the branches of a fan-out, and nothing fans out to a clean-up",
+        fix="name a team of another type",
+    )
+
+
+@rule("W501")
+def no_rule_matches(failing: Sequence[str]) -> ProblemText:
+    failed = f", and when {either(failing)} fails," if failing else ""
+    return ProblemText(
+        f"when no rule matches{failed} the run fails: there is no default",
+        fix="add `default:` with a team, or `default: null` to end there",
+    )
+
+
+@rule("E107")
+def key_of_fan_out(key: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` belongs to a fan-out, and `next_team` is not a list",
+        fix=f"write `next_team: [a, b]`, or remove `{key}`",
+    )
+
+
+@rule("W516")
+def nothing_merged(path: str, known: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"no branch of this fan-out sets {path!r}, so nothing is merged there",
+        f"the context paths that a branch sets: {listed(known)}",
+        nearest(path, known) or "set it in `context_updates:` of a branch's routing",
+    )
+
+
+@rule("E208")
+def branches_repeated(names: Sequence[str]) -> ProblemText:
+    return ProblemText(f"the fan-out names {listed(names)} twice", fix="name each branch once")
+
+
+@rule("E106")
+def fan_out_empty() -> ProblemText:
+    return ProblemText("the fan-out is empty", fix="name each branch once")
+
+
+@rule("E107")
+def several_concentrators(found: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"the branches of this fan-out can meet at {listed(found)}",
+        fix=f"choose one: `concentrator: {found[0]}`",
+    )
+
+
+@rule("E107")
+def not_a_concentrator(team: str, found: str) -> ProblemText:
+    return ProblemText(f"{team!r} is a team of type {found!r}", "a team of type 'concentrator'")
+
+
+@rule("E107")
+def other_concentrators(others: Sequence[str], meeting: str) -> ProblemText:
+    return ProblemText(
+        f"a branch of this fan-out can reach {listed(others)}, but the fan-out meets at "
+        f"{meeting!r}: nobody waits for that branch",
+        fix="lead every branch to one concentrator, or to the end",
+    )
 
 
 @dataclass(frozen=True)
@@ -219,11 +282,11 @@ class RouteCompiler:
     def _beyond(self, team: TeamDocument, seen: set[tuple[str, str]]) -> Iterator[str]:
         if team.routing is None:
             return
-        for rule in team.routing.rules:
-            if isinstance(rule.next_team, str | None):
-                yield from self._reachable(targets(rule.next_team), seen)
+        for route in team.routing.rules:
+            if isinstance(route.next_team, str | None):
+                yield from self._reachable(targets(route.next_team), seen)
                 continue
-            inner = rule.concentrator or next(self._reachable(rule.next_team, set(seen)), None)
+            inner = route.concentrator or next(self._reachable(route.next_team, set(seen)), None)
             meeting = self.teams.get(inner or "")
             if meeting is not None and inner is not None and ("past", inner) not in seen:
                 seen.add(("past", inner))

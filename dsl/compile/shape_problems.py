@@ -1,6 +1,6 @@
 """Pydantic's errors as problems of the document, and what to remove from its tree."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast, get_args
 
 from pydantic import BaseModel
@@ -16,6 +16,13 @@ from coterie.dsl.model.sections.variable_names import written_variable
 from coterie.dsl.model.step_kinds.wait_step import WAIT_KEYS
 from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS, STEP_OF_TAG, UNKNOWN_STEP
 from coterie.dsl.model.tools.tool_section import TOOL_SECTIONS, UNKNOWN_TOOL, written_kinds
+from coterie.dsl.normalise.replacements import (
+    REPLACED_OPERATORS,
+    explained,
+    of_other_kinds,
+    replacement,
+    rest_of_text,
+)
 from coterie.dsl.problem_details import (
     Advice,
     Bound,
@@ -26,6 +33,7 @@ from coterie.dsl.problem_details import (
     Found,
     MissingKey,
     OutOfBounds,
+    ProblemText,
     RefusedKey,
     Replace,
     Suggestion,
@@ -37,6 +45,7 @@ from coterie.dsl.problem_details import (
     WriteKey,
     WrongForm,
     WrongValue,
+    rule,
 )
 from coterie.dsl.redaction import HIDDEN, names_secret
 from coterie.dsl.source.collected_problems import Problems
@@ -44,30 +53,78 @@ from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.synonyms import meant_word
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import UNREADABLE, Form, NodePath
-from coterie.dsl.wording.form_wording import (
-    wanted_form,
-    write_boolean,
-    write_each_key,
-    write_value,
-    write_variable,
-)
-from coterie.dsl.wording.replacements import (
-    REPLACED_OPERATORS,
-    explained,
-    of_other_kinds,
-    replacement,
-    rest_of_text,
-)
-from coterie.dsl.wording.tools.tool_wording import (
-    key_of_other_tools,
-    tool_of_nothing,
-    tool_of_several,
-)
 
 
 def is_rest_of_text(key: str, node: Node) -> bool:
     """Return whether a key is probably the end of a text that has a comma: it has no value."""
     return node.value is None and len(key.split()) > 1
+
+
+def wanted_form(kind: str, key: str, message: str) -> str:
+    """Return the required form, by pydantic's code of the error; else pydantic's own message."""
+    if key == "requires_approval":
+        return "true, false, before, after, or a mapping with terms"
+    return _WANTED.get(kind, message)
+
+
+def _write_boolean(value: str) -> str:
+    return f"write {value}"
+
+
+def _write_each_key(key: str) -> str:
+    return f'write each key with its own template: `{key}: {{key: "{{{{ ... }}}}"}}`'
+
+
+def write_variable(name: str, *, wants_name: bool) -> str:
+    """Return the fix for `${NAME}`, which nothing expands."""
+    if wants_name:
+        return f"`${{...}}` is not expanded here: write the name alone, `{name}`"
+    return "`${...}` is not expanded here: write the value itself"
+
+
+def _write_value() -> str:
+    return "templates are not expanded here: write the value itself"
+
+
+_WANTED = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+
+_ARTICLES = {"skill": "a skill", "agent": "an agent", "team": "a team", "mcp": "an MCP tool"}
+
+_KINDS = ", ".join(_ARTICLES)
+
+
+def key_of_other_tools(key: str, kinds: Sequence[str]) -> str:
+    """Return the fix for a key that only other kinds of tool have."""
+    owners = " or ".join(_ARTICLES[kind] for kind in kinds)
+    return f"remove `{key}`, which belongs to a tool made of {owners}"
+
+
+@rule("E102")
+def tool_of_nothing(name: str) -> ProblemText:
+    return ProblemText(
+        f"nothing says what the tool {name!r} is made of", _KINDS, "add one of these keys"
+    )
+
+
+@rule("E107")
+def tool_of_several(name: str, kinds: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"the tool {name!r} is made of several things: {', '.join(kinds)}",
+        _KINDS,
+        "keep one of these keys, and write another tool for each of the others",
+    )
 
 
 class ShapeProblem:
@@ -259,7 +316,7 @@ class ShapeProblem:
         truth = _BOOLS.get(str(node.plain()).lower())
         if self.kind in ("bool_type", "bool_parsing") and truth is not None:
             edit = Replace(str(node.plain()), truth, verbatim=True)
-            return Advice(write_boolean(truth), edit=edit)
+            return Advice(_write_boolean(truth), edit=edit)
         variable = written_variable(node.value) if isinstance(node.value, str) else None
         if variable is not None:
             wants_name = self.kind == "environment_variable"
@@ -268,8 +325,8 @@ class ShapeProblem:
         if self.kind in _OWN_FORMS or not (isinstance(node.value, str) and is_template(node.value)):
             return None
         if self.kind in _MAPPINGS and self._key != "requires_approval":
-            return Advice(write_each_key(self._key))
-        return Advice(write_value())
+            return Advice(_write_each_key(self._key))
+        return Advice(_write_value())
 
 
 _CONDITION_KEYS = tuple(key for key in CONDITION_KEYS if key not in ("outcome", "expression"))

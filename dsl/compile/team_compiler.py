@@ -23,11 +23,11 @@ from coterie.dsl.model.step_kinds.step_list import EachRound, form_of
 from coterie.dsl.model.steps import SkillStep, Step
 from coterie.dsl.model.template_bound import TemplateBound
 from coterie.dsl.model.traversal.step_bounds import VISITS
+from coterie.dsl.problem_texts import called
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.values import Json, JsonValue, NodePath
-from coterie.dsl.wording.step_names import called
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Compiles tools: what each is made of, the contract of its calls, and the digest that pins it."""
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -20,6 +20,7 @@ from coterie.dsl.checks.tools.section_checks import (
 from coterie.dsl.checks.tools.tool_conditions import check_tool_condition
 from coterie.dsl.compile.agent_resolver import AgentResolver
 from coterie.dsl.egress.channel_labels import call_labels
+from coterie.dsl.errors import listed
 from coterie.dsl.json_schema.argument_schemas import (
     arguments_schema,
     declared_arguments,
@@ -40,12 +41,29 @@ from coterie.dsl.model.tools.tool_section import (
     TeamToolSection,
     ToolSection,
 )
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.tool_loop.tool_descriptions import with_sources
 from coterie.dsl.values import Json, NodePath
-from coterie.dsl.wording.tools.tool_wording import description_missing, fixed_unknown
+
+
+@rule("E102")
+def description_missing(name: str) -> ProblemText:
+    return ProblemText(
+        f"the key 'description' is missing: a model chooses the tool {name!r} by it",
+        fix="add `description:`",
+    )
+
+
+@rule("E213")
+def fixed_unknown(name: str, argument: str, known: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"`fixed` sets {argument!r}, which the tool {name!r} does not take",
+        listed(known),
+        "add it to `input_schema`, or remove it",
+    )
 
 
 @dataclass(frozen=True)

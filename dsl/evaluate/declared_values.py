@@ -4,12 +4,12 @@ Every write of a path passes `write`: it drops the oldest items beyond `keep_las
 result against the schemas of the paths that it touches.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal
 
 from pydantic import JsonValue
 
-from coterie.dsl.errors import InvalidContext
+from coterie.dsl.errors import InvalidContext, listed, nearest
 from coterie.dsl.json_schema.keyword_check import UnusableSchema, excerpt
 from coterie.dsl.json_schema.schema_checker import mismatches
 from coterie.dsl.json_values import describe_kind
@@ -22,22 +22,69 @@ from coterie.dsl.model.context.declarations import (
 )
 from coterie.dsl.paths import MISSING, Missing, Path, get, parse, put
 from coterie.dsl.values import Json
-from coterie.dsl.wording.context_wording import (
-    check_failed,
-    dotted_key,
-    not_a_mapping,
-    path_missing,
-    path_undeclared,
-    prefix_written,
-    refused_values,
-    value_form,
+
+KINDS = {
+    "string": "a text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a mapping",
+    "null": "null",
+}
+"""`{type of JSON Schema: how a sentence calls it}`."""
+
+
+def one_of(values: Sequence[str]) -> str:
+    """Describe a closed set of values."""
+    return ("one of " if len(values) > 1 else "") + ", ".join(values)
+
+
+def bounded(types: Sequence[str], bounds: Sequence[tuple[str, str]]) -> str:
+    """Describe types with their bounds."""
+    kinds = " or ".join(KINDS[name] for name in types)
+    limits = ", ".join(f"{key} {value}" for key, value in bounds)
+    return f"{kinds} ({limits})" if limits else kinds
+
+
+_BOUNDS = (
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
 )
+
+
+def value_form(schema: dict[str, JsonValue], options: Sequence[str] = ()) -> str:
+    """Describe what a schema allows: `a text (minLength 3)`, `one of "a", "b"`.
+
+    Args:
+        schema: of one path.
+        options: its `enum`, each value rendered.
+    """
+    if options:
+        return one_of(options)
+    written = schema.get("type")
+    names = written if isinstance(written, list) else [written]
+    types = [name for name in names if isinstance(name, str) and name in KINDS]
+    if not types:
+        return "a value"
+    return bounded(types, [(key, str(schema[key])) for key in _BOUNDS if key in schema])
 
 
 def form_of(one: DeclaredPath) -> str:
     """Describe what the path holds, in a few words."""
     listed = one.schema_.get("enum")
     return value_form(one.schema_, [*map(excerpt, listed)] if isinstance(listed, list) else ())
+
+
+def check_failed(path: str, reason: str) -> str:
+    """Say that a value cannot be checked."""
+    return f"{path} cannot be checked: {reason}"
 
 
 def value_problems(path: str, value: JsonValue, one: DeclaredPath) -> list[str]:
@@ -73,6 +120,17 @@ def write(context: Json, path: Path, value: JsonValue, declared: Declarations) -
     return context
 
 
+def path_undeclared(path: str, known: Collection[str]) -> str:
+    """Say that a value is for a path that the document does not declare."""
+    hint = nearest(path, known)
+    return f"{path!r} is not declared; declared: {listed(known)}{f'; {hint}' if hint else ''}"
+
+
+def prefix_written(path: str, below: Collection[str]) -> str:
+    """Say that a write is to what only holds declared paths."""
+    return f"{path!r} is not declared itself; write one of {listed(below)}"
+
+
 def path_problems(path: Path, declared: Declarations) -> Iterator[str]:
     """Yield why nothing can be written to the path: it is not declared."""
     if declared_above(path, declared) is None:
@@ -85,6 +143,11 @@ def touched(path: Path, declared: Declarations) -> list[str]:
     """Return the declared paths that a write changes: at its path, above and below it."""
     above = (declared_at(path[:length], declared) for length in range(1, len(path) + 1))
     return [*(text for text in above if text is not None), *declared_below(path, declared)]
+
+
+def refused_values(what: str, reasons: Sequence[str]) -> str:
+    """Say all that is wrong with the values of one writer."""
+    return f"{what} does not fit the declared context: {'; '.join(reasons)}"
 
 
 def started(given: Json, declared: Declarations) -> Json:
@@ -178,6 +241,11 @@ def _is_open(context: Json, path: Path) -> bool:
     return all(value is MISSING or isinstance(value, dict) for value in above)
 
 
+def path_missing(path: str, form: str) -> str:
+    """Say that a start lacks a required path."""
+    return f"{path} is missing: {form}"
+
+
 def _problems(context: Json, paths: Iterable[str], declared: Declarations) -> Iterator[str]:
     for text in paths:
         one = declared[text]
@@ -186,6 +254,16 @@ def _problems(context: Json, paths: Iterable[str], declared: Declarations) -> It
             yield from value_problems(text, value, one)
         elif one.required:
             yield path_missing(text, form_of(one))
+
+
+def dotted_key(path: str, key: str) -> str:
+    """Say that a key of a start has dots, where mappings are nested."""
+    return f"the key {path!r} has dots, which only a path has; nest the mappings: {key}: {{...}}"
+
+
+def not_a_mapping(path: str, kind: str, below: Collection[str]) -> str:
+    """Say that a value stands where declared paths begin."""
+    return f"{path!r} is {kind}, not a mapping with {listed(below)}"
 
 
 def _strangers(given: Json, path: Path, declared: Declarations) -> Iterator[str]:

@@ -17,20 +17,36 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import LoopStep, ToolStep
 from coterie.dsl.model.template_bound import maximum_of
 from coterie.dsl.normalise.several_calls import CALLED_TOOL
+from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_texts import called
 from coterie.dsl.source.nodes import Place
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import UNREADABLE, Json, JsonValue, NodePath
-from coterie.dsl.wording.steps.loop_wording import (
-    condition_between_rounds,
-    dependent_rounds,
-    loop_variable_missing,
-    loop_without_rounds,
-    unbounded_loop,
-)
-from coterie.dsl.wording.tools.tool_wording import call_without_tool, not_a_call
 
 _KEYS = ("tool", "arguments")
 """Of a call."""
+
+
+@rule("E102")
+def loop_without_rounds(step: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step, 'the loop')} has no list and no condition",
+        "iterate_on, while, until",
+        "add one of these keys",
+    )
+
+
+@rule("E102")
+def loop_variable_missing(step: str) -> ProblemText:
+    return ProblemText(
+        f"the key 'loop_variable' is missing: nothing names the item of {called(step)}",
+        fix="add `loop_variable: item`",
+    )
+
+
+@rule("E102")
+def unbounded_loop(step: str) -> ProblemText:
+    return ProblemText(f"{called(step, 'the loop')} has no bound", fix="add `max_iterations: 10`")
 
 
 class LoopKind(Kind[LoopStep]):
@@ -105,6 +121,24 @@ def _is_of_calls(step: LoopStep) -> bool:
     return step.loop_variable == CALL_VARIABLE and calls_each
 
 
+@rule("E107")
+def dependent_rounds(step: str) -> ProblemText:
+    return ProblemText(
+        f"each round of {called(step)} needs the one before it, so they cannot run at once",
+        fix="use `iterate_on`, or remove `concurrency`",
+    )
+
+
+@rule("E107")
+def condition_between_rounds(step: str, keys: Sequence[str]) -> ProblemText:
+    named = " and ".join(f"`{key}`" for key in keys)
+    return ProblemText(
+        f"concurrent rounds of {called(step)} cannot stop by {named}, which a round decides for "
+        "the next one",
+        fix=f"remove `concurrency`, or {named}",
+    )
+
+
 def _concurrent(scope: StepScope, step: LoopStep, path: NodePath) -> None:
     """Note concurrent rounds that would have to wait for each other."""
     conditions = {"while": step.while_, "until": step.until, "break_when": step.break_when}
@@ -113,6 +147,21 @@ def _concurrent(scope: StepScope, step: LoopStep, path: NodePath) -> None:
         scope.report(dependent_rounds(step.name), path)
     elif between:
         scope.report(condition_between_rounds(step.name, between), path)
+
+
+_CALL = "a mapping with `tool` and `arguments`, or a template for one"
+
+
+@rule("E103")
+def not_a_call(kind: str) -> ProblemText:
+    return ProblemText(
+        f"an item of `calls` is {kind}", _CALL, "write `{tool: NAME, arguments: {...}}`"
+    )
+
+
+@rule("E102")
+def call_without_tool() -> ProblemText:
+    return ProblemText("an item of `calls` has no `tool`", _CALL, "add `tool:` with a tool's name")
 
 
 def _check_call(scope: StepScope, name: str, call: JsonValue, path: NodePath) -> None:

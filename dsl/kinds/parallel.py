@@ -6,7 +6,7 @@ from typing_extensions import override
 
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.checks.steps.write_conflicts import check_branch_writes
-from coterie.dsl.errors import closest
+from coterie.dsl.errors import closest, listed, nearest
 from coterie.dsl.evaluate.strategies import RESULT_KEYS, RefusedStrategy, chosen_score
 from coterie.dsl.kinds.kind import Kind, StepWords
 from coterie.dsl.model.plan import Plan
@@ -16,20 +16,20 @@ from coterie.dsl.model.steps import ParallelStep
 from coterie.dsl.model.traversal.step_walk import variables, walk
 from coterie.dsl.paths import Path
 from coterie.dsl.paths import parse as parse_path
-from coterie.dsl.problem_details import DidYouMean, UnlistedValue, WrongValue
+from coterie.dsl.problem_details import (
+    DidYouMean,
+    ProblemText,
+    Remove,
+    UnlistedValue,
+    WrongValue,
+    rule,
+)
+from coterie.dsl.problem_texts import called
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.templates.jsonable import brief
 from coterie.dsl.templates.path_templates import fixed_part
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import JsonValue, NodePath
-from coterie.dsl.wording.strategy_wording import (
-    branches_wanted,
-    merge_of_unset,
-    reserved_branch,
-    score_is_no_number,
-    too_many_to_join,
-    unread_by_join,
-)
 
 _JOINED = {
     "all": "until all ended",
@@ -40,6 +40,45 @@ _JOINED = {
 
 
 _ONE_WINNER = ("fallback", "best")
+
+
+@rule("E106")
+def too_many_to_join(wanted: int, branches: int) -> ProblemText:
+    return ProblemText(
+        f"`join` needs {wanted} branches to succeed, and there are {branches}",
+        f"all, any, or a number up to {branches}",
+    )
+
+
+@rule("E105")
+def merge_of_unset(step: str, name: str, known: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"no branch of {called(step)} sets {name!r}",
+        f"the variables that a branch sets: {listed(known)}",
+        nearest(name, known) or f"set {name!r} in a branch, or remove it from `merge`",
+    )
+
+
+@rule("E105")
+def reserved_branch(step: str, name: str) -> ProblemText:
+    return ProblemText(
+        f"{name!r} cannot be a branch of {step!r}: its data has the key {name!r} already",
+        fix="give the branch another name",
+    )
+
+
+@rule("E107")
+def unread_by_join(step: str, key: str, join: str) -> ProblemText:
+    why = (
+        "only the winner leaves variables, and nothing else is cut"
+        if key in ("losers", "merge")
+        else "only `join: best` ranks its branches"
+    )
+    return ProblemText(
+        f"`{key}` of {step!r} has no effect with `join: {join}`: {why}",
+        fix=f"remove `{key}`",
+        edit=Remove(key),
+    )
 
 
 class ParallelKind(Kind[ParallelStep]):
@@ -99,6 +138,15 @@ def _may_be_any(name: object) -> bool:
     return isinstance(name, str) and is_template(name)
 
 
+@rule("E103")
+def branches_wanted(step: str, branches: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"`only` of {step!r} is not a list of its branches",
+        listed(branches),
+        "write a list of names, or a template for one",
+    )
+
+
 def _only(scope: StepScope, step: ParallelStep, path: NodePath) -> None:
     """Note a value that is not a list, and listed names that no branch has."""
     match step.only:
@@ -125,6 +173,13 @@ def _check_branch_name(
         fix = None if meant is None else DidYouMean(meant)
         details = UnlistedValue(WrongValue("only"), name, known, fix)
         scope.report_value(details, path)
+
+
+@rule("E103")
+def score_is_no_number(branch: str, value: str) -> ProblemText:
+    return ProblemText(
+        f"the score of the branch {branch!r} is {value}", "a number, or a template for one"
+    )
 
 
 def _scores(scope: StepScope, step: ParallelStep, path: NodePath) -> None:

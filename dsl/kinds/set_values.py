@@ -8,8 +8,17 @@ from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.kinds.kind import Kind, StepWords
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import SetStep
+from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_texts import called
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.steps.step_wording import step_does_nothing
+
+
+@rule("W510")
+def step_does_nothing(step: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step, 'the step')} does nothing",
+        fix="write what it does, like `skill:` or `values:`, or remove it",
+    )
 
 
 class SetKind(Kind[SetStep]):

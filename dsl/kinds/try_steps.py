@@ -10,8 +10,27 @@ from coterie.dsl.kinds.key_rules import NOT_EMPTY, has
 from coterie.dsl.kinds.kind import Kind, StepWords
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import TryStep
+from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_texts import called
 from coterie.dsl.values import Json, NodePath
-from coterie.dsl.wording.steps.step_wording import catches_nothing, empty_clause
+
+
+@rule("E102")
+def catches_nothing(step: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step, 'the try')} catches nothing and has no finally",
+        "catch, finally",
+        "add one of these keys",
+    )
+
+
+@rule("E106")
+def empty_clause() -> ProblemText:
+    return ProblemText(
+        "'error' is empty: the clause catches nothing",
+        'at least one type of failure, or "*" for any',
+        'write `error: "*"` to catch every failure',
+    )
 
 
 class TryKind(Kind[TryStep]):

@@ -23,19 +23,12 @@ from coterie.dsl.model.step_kinds.wait_step import (
     SignalWait,
     TimeWait,
 )
-from coterie.dsl.problem_details import Details
+from coterie.dsl.problem_details import Details, ProblemText, Remove, rule
+from coterie.dsl.problem_texts import called
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.templates.jsonable import brief
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import UNREADABLE, Json, NodePath
-from coterie.dsl.wording.session_wording import unusable_message_schema
-from coterie.dsl.wording.steps.wait_wording import (
-    key_of_other_wait,
-    refused_wait,
-    time_has_passed,
-    waits_for_nothing,
-    waits_for_several,
-)
 
 
 class WaitKind(Kind[AnyWait]):
@@ -88,6 +81,31 @@ class WaitKind(Kind[AnyWait]):
                     yield f"within {words.duration_bound(step.deadline)}"
 
 
+@rule("E107")
+def waits_for_several(step: str, keys: Sequence[str]) -> ProblemText:
+    return ProblemText(f"{called(step, 'the wait')} waits for {' and '.join(keys)}", _FORMS)
+
+
+@rule("E102")
+def waits_for_nothing(step: str) -> ProblemText:
+    return ProblemText(f"{called(step, 'the wait')} waits for nothing", _FORMS)
+
+
+_FORMS = "one of duration, time, signal, message"
+
+
+@rule("E107")
+def key_of_other_wait(step: str, key: str, waits_for: str) -> ProblemText:
+    """Word that `deadline` or `schema` is written in a wait which has none."""
+    others = ("a signal or a message", "`signal:` or `message: true`")
+    other, written = others if key == "deadline" else ("a message", "`message: true`")
+    return ProblemText(
+        f"`{key}` belongs to a wait for {other}, and {called(step)} waits for {waits_for}",
+        fix=f"remove `{key}`, or wait with {written}",
+        edit=Remove(key),
+    )
+
+
 def wrong_wait_key(step: Node, key: str) -> Details | None:
     """Return the problem of a key of another class of waits, or of a wait without any such key.
 
@@ -102,6 +120,19 @@ def wrong_wait_key(step: Node, key: str) -> Details | None:
     return key_of_other_wait(name, key, said[0]) if len(said) == 1 else None
 
 
+@rule("E103")
+def refused_wait(key: str, value: str, wanted: str) -> ProblemText:
+    return ProblemText(f"'{key}' is {value}", wanted)
+
+
+@rule("W530")
+def time_has_passed(step: str, time: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step, 'the wait')} ends at once: {time} has passed",
+        fix="write a later time, or a template for it",
+    )
+
+
 def _literal(scope: StepScope, step: DurationWait | TimeWait, path: NodePath) -> None:
     """Note a written duration or time that a run would refuse, and a time that has passed."""
     key = "duration" if isinstance(step, DurationWait) else "time"
@@ -114,6 +145,11 @@ def _literal(scope: StepScope, step: DurationWait | TimeWait, path: NodePath) ->
         scope.report_value(refused_wait(key, brief(written), end.wanted), (*path, key))
     elif key == "time" and now is not None and end <= now:
         scope.report_value(time_has_passed(step.name, str(written)), (*path, key))
+
+
+@rule("E505")
+def unusable_message_schema(step: str, reason: str) -> ProblemText:
+    return ProblemText(f"{called(step, 'the wait')}: the schema cannot be used: {reason}")
 
 
 def _message_schema(scope: StepScope, step: MessageWait, path: NodePath) -> None:

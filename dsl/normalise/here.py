@@ -1,7 +1,7 @@
 """The context that a written form may refer to implicitly.
 
 Forms work on nodes, before validation by the models, so that every position is kept. "Older forms"
-of docs/language.md lists the older ones; every other form is refused (`dsl.wording.replacements`).
+of docs/language.md lists the older ones; `replacements.py` refuses every other form.
 """
 
 from collections.abc import Collection, Iterator, Mapping

@@ -5,8 +5,8 @@ A failed call is a result like the others, so one failure loses no other result.
 
 from coterie.dsl.model.facts import CALL_VARIABLE
 from coterie.dsl.normalise.here import Here
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.nodes import Node, Place, text_node
-from coterie.dsl.wording.form_wording import calls_with_one_call
 
 CALLED_TOOL = f"{{{{ {CALL_VARIABLE}.tool }}}}"
 """The `tool` of the step that makes each call."""
@@ -15,6 +15,15 @@ CONCURRENCY = 20
 
 _RESULT = ("success", "data", "error", "seconds")
 """What each result has of the outcome of its call, besides the name of the tool."""
+
+
+@rule("E107")
+def calls_with_one_call(key: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` is part of one call, and `calls` makes several",
+        fix=f"remove `{key}`, or write it in an item of `calls`: `calls: [{{tool: ..., "
+        "arguments: {...}}]`",
+    )
 
 
 def calls_as_loop(node: Node, here: Here) -> Node:

@@ -4,17 +4,24 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, get_args
 
+from pydantic import JsonValue
+
 from coterie.dsl.model.step_kinds.join_policies import MergePolicy
 from coterie.dsl.normalise.condition_forms import condition_form
 from coterie.dsl.normalise.here import Here
+from coterie.dsl.normalise.replacements import REPLACEMENTS
 from coterie.dsl.normalise.several_calls import calls_as_loop
 from coterie.dsl.normalise.written_steps import present_step, skill_call
-from coterie.dsl.problem_details import Advice, Replace, UnlistedValue, WrongValue
+from coterie.dsl.problem_details import (
+    Advice,
+    ProblemText,
+    Remove,
+    Replace,
+    UnlistedValue,
+    WrongValue,
+    rule,
+)
 from coterie.dsl.source.nodes import Node, Place, change_entries, each_item
-from coterie.dsl.wording.approval_wording import moment_is_not_a_condition
-from coterie.dsl.wording.document_wording import no_form_of_plans, not_enabled
-from coterie.dsl.wording.form_wording import policy_renamed
-from coterie.dsl.wording.replacements import REPLACEMENTS
 
 
 def step_form(node: Node, here: Here) -> Node:
@@ -61,19 +68,32 @@ def _branches(node: Node, here: Here) -> Node:
     return each_item(named_branch)(node)
 
 
+def _policy_renamed() -> str:
+    return "write `extend`, which joins the lists of the branches"
+
+
 def policy_form(node: Node, here: Here) -> Node:
     """Refuse the old name of a merge policy; `append` is an operation of `context_updates`."""
     if node.value != "append":
         return node
     path = here.path_of(node)
     key = path[-1] if path else None
-    advice = Advice(policy_renamed(), edit=Replace("append", "extend"))
+    advice = Advice(_policy_renamed(), edit=Replace("append", "extend"))
     details = UnlistedValue(WrongValue(key), "append", get_args(MergePolicy), advice)
     here.problems.report(details, Place(node.mark, path))
     return node.with_value("extend")
 
 
 _MOMENTS = ("before", "after")
+
+
+@rule("E108")
+def moment_is_not_a_condition(moment: str) -> ProblemText:
+    return ProblemText(
+        "`when` of `requires_approval` is a condition now; `at` says whether it asks before or "
+        "after",
+        fix=f"write `at: {moment}`",
+    )
 
 
 def approval_form(node: Node, here: Here) -> Node:
@@ -124,6 +144,20 @@ def _with_plan(node: Node, here: Here) -> Node:
 
 
 _GIVEN = ("skill_params", "params", "input")
+
+
+@rule("E108")
+def no_form_of_plans(key: str, fix: str | None) -> ProblemText:
+    return ProblemText(
+        f"{key!r} is not a form of this language",
+        fix=fix or f"remove `{key}`: a plan is the list of its steps",
+        edit=None if fix else Remove(key),
+    )
+
+
+@rule("E103")
+def not_enabled(value: JsonValue) -> ProblemText:
+    return ProblemText(f"'enabled' is {value!r}", "true or false")
 
 
 def _steps_of_plan(node: Node, here: Here) -> Node:

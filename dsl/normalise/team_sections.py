@@ -5,9 +5,8 @@ from pydantic import BaseModel
 from coterie.dsl.model.document import ApprovalSection, ChatSection, LoopSection
 from coterie.dsl.normalise.chat_teams import WINDOW, chat_team
 from coterie.dsl.normalise.here import Here
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.nodes import Node, Place
-from coterie.dsl.wording.document_wording import section_missing
-from coterie.dsl.wording.session_wording import chat_without_reply, window_without_persona
 
 SHORT_TEAMS: dict[str, type[BaseModel]] = {
     "loop": LoopSection,
@@ -15,6 +14,14 @@ SHORT_TEAMS: dict[str, type[BaseModel]] = {
     "chat": ChatSection,
 }
 """`{type of a team that is short for steps: its section}`."""
+
+
+@rule("E102")
+def section_missing(kind: str) -> ProblemText:
+    return ProblemText(
+        f"the key {kind!r} is missing: the team is of type {kind!r}",
+        fix=f"add `{kind}:`, or remove `type`",
+    )
 
 
 def section_as_steps(node: Node, team: str, here: Here) -> Node:
@@ -40,6 +47,22 @@ def section_as_steps(node: Node, team: str, here: Here) -> Node:
         tasks = tasks.with_value([*tasks.items(), approval])
     rest = {key: item for key, item in entries.items() if key != kind}
     return node.with_value({**rest, "tasks": tasks})
+
+
+@rule("E102")
+def chat_without_reply() -> ProblemText:
+    return ProblemText(
+        "the section `chat` has no reply: neither `persona_key` nor `reply`",
+        fix='add `persona_key:` with the persona that answers, or `reply: "{{ ... }}"`',
+    )
+
+
+@rule("E107")
+def window_without_persona(key: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` limits what the persona of the section `chat` remembers, and it names none",
+        fix=f"add `persona_key:`, or move `{key}:` to the task whose agent answers",
+    )
 
 
 def _as_chat(node: Node, team: str, section: Node, here: Here) -> Node:

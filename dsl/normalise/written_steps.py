@@ -12,9 +12,9 @@ from coterie.dsl.model.step_kinds.agent_types import (
 )
 from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS
 from coterie.dsl.normalise.here import Here
+from coterie.dsl.problem_details import ProblemText, Remove, Replace, rule
 from coterie.dsl.source.nodes import Node, Place, text_node
 from coterie.dsl.values import Json
-from coterie.dsl.wording.document_wording import compiled_kind, compiled_terms
 
 Entries = dict[str, Node]
 
@@ -75,6 +75,20 @@ def _in_present_words(node: Node, here: Here) -> Node:
         _OLD_STEPS[old](entries, node, here)
     _rename_agent_type(entries)
     return node.with_value(entries) if entries != node.entries() else node
+
+
+@rule("E108")
+def compiled_kind() -> ProblemText:
+    return ProblemText(
+        "'kind' is not a form of this language", fix="write `type:`", edit=Replace("kind", "type")
+    )
+
+
+@rule("E101")
+def compiled_terms() -> ProblemText:
+    return ProblemText(
+        "unknown key 'terms'", fix="remove it: the skill's contract says it", edit=Remove("terms")
+    )
 
 
 def _refuse_compiled_keys(entries: Entries, here: Here) -> None:

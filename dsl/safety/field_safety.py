@@ -12,10 +12,9 @@ from pydantic import JsonValue
 from coterie.dsl.safety.blocked_code import blocked_code
 from coterie.dsl.safety.blocked_commands import blocked_command
 from coterie.dsl.safety.blocked_places import blocked_path, blocked_url
-from coterie.dsl.safety.blocked_rules import Blocked, FieldKind
+from coterie.dsl.safety.blocked_rules import Blocked, FieldKind, blocked_text
 from coterie.dsl.schema_keys import ALSO, KIND
 from coterie.dsl.values import Json
-from coterie.dsl.wording.blocked_wording import blocked_text
 
 FIELD_KINDS: Final[tuple[FieldKind, ...]] = get_args(FieldKind)
 

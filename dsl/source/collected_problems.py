@@ -19,13 +19,20 @@ from coterie.dsl.problem_texts import edit_of, problem_text
 from coterie.dsl.redaction import redacted
 from coterie.dsl.source.nodes import Mark, Place, dotted
 from coterie.dsl.values import NodePath, Segment
-from coterie.dsl.wording.document_wording import problem_not_described
 
 _REFUSED_VALUES = ("E103", "E105", "E106")
 """Of values that the document then lacks, for every later check."""
 
 MAX_DESCRIBED = 500
 """Of each code: the later ones keep their place, and their text is not worked out."""
+
+
+def problem_not_described(limit: int) -> ProblemText:
+    """Return the text of every problem of one code after so many that are described."""
+    return ProblemText(
+        f"one more problem of this kind, not described: {limit:,} of them are",
+        fix="correct those first, then validate again",
+    )
 
 
 @dataclass(slots=True)

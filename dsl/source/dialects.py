@@ -1,13 +1,13 @@
 """Files of other systems, recognised by their keys, so that nobody gets advice for Coterie on them.
 
 One table. A row matches a file that has all its keys at the top and, if it names some, all keys of
-each entry, or of one. The first row that matches counts. `dsl/wording/dialect_words.py` has the
-words of each.
+each entry, or of one. The first row that matches counts. `WORDS` has the words of each.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.nodes import Node
 
 
@@ -87,3 +87,169 @@ def dialect_of(tree: Node) -> Dialect | None:
     if _OWN_KEYS & tree.entries().keys():
         return None
     return next((one for one in DIALECTS if one.matches(tree)), None)
+
+
+_SHOWN = 3
+
+
+@rule("E111")
+def other_system(system: str) -> ProblemText:
+    shown = "; ".join(f"{theirs} -> {ours}" for theirs, ours in WORDS[system][:_SHOWN])
+    return ProblemText(
+        f"this looks like a file of {system}, which Coterie does not read",
+        fix=f"write a document with `llm_config:` and `orchestration:`: {shown}; the table of "
+        f"{system} in docs/comparison.md has the other words",
+    )
+
+
+Words = tuple[tuple[str, str], ...]
+
+_SERVERLESS: Words = (
+    ("`do`", "`tasks` of a team"),
+    ("`set`", "a step with `values`"),
+    ("`call`", "a step with `skill` or `tool`"),
+    ("`switch`", "`routing.rules`, or a step with `branches`"),
+    ("`for`", "a step with `iterate_on`"),
+    ("`fork`", "a step of type `parallel`"),
+    ("`wait`, `listen`", "a step with `duration` or `signal`"),
+    ("`try`, `catch`", "a step with `catch`"),
+    ("`${ .x }`", "`{{ context.x }}`"),
+)
+
+WORDS: Final[Mapping[str, Words]] = {
+    "Zigflow": _SERVERLESS,
+    "CNCF Serverless Workflow": _SERVERLESS,
+    "CrewAI": (
+        (
+            "an agent: `role`, `goal`, `backstory`",
+            "a persona, with `prompts.system`",
+        ),
+        (
+            "a task: `description`, `expected_output`",
+            "a step of `tasks`, with `input`",
+        ),
+        ("`agent` of a task", "`persona_key`"),
+        ("`context` of a task", "`{{ tasks.NAME.data }}` in `input`"),
+        ("`output_json`, `output_pydantic`", "`output_schema` of the persona"),
+        ("`human_input`", "`requires_approval`"),
+        ("`max_iter`", "`max_turns`"),
+        ("`allow_delegation`", "`subagents`, `handoffs`"),
+        ("a crew with `process`", "a team with `tasks` and `routing`"),
+    ),
+    "docker-agent": (
+        ("`agents`", "`llm_config.personas`"),
+        ("`instruction`", "`prompts.system`"),
+        ("`models`", "`llm_config.providers`, and `model` of a persona"),
+        ("`toolsets`", "`tools`, `worker.mcp_servers`"),
+        ("`sub_agents`", "`subagents`"),
+        ("`handoffs`", "`handoffs`, which name teams"),
+        ("the agent `root`", "`orchestration.entry_team`"),
+    ),
+    "AutoGen Studio": (
+        ("`participants`", "personas, and a step for each turn"),
+        ("`system_message`", "`prompts.system` of a persona"),
+        ("`model_client`", "`provider` and `model` of a persona"),
+        ("`termination_condition`", "`routing.rules` with `next_team: null`, and limits"),
+        ("`max_turns`", "`max_iterations` of a loop, `max_turns` of a persona"),
+        ("`workbench`, `tools`", "`tools`, `worker.mcp_servers`"),
+    ),
+    "dify": (
+        ("`workflow.graph.nodes`", "`tasks` of a team"),
+        ("`workflow.graph.edges`", "the order of steps, and `routing`"),
+        ("a node `llm` or `agent`", "a step with `persona_key`"),
+        ("a node `if-else`", "a step with `branches`, or `routing.rules`"),
+        ("a node `iteration`", "a step with `iterate_on`"),
+        ("a node `code`", "a step with `skill: Python.run`"),
+        ("`conversation_variables`", "`orchestration.context`"),
+        ("`{{#node.field#}}`", "`{{ tasks.NAME.data.field }}`"),
+    ),
+    "n8n": (
+        ("`nodes`", "`tasks` of a team"),
+        ("`connections`", "the order of steps, and `routing`"),
+        ("a trigger node", "`coterie start`, or a Temporal schedule"),
+        ("`credentials`", "`api_key_env`, and other keys that end in `_env`"),
+        ("`={{ $json.x }}`", "`{{ tasks.NAME.data.x }}`"),
+    ),
+    "promptflow": (
+        ("`nodes`", "`tasks` of a team"),
+        ("`inputs`", "`orchestration.context`"),
+        ("`outputs`", "`orchestration.output`"),
+        ("a node of type `llm`", "a step with `persona_key`"),
+        ("a node of type `python`", "a step with `skill` or `tool`"),
+        ("`activate`", "`when`"),
+        ("`${node.output}`", "`{{ tasks.NAME.data }}`"),
+    ),
+    "GitHub Actions": (
+        ("`jobs`", "`orchestration.teams`"),
+        ("`needs`", "`routing`"),
+        ("`steps`", "`tasks`"),
+        ("`run`", "a command of `worker.commands`, and a step with `skill: CommandRunner.run`"),
+        ("`if`", "`when`"),
+        ("`strategy.matrix`", "a step with `iterate_on`"),
+        ("`env`, `secrets`", "keys that end in `_env`"),
+        ("`${{ steps.x.outputs.y }}`", "`{{ tasks.x.data.y }}`"),
+    ),
+    "GitLab CI": (
+        ("a job", "a team, or a step of `tasks`"),
+        ("`stages`, `needs`", "the order of steps, and `routing`"),
+        ("`script`", "a command of `worker.commands`, and a step with `skill: CommandRunner.run`"),
+        ("`rules`, `only`, `except`", "`when`"),
+        ("`parallel.matrix`", "a step with `iterate_on`"),
+        ("`when: manual`", "`requires_approval`, or a step of type `approval`"),
+        ("`retry`", "`retry`"),
+        ("`variables`", "`orchestration.context`; secrets in keys that end in `_env`"),
+        ("`extends`, `include`", "`include`"),
+    ),
+    "Argo Workflows": (
+        ("`spec.templates`", "`orchestration.teams`"),
+        ("`spec.entrypoint`", "`orchestration.entry_team`"),
+        ("`steps`", "`tasks` of a team"),
+        ("`dag`", "a step of type `parallel` or `task_graph`"),
+        ("`container`, `script`", "a command of `worker.commands`; Coterie starts no containers"),
+        ("`withItems`, `withParam`", "a step with `iterate_on`"),
+        ("`suspend`", "a step of type `approval`, or one with `duration`"),
+        ("`when`", "`when`"),
+        ("`retryStrategy`", "`retry`"),
+        ("`onExit`", "`finally`"),
+        ("`{{steps.x.outputs.result}}`", "`{{ tasks.x.data }}`"),
+    ),
+    "Ansible": (
+        ("a play", "a team"),
+        ("`hosts`", "nothing: a step runs on a worker"),
+        ("`tasks`", "`tasks`"),
+        ("a module", "a step with `skill` or `tool`"),
+        ("`register`", "`{{ tasks.NAME.data }}`"),
+        ("`when`", "`when`"),
+        ("`loop`, `with_items`", "a step with `iterate_on`"),
+        ("`block`, `rescue`, `always`", "a step with `steps`, `catch` and `finally`"),
+        ("`vars`", "`orchestration.context`"),
+        ("`import_tasks`, `roles`", "`include`, or a step with `team`"),
+    ),
+    "LangGraph": (
+        ("`graphs`", "`orchestration.teams`; a graph in Python has no counterpart in a file"),
+        ("a node of the graph", "a step of `tasks`"),
+        ("a conditional edge", "`routing.rules`"),
+        ("the state", "`orchestration.context`"),
+        ("`interrupt`", "a step of type `approval`"),
+        ("`dependencies`", "`worker.tool_packages`, for functions of yours"),
+        ("`env`", "keys that end in `_env`"),
+        ("the checkpointer, `store`", "nothing: the history of a run keeps its state"),
+    ),
+    "julep": (
+        ("`main`", "`tasks` of a team"),
+        ("`prompt`", "a step with `persona_key`; the text in `prompts` of the persona"),
+        ("`evaluate`", "a step with `values`"),
+        ("`tool`", "a step with `tool`"),
+        ("`switch`, `if`", "a step with `branches`"),
+        ("`over`, `map`", "a step with `iterate_on`"),
+        ("`input_schema`", "`orchestration.context`"),
+        ("`$ _.x`", "`{{ tasks.NAME.data.x }}`"),
+    ),
+    "Docker Compose": (
+        ("`services`", "nothing: Coterie starts no containers"),
+        ("`environment`, `${NAME}`", "keys that end in `_env`; nothing expands `${NAME}`"),
+        ("`extends`, `include`", "`include`"),
+        ("`command`", "a command of `worker.commands`"),
+    ),
+}
+"""`{system: (their word, our word)}`, the most important first."""

@@ -23,20 +23,9 @@ from yaml import (
     YAMLError,
 )
 
-from coterie.dsl.problem_details import Details
+from coterie.dsl.problem_details import Details, ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Mark, Place
-from coterie.dsl.wording.yaml_wording import (
-    character_not_allowed,
-    document_explodes,
-    not_a_mapping,
-    odd_space,
-    repeated_anchor,
-    second_document,
-    tab_as_indentation,
-    unknown_anchor,
-    yaml_syntax,
-)
 
 
 class RawMark(Protocol):
@@ -92,6 +81,14 @@ def top_keys(text: str) -> Iterator[str]:
         return
 
 
+@rule("E004")
+def not_a_mapping() -> ProblemText:
+    return ProblemText(
+        "the document is empty or not a mapping",
+        fix="begin with `orchestration:` and `llm_config:`",
+    )
+
+
 def document_events(
     text: str, file: str, problems: Problems, *, may_be_list: bool = False
 ) -> "YamlEvents | None":
@@ -107,6 +104,40 @@ def document_events(
         return events
     problems.report(not_a_mapping(), Place(positions.of(0), ()))
     return None
+
+
+@rule("E002")
+def tab_as_indentation() -> ProblemText:
+    return ProblemText(
+        "YAML syntax: YAML is indented with spaces, and this is a tab",
+        fix="write spaces instead of the tab",
+    )
+
+
+@rule("E002")
+def odd_space(character: str) -> ProblemText:
+    return odd_space_words(character)
+
+
+def odd_space_words(character: str) -> ProblemText:
+    """Word a character that looks like a space."""
+    return ProblemText(
+        f"YAML syntax: the character U+{ord(character):04X} looks like a space and is none",
+        fix="write a space, or put the key or text in quotes",
+    )
+
+
+@rule("E002")
+def yaml_syntax(reason: str) -> ProblemText:
+    return ProblemText(
+        f"YAML syntax: {reason}",
+        fix="check indentation, quotes and colons on this line and the one above",
+    )
+
+
+@rule("E002")
+def character_not_allowed(character: str) -> ProblemText:
+    return ProblemText(f"YAML syntax: the character U+{ord(character):04X} is not allowed")
 
 
 def _parse(text: str, positions: TextPositions, problems: Problems) -> "YamlEvents | None":
@@ -140,6 +171,37 @@ class _Refused(Exception):
         self.mark = mark
         self.details = details
         super().__init__(details.code)
+
+
+@rule("E002")
+def second_document() -> ProblemText:
+    return ProblemText(
+        "YAML syntax: a second document begins here", fix="write one document into one file"
+    )
+
+
+@rule("E002")
+def unknown_anchor(name: str) -> ProblemText:
+    return ProblemText(
+        f"YAML syntax: no value before this has the anchor {name!r}",
+        fix=f"write `&{name}` at the value",
+    )
+
+
+@rule("E002")
+def repeated_anchor(name: str) -> ProblemText:
+    return ProblemText(
+        f"YAML syntax: another value already has the anchor {name!r}",
+        fix="give each anchor its own name",
+    )
+
+
+@rule("E005")
+def document_explodes() -> ProblemText:
+    return ProblemText(
+        "the document is too large, too deeply nested, or expands too far through aliases",
+        fix="write less into one document, and each value where it is used",
+    )
 
 
 class YamlEvents:

@@ -9,6 +9,7 @@ import re
 from typing import Literal
 
 from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.problem_details import ProblemText, Quote, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Mark, Node, Place
 from coterie.dsl.source.yaml_events import (
@@ -21,20 +22,11 @@ from coterie.dsl.source.yaml_events import (
     ScalarEvent,
     YamlEvents,
     document_events,
+    document_explodes,
     find_odd_space,
+    odd_space_words,
 )
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.yaml_wording import (
-    document_explodes,
-    key_is_no_text,
-    leading_zeros,
-    merge_key,
-    nul_character,
-    odd_space_in_key,
-    repeated_key,
-    tag_not_allowed,
-    unreadable_scalar,
-)
 
 _REPEATED = "E003"
 """The code of a repeated key: the rest of the document can still be checked."""
@@ -106,6 +98,68 @@ _PLAIN = tuple(
 """The core schema of YAML 1.2."""
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
 _BEGINS = frozenset("tTfF~nN-+0123456789.")
+
+
+@rule("E005")
+def odd_space_in_key(character: str) -> ProblemText:
+    return odd_space_words(character)
+
+
+@rule("E005")
+def key_is_no_text() -> ProblemText:
+    return ProblemText("a key must be a string", fix='put a template in quotes: "{{ ... }}"')
+
+
+@rule("E005")
+def merge_key() -> ProblemText:
+    return ProblemText(
+        "the merge key `<<` is not part of YAML 1.2",
+        fix="write the keys out, or use `config` on a task",
+    )
+
+
+@rule("E003")
+def repeated_key(key: str, first_line: int) -> ProblemText:
+    return ProblemText(
+        f"duplicate key {key!r}; its first value is on line {first_line}",
+        fix="keep one of the two",
+    )
+
+
+@rule("W529")
+def leading_zeros(text: str) -> ProblemText:
+    return ProblemText(
+        f"{text} is the number {int(text[:300])}: its leading zeros are lost",
+        fix="put it in quotes to write it as a string, or leave the zeros out",
+        edit=Quote(),
+    )
+
+
+@rule("E005")
+def nul_character() -> ProblemText:
+    return ProblemText("the character U+0000 is not allowed", fix="write the text without it")
+
+
+@rule("E005")
+def tag_not_allowed(tag: str) -> ProblemText:
+    return ProblemText(
+        f"the tag {tag!r} is not allowed", fix="remove it: a value has the type it is written in"
+    )
+
+
+@rule("E005")
+def unreadable_scalar(text: str, defect: str) -> ProblemText:
+    fix = "put it in quotes to write it as a string"
+    match defect:
+        case "too_large":
+            shown = f"{text[:20]}{'...' if len(text) > 20 else ''}"
+            return ProblemText(f"{shown} is too large for a number", fix=fix)
+        case "not_json":
+            return ProblemText(f"{text} is not a JSON number", fix=fix)
+        case "not_a_number":
+            return ProblemText(f"{text!r} is not a number", fix=fix)
+        case _:
+            return ProblemText(f"{text!r} is neither true nor false", fix=fix)
 
 
 class _TreeReader:

@@ -13,7 +13,7 @@ LEAST = 100
 ALLOWED = {
     "dsl/tool_loop/decision.py": "the name of a tool that does not exist",
     "dsl/tool_loop/call_checks.py": "the name of a tool that does not exist",
-    "dsl/wording/yaml_wording.py": "leading zeros of a number",
+    "dsl/source/yaml_reader.py": "leading zeros of a number",
     "dsl/task_graph/task_reading.py": "the id of a task",
     "activities/agents/tool_calling.py": "the name of a tool that does not exist",
     "activities/mcp_client/server_answers.py": "a name",

@@ -7,10 +7,10 @@ from pydantic import Field, ValidationError, model_validator
 from coterie.activities.contracts import FailureType, StopReason, TokenUsage
 from coterie.activities.providers.provider_failures import ProviderFailure
 from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.normalise.replacements import rest_of_text
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.source.yaml_reader import read
 from coterie.dsl.values import Frozen, Json, JsonValue, Seconds, form_mismatch
-from coterie.dsl.wording.replacements import rest_of_text
 
 
 class ScriptedError(Frozen):

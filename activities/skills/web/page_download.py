@@ -18,7 +18,7 @@ from coterie.activities.skills.web.robots import PRODUCT, RobotsFiles
 from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from coterie.activities.workspace.web_access import WebAccess
 from coterie.dsl.safety.blocked_places import blocked_url
-from coterie.dsl.wording.blocked_wording import blocked_text
+from coterie.dsl.safety.blocked_rules import blocked_text
 
 MAX_BYTES = 5_000_000
 """Of a decoded page."""

@@ -17,10 +17,20 @@ from coterie.dsl.model.steps import ParallelStep, Step, TaskGraphStep, TeamStep,
 from coterie.dsl.model.tools.tool_contract import is_stateful
 from coterie.dsl.model.traversal.callable_tools import tools_of
 from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_texts import called
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.tools.tool_wording import stateful_in_parallel
+
+
+@rule("W524")
+def stateful_in_parallel(step: str, tool: str) -> ProblemText:
+    return ProblemText(
+        f"concurrent parts of {called(step)} call the stateful tool {tool!r}, which works on one "
+        "call at a time",
+        fix="remove `stateful: true`, or run these parts one after another",
+    )
 
 
 def check_stateful_tools(

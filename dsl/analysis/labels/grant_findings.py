@@ -1,6 +1,7 @@
 """Warn of grants without effect: those that never count, and those that nothing within uses."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from coterie.dsl.analysis.bodies import Bodies
 from coterie.dsl.analysis.labels.grant_paths import GrantPaths
@@ -9,14 +10,52 @@ from coterie.dsl.egress.counted_grants import WithheldGrant
 from coterie.dsl.egress.met_labels import KEPT
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.agents.grant_wording import (
-    NeededGrant,
-    grant_never_counts,
-    grant_unused_within,
-)
+
+
+class NeededGrant(NamedTuple):
+    """A tool made of an agent or a team that needs a grant, so that one within it counts."""
+
+    tool: str
+    label: str
+    at: str
+    """`file:line:column` of the tool, or of the subagent that becomes one."""
+    is_declared: bool
+    """Whether the document declares the tool; else only `subagents` names its agent."""
+
+
+@rule("W526")
+def grant_never_counts(name: str, needed: Sequence[NeededGrant]) -> ProblemText:
+    label = needed[0].label
+    return ProblemText(
+        f"`grants` of {name!r} never counts: each call of it is within a tool that does not grant "
+        f"`{label}`, such as {' and '.join(repr(one.tool) for one in needed)}",
+        fix=f"add {grants_to_add(needed)}, or remove `grants` from {name!r}",
+    )
+
+
+@rule("W526")
+def grant_unused_within(name: str, unused: Sequence[str]) -> ProblemText:
+    labels = f"`grants: [{', '.join(unused)}]`"
+    return ProblemText(
+        f"{labels} of {name!r} has no effect: no call within it has such a grant",
+        fix=f"remove it, or add {labels} to a tool with `egress` that is called within {name!r}",
+    )
+
+
+def grants_to_add(needed: Sequence[NeededGrant]) -> str:
+    """Return what to add: `grants: [private]` to 'helper' (team.yml:3:5)."""
+    return " and ".join(map(_grant, needed))
+
+
+def _grant(one: NeededGrant) -> str:
+    if one.is_declared:
+        return f"`grants: [{one.label}]` to {one.tool!r} ({one.at})"
+    tool = f"`{one.tool}: {{ agent: {one.tool}, grants: [{one.label}] }}`"
+    return f"the tool {tool} for the subagent ({one.at})"
 
 
 def check_grants_count(

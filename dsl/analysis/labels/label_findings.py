@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from coterie.dsl.analysis.bodies import Bodies, bodies
-from coterie.dsl.analysis.labels.grant_findings import needed_grants
+from coterie.dsl.analysis.labels.grant_findings import NeededGrant, grants_to_add, needed_grants
 from coterie.dsl.analysis.labels.label_calls import Leak
 from coterie.dsl.analysis.labels.label_flow import LabelFlow
 from coterie.dsl.analysis.labels.label_sources import labels_of
@@ -14,10 +14,31 @@ from coterie.dsl.egress.met_labels import KEPT
 from coterie.dsl.logic.solver import Effort
 from coterie.dsl.model.capabilities import KeptLabel
 from coterie.dsl.model.plan import Plan
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.agents.grant_wording import unapproved_egress
+
+
+@rule("W521")
+def unapproved_egress(
+    tool: str,
+    step: str,
+    private: tuple[str, str],
+    untrusted: tuple[str, str],
+    needed: Sequence[NeededGrant],
+) -> ProblemText:
+    granted = "`grants: [private]` if it may send private data"
+    if needed:
+        granted = f"{grants_to_add(needed)}: the grant of {tool!r} does not count within it"
+    return ProblemText(
+        f"{step} can send private data out because of text that others wrote, so its run asks "
+        "a person: "
+        f"{private[1]!r} in {private[0]} returns private data, {untrusted[1]!r} in "
+        f"{untrusted[0]} returns text that others wrote, and {tool!r} sends data out",
+        fix=f"add `requires_approval: before` to {tool!r}, an `approval` step before it, or "
+        f"{granted}",
+    )
 
 
 def check_labels(

@@ -8,9 +8,19 @@ from coterie.dsl.analysis.routes.teams import TeamNode, Teams
 from coterie.dsl.logic.components import components, is_cycle
 from coterie.dsl.model.steps import ReturnStep, TeamStep
 from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node as Written
-from coterie.dsl.wording.finding_wording import loop_without_exit, team_unreached
+
+
+@rule("W503")
+def team_unreached(team: str, entry: str, *, is_named: bool) -> ProblemText:
+    return ProblemText(
+        f"only routes that are never taken lead to the team {team!r}"
+        if is_named
+        else f"no route leads from the entry team {entry!r} to the team {team!r}",
+        fix="name it in a rule, as a default or as a step, or remove it",
+    )
 
 
 def check_reach(graph: Teams, tree: Written, problems: Problems) -> None:
@@ -47,6 +57,19 @@ def check_loops(graph: Teams, bodies: Bodies, tree: Written, problems: Problems)
             continue
         reported.add(members)
         _note(graph, members, tree, problems)
+
+
+@rule("W506")
+def loop_without_exit(teams: Sequence[str], cycle: Sequence[str], max_visits: int) -> ProblemText:
+    if len(teams) == 1:
+        what = f"the team {teams[0]!r} leads to nothing but itself"
+    else:
+        shown = " -> ".join(cycle) if cycle else "of " + ", ".join(teams)
+        what = f"the loop {shown} has no exit: every route leads back into it"
+    return ProblemText(
+        f"{what}, so only a failure or the limits end the run (at most {max_visits} team visits)",
+        fix="let a rule lead to null or out of the loop",
+    )
 
 
 def _note(graph: Teams, members: frozenset[str], tree: Written, problems: Problems) -> None:

@@ -7,6 +7,7 @@ or at the end of the run. Failures are left out: the sender then receives an err
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import NamedTuple
 
 from coterie.dsl.analysis.bodies import TEAMS, Bodies, Body
 from coterie.dsl.analysis.routes.teams import TeamNode, Teams
@@ -31,9 +32,47 @@ from coterie.dsl.logic.solver import (
 from coterie.dsl.model.step_kinds.step_list import EachRound
 from coterie.dsl.model.steps import ReplyStep, Step
 from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
-from coterie.dsl.wording.session_wording import END, Hop, unanswered_message
+
+
+class Hop(NamedTuple):
+    """One team on a path of a session, and how the path leaves it."""
+
+    team: str
+    rule: int | None = None
+    """The number of the rule that leads on, from 1; None for the default and the end."""
+    skipped: tuple[str, ...] = ()
+    """The steps that would reply, and do not run on this path."""
+    empty: tuple[str, ...] = ()
+    """The loops that would reply, and have no round on this path."""
+    again: str = ""
+    """The loop whose next round takes the next message."""
+
+
+END = Hop("")
+"""Stands for the end of the run, at the end of a path."""
+
+
+@rule("W522")
+def unanswered_message(wait: str, path: Sequence[Hop]) -> ProblemText:
+    shown = " -> ".join(map(_hop, path))
+    then = "ends the run" if path[-1] == END else "comes to the next message"
+    return ProblemText(
+        f"a message that {wait!r} takes may get no reply: the path {shown} {then}",
+        fix="reply on this path, also when a step is skipped",
+    )
+
+
+def _hop(hop: Hop) -> str:
+    if hop == END:
+        return "the end"
+    left = [f"rule {hop.rule}"] if hop.rule is not None else []
+    left += [f"without {name!r}" for name in hop.skipped]
+    left += [f"no round of {name!r}" for name in hop.empty]
+    left += [f"next round of {hop.again!r}"] if hop.again else []
+    return f"{hop.team} ({', '.join(left)})" if left else hop.team
 
 
 def check_replies(

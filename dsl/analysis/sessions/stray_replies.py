@@ -14,10 +14,20 @@ from coterie.dsl.logic.possible_statuses import after_failures
 from coterie.dsl.logic.solver import Effort, can_hold
 from coterie.dsl.model.step_kinds.step_list import Grouped, WhenHolds, form_of
 from coterie.dsl.model.steps import ReplyStep, Step, TeamStep
+from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_texts import called
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.session_wording import reply_to_nobody
+
+
+@rule("W523")
+def reply_to_nobody(step: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step)} replies, and no message is open there on any path: it fails with "
+        "`NoMessage`",
+        fix="move it after a step with `type: wait, message: true`, or remove it",
+    )
 
 
 def check_stray_replies(

@@ -2,25 +2,18 @@
 
 from collections.abc import Collection
 
+from coterie.dsl.errors import listed
 from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.model_names import split_model
+from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_texts import called
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import UNREADABLE, NodePath
-from coterie.dsl.wording.agent_wording import (
-    config_of_legacy,
-    persona_key_missing,
-    persona_listed_twice,
-    personas_missing,
-    personas_without_template,
-    skill_as_agent,
-    two_forms_of_agent,
-)
-from coterie.dsl.wording.agents.fallback_wording import fallback_named_twice, fallback_not_a_model
 
 
 def check_agent_keys(
@@ -30,6 +23,33 @@ def check_agent_keys(
     named = _personas(step, path, tree, problems)
     _agent_type(step, path, capabilities, tree, problems)
     return named
+
+
+@rule("E102")
+def persona_key_missing() -> ProblemText:
+    return ProblemText("the key 'persona_key' is missing", fix="add `persona_key:`")
+
+
+@rule("E102")
+def personas_missing(step: str) -> ProblemText:
+    return ProblemText(
+        f"the persona of {called(step, 'the task')} is a template, so nothing can be checked",
+        fix="list the personas that it may choose: `personas: [...]`",
+    )
+
+
+@rule("E107")
+def personas_without_template(step: str, key: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step, 'the task')} lists `personas`, but its persona_key {key!r} is not a "
+        "template",
+        fix="write a template in `persona_key`, or remove `personas`",
+    )
+
+
+@rule("E105")
+def persona_listed_twice(name: str) -> ProblemText:
+    return ProblemText(f"the persona {name!r} is listed twice", fix="remove one of them")
 
 
 def _personas(step: AgentStep, path: NodePath, tree: Node, problems: Problems) -> bool:
@@ -52,6 +72,15 @@ def _personas(step: AgentStep, path: NodePath, tree: Node, problems: Problems) -
     return is_chosen == bool(step.personas)
 
 
+@rule("E203")
+def skill_as_agent(name: str, agent_types: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"{name!r} is a skill, and a task needs an agent type",
+        listed(agent_types),
+        "call the skill from an execution plan",
+    )
+
+
 def _agent_type(
     step: AgentStep, path: NodePath, capabilities: Capabilities, tree: Node, problems: Problems
 ) -> None:
@@ -66,6 +95,22 @@ def _agent_type(
         unknown(problems, tree.value_at(key_path), "agent type", step.agent_type, known)
 
 
+@rule("E107")
+def two_forms_of_agent(step: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step, 'the task')} has both agent_class and agent_type or persona_key",
+        fix="keep `agent_type` and `persona_key`; `agent_class` is the older form",
+    )
+
+
+@rule("E108")
+def config_of_legacy(step: str) -> ProblemText:
+    return ProblemText(
+        "`config` overrides a persona, and a legacy agent has none",
+        fix=f"write it under llm_config.agents.{step}",
+    )
+
+
 def check_legacy(step: AgentStep, path: NodePath, tree: Node, problems: Problems) -> None:
     """Note the keys that contradict an `agent_class`."""
     if step.agent_type is not None or step.persona_key is not None or step.personas:
@@ -74,6 +119,21 @@ def check_legacy(step: AgentStep, path: NodePath, tree: Node, problems: Problems
         )
     if step.config is not None:
         problems.report(config_of_legacy(step.name), tree.key_at((*path, "config")))
+
+
+@rule("E105")
+def fallback_not_a_model(name: str) -> ProblemText:
+    return ProblemText(
+        f"`fallback` names models as `provider/model`, and {name!r} has no provider or no model",
+        fix="write both, such as `openai/gpt-5.2`",
+    )
+
+
+@rule("E208")
+def fallback_named_twice(name: str) -> ProblemText:
+    return ProblemText(
+        f"the agent asks {name!r} already before this fallback", fix="remove the entry"
+    )
 
 
 def check_fallback(

@@ -6,14 +6,24 @@ Whether a worker imports it, and which sections of legacy agents are unread.
 from collections.abc import Collection
 
 from coterie.dsl.checks.document_steps import PlacedSteps
+from coterie.dsl.errors import listed
 from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.document_wording import unimportable, unimportable_class
+
+
+@rule("W514")
+def unimportable_class(name: str, allowed: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"the agent class {name!r} is in no package that this project's worker allows",
+        listed(allowed),
+        f"add `agent_packages: [{name.split('.')[0]}]` to `worker:` in coterie.yml",
+    )
 
 
 def check_agent_classes(
@@ -37,6 +47,18 @@ def check_agent_classes(
             continue
         key_path = (*path, "agent_class")
         problems.report(unimportable_class(name, allowed), tree.value_at(key_path))
+
+
+@rule("W514")
+def unimportable(
+    what: str, name: str, module: str, key: str, allowed: Collection[str]
+) -> ProblemText:
+    return ProblemText(
+        f"the {what} {name!r} comes from {module!r}, which is in no package that this project's "
+        "worker allows",
+        listed(allowed),
+        f"add `{key}: [{module.split('.')[0]}]` to `worker:` in coterie.yml",
+    )
 
 
 def _agent_types(

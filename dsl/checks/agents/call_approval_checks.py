@@ -7,10 +7,18 @@ from pydantic import JsonValue
 
 from coterie.dsl.json_schema.schema_checker import beyond
 from coterie.dsl.model.terms import Approval, CallApproval
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.values import Json, NodePath
-from coterie.dsl.wording.approval_wording import uncheckable_changes
+
+
+@rule("E505")
+def uncheckable_changes(reason: str) -> ProblemText:
+    return ProblemText(
+        f"a change cannot be checked against the declared schema: {reason}",
+        fix="add a `schema:` for the change, beside `editable`",
+    )
 
 
 def checked_by(

@@ -6,16 +6,30 @@ from coterie.dsl.checks.agents.placeholder_checks import check_compaction_prompt
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.model_names import split_model
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.values import UNREADABLE, NodePath
-from coterie.dsl.wording.agents.compaction_wording import (
-    compaction_not_a_model,
-    compaction_with_window,
-)
 
 _WINDOW = ("conversation_turns", "conversation_characters")
+
+
+@rule("E105")
+def compaction_not_a_model(name: str) -> ProblemText:
+    return ProblemText(
+        f"`compaction.model` names a model as `provider/model`, and {name!r} has no provider or no "
+        "model",
+        fix="write both, such as `anthropic/claude-haiku-4-5`",
+    )
+
+
+@rule("E107")
+def compaction_with_window(persona: str, key: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` leaves turns out, and persona {persona!r} has `compaction`, which sums them up",
+        fix=f"remove `{key}`, or set `compaction: null` in the task's `config`",
+    )
 
 
 def check_compaction(

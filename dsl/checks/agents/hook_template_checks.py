@@ -1,12 +1,13 @@
 """Checks of the templates and the condition of a hook: what they read exists at its point."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from coterie.dsl.checks.contracts.outputs import NO_OUTPUTS
 from coterie.dsl.checks.steps.condition_checks import check_condition
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.checks.steps.template_checks import check_value, parse_template
+from coterie.dsl.errors import listed
 from coterie.dsl.model.capabilities import SkillContract
 from coterie.dsl.model.conditions import ContextField, Expression
 from coterie.dsl.model.hooks import (
@@ -16,12 +17,9 @@ from coterie.dsl.model.hooks import (
 )
 from coterie.dsl.model.tools.tool_section import SkillToolSection, ToolSection
 from coterie.dsl.model.traversal.step_walk import leaves
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import Json, JsonValue, NodePath
-from coterie.dsl.wording.agents.hook_wording import (
-    hook_sees_not,
-    hook_tests_tasks,
-)
 
 _ALWAYS = ("context", "run", "settings")
 
@@ -29,6 +27,22 @@ _ALWAYS = ("context", "run", "settings")
 def names_at(hook: HookSection) -> tuple[str, ...]:
     """Return the names that the templates of a hook may read."""
     return (*_ALWAYS, *FACTS_AT[hook.on], *((CHECK,) if hook.skill is not None else ()))
+
+
+@rule("E207")
+def hook_sees_not(name: str, known: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"a hook does not see {name!r} at this point", listed(known), "use one of these names"
+    )
+
+
+@rule("E109")
+def hook_tests_tasks(known: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        "the condition of a hook tests a task, and a hook sees no tasks",
+        listed(known),
+        "write an expression over these names",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,18 @@
 
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.plan_key import can_be_persona
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
-from coterie.dsl.wording.agent_wording import persona_name_refused
+
+
+@rule("E105")
+def persona_name_refused(name: str) -> ProblemText:
+    return ProblemText(
+        f"no persona can be called {name!r}",
+        "a name without @, which separates a persona from the task whose `config` it has",
+        f"write {name.replace('@', '_')!r}, also where it is used",
+    )
 
 
 def check_persona_names(document: SystemDocument, tree: Node, problems: Problems) -> None:

@@ -1,24 +1,17 @@
 """Checks of `{name}` in prompts: whether the prompt syntax of the persona renders it."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from coterie.dsl.model.facts import ROOTS
-from coterie.dsl.problem_details import Details
+from coterie.dsl.problem_details import Details, ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.templates.brace_prompts import names_in_braces
 from coterie.dsl.templates.template import is_template, parse
 from coterie.dsl.templates.template_rules import BadTemplate
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.agents.prompt_wording import (
-    placeholders_beside_literals,
-    placeholders_left,
-    placeholders_of_compaction,
-    placeholders_unsupported,
-    templates_in_braces,
-)
 
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _EXPRESSION = re.compile(r"\{\{.*?\}\}", re.DOTALL)
@@ -49,6 +42,31 @@ def placeholders(text: str) -> list[Placeholder]:
         counted = match.start()
         found.setdefault(match[1], line)
     return [Placeholder(name, line) for name, line in found.items()]
+
+
+_MAX_PLACEHOLDERS = 5
+
+
+def shown_names(names: Sequence[str]) -> str:
+    """Return placeholders as a problem lists them."""
+    shown = ", ".join(f"`{{{name}}}`" for name in names[:_MAX_PLACEHOLDERS])
+    left = len(names) - _MAX_PLACEHOLDERS
+    return f"{shown} and {left} more" if left > 0 else shown
+
+
+def _template(name: str, root: str) -> str:
+    path = name.partition("!")[0].partition(":")[0]
+    return f"`{{{{ {root}.{path} }}}}`"
+
+
+@rule("W512")
+def placeholders_left(names: Sequence[str], *, is_older: bool) -> ProblemText:
+    syntax = ", written in the older syntax," if is_older else ""
+    written = f"{_template(names[0], 'input')} or {_template(names[0], 'context')}"
+    return ProblemText(
+        f"the prompt{syntax} would reach the model with {shown_names(names)} unexpanded",
+        fix="add `prompt_syntax: braces` to the persona" if is_older else f"write {written}",
+    )
 
 
 def check_placeholders(
@@ -103,6 +121,16 @@ def _works(text: str, variables: Collection[str] | None) -> bool:
     return False
 
 
+@rule("E301")
+def placeholders_beside_literals(name: str, literal: str) -> ProblemText:
+    return ProblemText(
+        f"the persona's prompts have `{{{name}}}`, which only the older syntax renders, and "
+        f"`{literal}`, which is literal text there and no template that works",
+        fix=f"add `prompt_syntax: braces` to the persona, or write {_template(name, 'input')} or "
+        f"{_template(name, 'context')} for each value",
+    )
+
+
 def _note_literal(tree: Node, problems: Problems, text: str, name: str, path: NodePath) -> None:
     literal = _EXPRESSION.search(text)
     shown = "{{" if literal is None else literal[0]
@@ -110,6 +138,27 @@ def _note_literal(tree: Node, problems: Problems, text: str, name: str, path: No
     line = before.count("\n") + 1
     details = placeholders_beside_literals(name, shown)
     problems.report(details, Place(tree.find(path).line(line, shown), path))
+
+
+@rule("W512")
+def placeholders_unsupported(names: Sequence[str]) -> ProblemText:
+    written = f"{_template(names[0], 'input')} or {_template(names[0], 'context')}"
+    return ProblemText(
+        "`prompt_syntax: braces` renders only `{name}` and `{name.field}`, so the prompt would "
+        f"reach the model with {shown_names(names)} unexpanded",
+        fix="give the value a name of its own in the task's `input`, or remove `prompt_syntax` and "
+        f"write {written}",
+    )
+
+
+@rule("W512")
+def templates_in_braces(template: str) -> ProblemText:
+    return ProblemText(
+        f"`prompt_syntax: braces` renders no templates, so `{template}` would reach the model as "
+        "text",
+        fix="remove `prompt_syntax: braces` and write every placeholder as a template, or write "
+        "`{name}`",
+    )
 
 
 def check_braces(
@@ -140,6 +189,14 @@ def _is_meant(template: str) -> bool:
     except BadTemplate:
         paths = ()
     return template.startswith("{%") or any(len(path) > 1 and path[0] in ROOTS for path in paths)
+
+
+@rule("W512")
+def placeholders_of_compaction(names: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"the prompt of `compaction` would reach the model with {shown_names(names)} unexpanded",
+        fix=f"remove `{{{names[0]}}}`: the conversation stands before the prompt",
+    )
 
 
 def check_compaction_prompt(tree: Node, problems: Problems, text: str, path: NodePath) -> None:

@@ -1,11 +1,12 @@
 """Checks of an agent's prompts: the prompt to ask is clear, and its names can have values."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from coterie.dsl.checks.agents.placeholder_checks import check_braces, check_placeholders
 from coterie.dsl.checks.steps.outside_reads import OutsideReads
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.checks.steps.template_checks import check_value, parse_template
+from coterie.dsl.errors import listed
 from coterie.dsl.evaluate.prompt_choice import (
     SYSTEM,
     AmbiguousPrompt,
@@ -16,12 +17,12 @@ from coterie.dsl.evaluate.prompt_choice import (
 )
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.templates.brace_prompts import braces_to_template
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.agent_wording import nothing_to_ask, prompt_not_chosen
 
 Origin = Callable[..., NodePath]
 """Returns where a field of the merged persona is written."""
@@ -85,6 +86,24 @@ def check_prompts(
                 text = braces_to_template(text, inputs or ())
             check_value(prompts, text, origin("prompts", key or ""), statements=True)
     return prompts.reads
+
+
+@rule("E502")
+def prompt_not_chosen(persona: str, prompts: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has several prompts, and the task selects none",
+        listed(prompts),
+        f"add `prompt: {prompts[0]}`",
+    )
+
+
+@rule("E502")
+def nothing_to_ask(persona: str) -> ProblemText:
+    return ProblemText(
+        f"the agent has no question for the model: persona {persona!r} has no prompt beside "
+        "`system`, and the task no `input`",
+        fix="add a prompt to the persona, or `input:` to the task",
+    )
 
 
 def _prompt_to_ask(

@@ -11,20 +11,39 @@ from coterie.dsl.model.terms import call_approval
 from coterie.dsl.model.traversal.step_walk import message_waits, templated, walk
 from coterie.dsl.model_names import split_model
 from coterie.dsl.paths import Path
+from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_texts import called
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.templates.template import is_template, parse
 from coterie.dsl.values import Json, NodePath
-from coterie.dsl.wording.agent_wording import (
-    batch_not_supported,
-    batch_streamed,
-    provider_without_batches,
-    stream_not_supported,
-    streamed_before_approval,
-    streamed_before_check,
-    streamed_before_decision,
-    streamed_before_reask,
-)
+
+
+@rule("E503")
+def stream_not_supported(persona: str, agent_type: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} streams its answer, and a {agent_type} agent shows nothing "
+        "before its end",
+        fix="remove `stream`, or set `stream: false` in the task's `config`",
+    )
+
+
+@rule("E506")
+def streamed_before_approval(step: str) -> ProblemText:
+    return ProblemText(
+        f"`stream` would show an answer of {called(step, 'the task')} that a person may still "
+        "reject: its `requires_approval` asks after the answer",
+        fix="ask before the task starts, or set `stream: false` in the task's `config`",
+    )
+
+
+@rule("E506")
+def streamed_before_check(step: str) -> ProblemText:
+    return ProblemText(
+        f"`stream` would show an answer of {called(step, 'the task')} that its `fail_when` may "
+        "still reject",
+        fix="remove `fail_when`, or set `stream: false` in the task's `config`",
+    )
 
 
 def check_streaming(
@@ -63,6 +82,33 @@ def check_streaming(
         problems.report(details, tree.key_at(key_path))
 
 
+@rule("E503")
+def batch_not_supported(persona: str, agent_type: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has `batch: true`, and the model calls of a {agent_type} agent "
+        "cannot wait for a batch",
+        fix="remove `batch`, or set `batch: false` in the task's `config`",
+    )
+
+
+@rule("E506")
+def batch_streamed(persona: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has `batch: true` and `stream: true`: the answer of a batch "
+        "arrives in one piece",
+        fix="remove one of the two",
+    )
+
+
+@rule("E503")
+def provider_without_batches(provider: str) -> ProblemText:
+    return ProblemText(
+        f"the provider {provider!r} has no batch API: only OpenAI's own servers and "
+        "scripted answers take batches",
+        fix="remove `batch`, or choose another provider",
+    )
+
+
 def check_batch(
     step: AgentStep,
     persona: Persona,
@@ -99,12 +145,30 @@ def check_batch(
             problems.report(provider_without_batches(name), tree.key_at(path))
 
 
+@rule("E506")
+def streamed_before_reask(reasks: int) -> ProblemText:
+    return ProblemText(
+        "`stream` would show an answer that may still be rejected: the model is asked again for "
+        f"an answer that does not match `output_schema` (`max_reasks: {reasks}`)",
+        fix="set `max_reasks: 0`, or remove `stream` or `output_schema`",
+    )
+
+
 def check_reasks(
     schema: Json | None, reasks: int, path: NodePath, tree: Node, problems: Problems
 ) -> None:
     """Note a schema that a streamed answer may violate, so that the model is asked again."""
     if schema is not None and reasks and not problems.has("E506", path):
         problems.report(streamed_before_reask(reasks), tree.key_at(path))
+
+
+@rule("E506")
+def streamed_before_decision(step: str, approval: str) -> ProblemText:
+    return ProblemText(
+        f"{approval!r} lets a person reject the answer of {called(step, 'the task')}, which "
+        "`stream` has already shown to the person who wrote to the session",
+        fix="set `stream: false` in the task's `config`, or ask before the task starts",
+    )
 
 
 def check_streamed_replies(plan: Plan, tree: Node, problems: Problems) -> None:

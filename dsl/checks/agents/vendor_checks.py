@@ -10,10 +10,15 @@ from coterie.dsl.model.step_kinds.agent_types import TOOL_CALLING
 from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.model.vendors.vendor_rules import CALL_RULES, CallSettings, broken_rules
 from coterie.dsl.model_names import split_model
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.agents.vendor_wording import refused_by_vendor
+
+
+@rule("E511")
+def refused_by_vendor(model: str, rule: str, fix: str) -> ProblemText:
+    return ProblemText(f"{model} would refuse each call: {rule}", fix=fix)
 
 
 def check_vendor_rules(
@@ -41,11 +46,11 @@ def check_vendor_rules(
         if section is None:
             continue
         call = _call_settings(step, persona, name, section)
-        for rule in broken_rules(CALL_RULES, section.vendor_api(provider), call, "refuse"):
-            written = (written_at(key) for key in rule.keys)
+        for refusal in broken_rules(CALL_RULES, section.vendor_api(provider), call, "refuse"):
+            written = (written_at(key) for key in refusal.keys)
             path: NodePath = next((one for one in written if tree.has(one)), written_at())
             if not problems.has("E511", path):
-                details = refused_by_vendor(model, rule.message, rule.fix)
+                details = refused_by_vendor(model, refusal.message, refusal.fix)
                 problems.report(details, tree.key_at(path))
 
 

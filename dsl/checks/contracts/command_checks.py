@@ -2,12 +2,28 @@
 
 from coterie.dsl.egress.channel_labels import COMMAND_SKILLS, RUN, RUN_ONCE
 from coterie.dsl.model.capabilities import Capabilities
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import JsonValue, NodePath
-from coterie.dsl.wording.steps.attempt_wording import no_commands, once_command_retried
+
+
+@rule("E211")
+def once_command_retried(name: str, run: str, run_once: str) -> ProblemText:
+    return ProblemText(
+        f"the command {name!r} may run only once, and {run} retries",
+        fix=f"use `skill: {run_once}`",
+    )
+
+
+@rule("E209")
+def no_commands(name: str) -> ProblemText:
+    return ProblemText(
+        f"unknown command {name!r}: this worker has no commands",
+        fix=f"add it to coterie.yml: `worker: {{ commands: {{ {name}: {{ run: [...] }} }} }}`",
+    )
 
 
 def check_command(

@@ -3,11 +3,11 @@
 from coterie.dsl.checks.contracts.contract_problems import ContractMismatch, contract_mismatches
 from coterie.dsl.checks.contracts.known_answers import resolved
 from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.templates.literal_parts import known_parts
 from coterie.dsl.values import UNREADABLE, Json, JsonValue, NodePath
-from coterie.dsl.wording.steps.step_wording import skill_input
 
 
 def check_input(
@@ -39,6 +39,13 @@ def check_input(
     for mismatch in contract_mismatches(parts, contract.input_schema, whole=whole):
         if fixed is None or not mismatch.path or mismatch.path[0] not in fixed:
             _note(tree, problems, contract.name, mismatch, path)
+
+
+@rule("E213")
+def skill_input(
+    skill: str, problem: str, allowed: str, fix: str, *, is_missing: bool
+) -> ProblemText:
+    return ProblemText(f"{skill} {'needs' if is_missing else 'takes'} {problem}", allowed, fix)
 
 
 def _note(

@@ -12,21 +12,13 @@ from pydantic import JsonValue
 from coterie.dsl.checks.contracts.known_answers import MAX_DEPTH, resolved
 from coterie.dsl.checks.contracts.possible_values import may_be, may_equal
 from coterie.dsl.errors import asked_back, listed, nearest
+from coterie.dsl.evaluate.declared_values import KINDS
 from coterie.dsl.redaction import HIDDEN, names_secret
 from coterie.dsl.regular_expressions import pattern
 from coterie.dsl.schema_keys import ALSO
 from coterie.dsl.source.synonyms import meant_word
 from coterie.dsl.templates.literal_parts import Part, PartText, Unknown
 from coterie.dsl.values import Json, NodePath
-from coterie.dsl.wording.condition_wording import KINDS
-from coterie.dsl.wording.steps.step_wording import (
-    missing_input,
-    no_input,
-    other_input,
-    text_around_template,
-    text_like,
-    write_list,
-)
 
 
 class ContractMismatch(NamedTuple):
@@ -54,6 +46,14 @@ def contract_mismatches(given: Part, schema: Json, *, whole: bool = True) -> lis
     """
     found = _Checked(schema).mismatches(given, schema, (), 0)
     return [mismatch for mismatch in found if whole or not mismatch.missing]
+
+
+def _no_input(name: str) -> str:
+    return f"no input {name!r}"
+
+
+def _missing_input(key: str) -> str:
+    return f"the input {key!r}, which is missing"
 
 
 class _Checked:
@@ -126,14 +126,14 @@ class _Checked:
             for name in unknown:
                 meant = meant_word(name, properties.keys() - there)
                 lacking = [key for key in lacking if key != meant]
-                message = no_input(name)
+                message = _no_input(name)
                 fix = asked_back(meant)
                 found.append(
                     ContractMismatch((*path, name), message, listed(properties), fix, unknown=True)
                 )
         for key in lacking:
             below = resolved(properties.get(str(key)), self._root)
-            message = missing_input(str(key))
+            message = _missing_input(str(key))
             fix = f"add `{key}:`"
             found.append(
                 ContractMismatch((*path, str(key)), message, wanted_by(below), fix, missing=True)
@@ -163,19 +163,31 @@ def _kinds(schema: Json) -> list[str]:
     return [str(one) for one in kinds if one in KINDS]
 
 
+def _write_list(shown: str) -> str:
+    return f"write a list: `[{shown}]`"
+
+
 def _type_mismatch(given: Part, schema: Json, path: NodePath) -> ContractMismatch | None:
     kinds = _kinds(schema)
     if not kinds or any(may_be(given, kind) for kind in kinds):
         return None
-    fix = write_list(repr(given)) if kinds == ["array"] and isinstance(given, str) else ""
+    fix = _write_list(repr(given)) if kinds == ["array"] and isinstance(given, str) else ""
     wrong = _wrong(given, path, " or ".join(KINDS[kind] for kind in kinds))
     return wrong._replace(of_type=True, fix=fix)
+
+
+def _other_input(wanted: str, name: str | None, shown: str) -> str:
+    return f"{wanted} for {'its input' if name is None else repr(name)}, not {shown}"
 
 
 def _wrong(given: Part, path: NodePath, wanted: str) -> ContractMismatch:
     name = path[-1] if path and isinstance(path[-1], str) else None
     shown = HIDDEN if path and names_secret(str(path[-1])) else _shown_value(given)
-    return ContractMismatch(path, other_input(wanted, name, shown), wanted)
+    return ContractMismatch(path, _other_input(wanted, name, shown), wanted)
+
+
+def _text_around_template() -> str:
+    return "a text around a template"
 
 
 def _shown_value(given: Part) -> str:
@@ -185,7 +197,7 @@ def _shown_value(given: Part) -> str:
         case list():
             return "a list"
         case PartText():
-            return text_around_template()
+            return _text_around_template()
         case None:
             return "null"
         case str() if len(given) > 40:
@@ -211,6 +223,10 @@ def _value_mismatch(given: Part, schema: Json, path: NodePath) -> ContractMismat
     return None
 
 
+def _text_like(pattern: str) -> str:
+    return f"a text like {pattern}"
+
+
 def _text_mismatch(given: str, schema: Json, path: NodePath) -> ContractMismatch | None:
     shortest, form = schema.get("minLength"), schema.get("pattern")
     if isinstance(shortest, int) and len(given) < shortest:
@@ -220,5 +236,5 @@ def _text_mismatch(given: str, schema: Json, path: NodePath) -> ContractMismatch
             fits = pattern(form).search(given) is not None
         except ValueError:
             return None
-        return None if fits else _wrong(given, path, text_like(form))
+        return None if fits else _wrong(given, path, _text_like(form))
     return None

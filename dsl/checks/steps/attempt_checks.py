@@ -1,17 +1,43 @@
 """Checks of the keys about a step's attempts and its result, where its kind has none."""
 
+from collections.abc import Sequence
+
 from coterie.dsl.checks.steps.once_checks import check_retry_of_once
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.model.retryability import can_pass
 from coterie.dsl.model.steps import Step
+from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_texts import called
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.steps.attempt_wording import (
-    never_applied,
-    never_retried,
-    no_attempt,
-    no_result,
-    retry_in_vain,
-)
+
+
+@rule("E105")
+def retry_in_vain(step: str, error: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step)} would retry after {error!r}, which no further attempt changes",
+        fix=f"remove {error!r}; with `on_failure: ask` a person can change the data first",
+    )
+
+
+@rule("E107")
+def no_attempt(key: str, step: str, kind: str) -> ProblemText:
+    what = "takes no time" if key == "timeout" else "ends the same at each attempt"
+    return ProblemText(
+        f"`{key}` of {step!r} has no effect: a step of type {kind!r} {what}",
+        fix=f"move `{key}` to a step that calls or waits, or to a `block` around several steps",
+    )
+
+
+@rule("W517")
+def never_retried(step: str, kind: str, causes: Sequence[str]) -> ProblemText:
+    *others, last = (f"`{key}`" for key in causes)
+    keys = f"{', '.join(others)} or {last}" if others else last
+    return ProblemText(
+        f"`retry` of {step!r} has no effect: no failure of a step of type {kind!r} as it stands "
+        "is retried",
+        fix=f"add {keys}, whose failure `retry` repeats; or move `retry` to the step whose failure "
+        "it means",
+    )
 
 
 def check_attempts(scope: StepScope, step: Step, path: NodePath) -> None:
@@ -29,6 +55,22 @@ def check_attempts(scope: StepScope, step: Step, path: NodePath) -> None:
         if not can_pass(error, data_can_differ=step.contains_calls):
             key_path = (*path, "retry", "errors", index)
             scope.report(retry_in_vain(step.name, error), key_path)
+
+
+@rule("E107")
+def no_result(step: str, kind: str) -> ProblemText:
+    return ProblemText(
+        f"`fail_when` of {step!r} rejects nothing: a step of type {kind!r} has no result",
+        fix="set `fail_when` on the step that brings the result",
+    )
+
+
+@rule("E107")
+def never_applied(key: str, step: str, kind: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` of {step!r} is never applied: a step of type {kind!r} ends its list of steps",
+        fix=f"move `{key}` to a step before it, such as one of type 'set'",
+    )
 
 
 def _result(scope: StepScope, step: Step, path: NodePath) -> None:

@@ -14,19 +14,40 @@ from coterie.dsl.model.template_bound import (
     TemplateDuration,
 )
 from coterie.dsl.model.traversal.step_bounds import bounds_of, with_bound
-from coterie.dsl.problem_details import Found, OutOfBounds, WrongValue
+from coterie.dsl.problem_details import Found, OutOfBounds, ProblemText, WrongValue, rule
+from coterie.dsl.problem_texts import called
 from coterie.dsl.templates.jsonable import brief
 from coterie.dsl.templates.template import is_template, parse, plain_path
 from coterie.dsl.templates.template_rules import BadTemplate
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.step_names import called
-from coterie.dsl.wording.steps.loop_wording import bound_without_maximum, not_a_bound
 
 
 def check_bounds(scope: StepScope, step: Step, path: NodePath) -> None:
     """Note every bound of a step whose template has no maximum, or is none."""
     for key, bound in bounds_of(step):
         check_bound(scope, called(step.name), key, bound, (*path, *key.path))
+
+
+@rule("E103")
+def not_a_bound(found: str, *, is_length: bool) -> ProblemText:
+    what = "a duration or a template" if is_length else "a whole number or one template"
+    number, maximum = ("90s", "10m") if is_length else ("5", "10")
+    return ProblemText(
+        f"a bound is {what} for it, not {found}",
+        fix=f'write `{number}`, or `{{value: "{{{{ ... }}}}", maximum: {maximum}}}`',
+    )
+
+
+@rule("E102")
+def bound_without_maximum(
+    owner: str, key: str, template: str, path: tuple[str, ...] | None, *, is_length: bool
+) -> ProblemText:
+    maximum, seconds = ("10m", "maximum: 600") if is_length else ("10", "maximum: 10")
+    declared = "" if path is None else f", or declare {'.'.join(path)!r} with `{seconds}`"
+    return ProblemText(
+        f"`{key}` of {owner} is a template without a maximum, so nothing bounds a run",
+        fix=f'write `{key}: {{value: "{template}", maximum: {maximum}}}`{declared}',
+    )
 
 
 def check_bound(

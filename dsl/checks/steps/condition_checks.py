@@ -1,16 +1,17 @@
 """Checks of conditions: what they name, their operator values, and what declared data allows."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from pydantic import JsonValue
 
 from coterie.dsl.checks.contracts.known_answers import schema_at
 from coterie.dsl.checks.contracts.outputs import Declared
-from coterie.dsl.checks.steps.context_paths import check_read
+from coterie.dsl.checks.steps.context_paths import check_read, context_path
 from coterie.dsl.checks.steps.step_scope import StepScope, TextSpot
 from coterie.dsl.checks.steps.template_checks import OwnResult, check_field, check_value
-from coterie.dsl.errors import MAX_LISTED, closest
+from coterie.dsl.errors import MAX_LISTED, asked_back, closest, listed, nearest, replaced_by_nearest
+from coterie.dsl.evaluate.declared_values import bounded, one_of
 from coterie.dsl.evaluate.operator_table import (
     WITHOUT_VALUE,
     unusable_pattern,
@@ -28,25 +29,12 @@ from coterie.dsl.model.conditions import (
 from coterie.dsl.model.traversal.step_walk import leaves
 from coterie.dsl.paths import MISSING
 from coterie.dsl.paths import parse as parse_path
-from coterie.dsl.problem_details import Details
+from coterie.dsl.problem_details import Details, ProblemText, rule
 from coterie.dsl.source.nodes import Place
 from coterie.dsl.templates.jsonable import brief
 from coterie.dsl.templates.template import is_template, parse
 from coterie.dsl.templates.template_rules import BadTemplate
 from coterie.dsl.values import Json, NodePath
-from coterie.dsl.wording.condition_wording import (
-    bounded,
-    broken_pattern,
-    context_path,
-    decided_condition,
-    field_of_task,
-    not_a_condition,
-    one_of,
-    template_as_value,
-    text_around_condition,
-    value_missing,
-    value_of_operator,
-)
 
 _TEMPLATE = re.compile(r"\{\{.*\}\}", re.DOTALL)
 
@@ -77,6 +65,28 @@ def check_condition(
 def _check_task(scope: StepScope, task: str, path: NodePath) -> None:
     if task not in scope.task_names:
         scope.unknown("task", task, scope.task_names, path)
+
+
+_OUTCOMES = ("all_success", "any_success", "any_failure", "all_failure")
+
+
+@rule("E109")
+def not_a_condition(text: str) -> ProblemText:
+    return ProblemText(
+        f"{text!r} is not a condition",
+        f"{', '.join(_OUTCOMES)}, or {{{{ ... }}}}",
+        nearest(text, _OUTCOMES),
+        edit=replaced_by_nearest(text, _OUTCOMES),
+    )
+
+
+@rule("E109")
+def text_around_condition(text: str) -> ProblemText:
+    return ProblemText(
+        f"the text {text!r} is not a condition: it always holds",
+        "one expression: {{ ... }} around all of it",
+        "write the comparison inside the braces",
+    )
 
 
 def _check_expression(scope: StepScope, text: str, path: NodePath, own: OwnResult | None) -> None:
@@ -120,6 +130,35 @@ def _check_operator_value(scope: StepScope, leaf: TaskField | ContextField, path
         scope.problems.report(found, Place(scope.tree.find(path).at, (*path, "value")))
     else:
         scope.report_value(found, (*path, "value"))
+
+
+@rule("E102")
+def value_missing(operator: str, without_value: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"the key 'value' is missing: the operator {operator!r} compares with nothing",
+        fix="add `value:`, or an operator that needs none: " + listed(without_value),
+    )
+
+
+@rule("E402")
+def template_as_value(value: str) -> ProblemText:
+    return ProblemText(
+        f"the value {value!r} looks like a template, but is compared as a literal text",
+        fix='write the condition as one expression: `condition: "{{ context.a == context.b }}"`',
+    )
+
+
+@rule("E402")
+def value_of_operator(operator: str, wanted: str, value: JsonValue) -> ProblemText:
+    return ProblemText(f"the operator {operator!r} {wanted}, not {value!r}")
+
+
+@rule("E403")
+def broken_pattern(text: str, reason: str) -> ProblemText:
+    return ProblemText(
+        f"the regular expression {text!r} does not compile: {reason}",
+        fix="use RE2 syntax: no look-around, no back references",
+    )
 
 
 def _wrong_operand(leaf: TaskField | ContextField) -> Details | None:
@@ -173,6 +212,27 @@ def _check_declared_data(scope: StepScope, leaf: Condition, path: NodePath) -> N
         _check_data(scope, leaf, declared, path)
 
 
+@rule("E404")
+def decided_condition(
+    what: str,
+    data: str,
+    operator: str,
+    value: str,
+    *,
+    allowed: Sequence[str],
+    meant: str | None,
+    unquoted: str | None,
+    always: bool,
+) -> ProblemText:
+    fix = asked_back(meant) if unquoted is None else f"write {unquoted} without quotes"
+    return ProblemText(
+        f"the condition {'always' if always else 'never'} holds: {what} is "
+        f"{data}, and {operator!r} compares with {value}",
+        ", ".join(allowed),
+        fix,
+    )
+
+
 def _check_data(
     scope: StepScope, leaf: TaskField | ContextField, declared: Declared, path: NodePath
 ) -> None:
@@ -202,10 +262,14 @@ def _check_data(
     scope.report_value(details, key_path)
 
 
+def _field_of_task(field: str, task: str) -> str:
+    return f"{field} of task {task!r}"
+
+
 def _field(leaf: TaskField | ContextField) -> str:
     """Return the field that a condition tests, as a sentence names it."""
     if isinstance(leaf, TaskField):
-        return field_of_task(leaf.output_field, leaf.task)
+        return _field_of_task(leaf.output_field, leaf.task)
     return context_path(leaf.context_field)
 
 

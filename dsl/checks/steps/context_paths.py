@@ -1,11 +1,12 @@
 """Paths of the context that a document names: they are declared, and updates fit."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from pydantic import JsonValue
 
 from coterie.dsl.checks.contracts.known_answers import missing_field
 from coterie.dsl.checks.steps.step_scope import StepScope, TextSpot
+from coterie.dsl.errors import listed, nearest, replaced_by_nearest
 from coterie.dsl.evaluate.context_writes import Operation, written_value
 from coterie.dsl.evaluate.declared_values import form_of, kept, value_problems
 from coterie.dsl.model.context.declarations import (
@@ -16,19 +17,12 @@ from coterie.dsl.model.context.declarations import (
 )
 from coterie.dsl.model.document import TeamDocument
 from coterie.dsl.paths import Path, parse
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.templates.path_templates import fixed_part
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import UNREADABLE, Json, NodePath
-from coterie.dsl.wording.condition_wording import unknown_field
-from coterie.dsl.wording.context_wording import (
-    reset_without_default,
-    resets_undeclared,
-    undeclared_path,
-    update_refused,
-)
-from coterie.dsl.wording.update_wording import operation_mismatch, unknown_operation
 
 
 def stranger(path: Path, declared: Declarations) -> str | None:
@@ -40,6 +34,21 @@ def stranger(path: Path, declared: Declarations) -> str | None:
         if not declared_below(part, declared):
             return ".".join(part)
     return None
+
+
+@rule("E215")
+def undeclared_path(path: str, known: Collection[str], *, below: Collection[str]) -> ProblemText:
+    if below:
+        return ProblemText(
+            f"the context path {path!r} is not declared itself",
+            listed(below),
+            "name one of these paths, or declare it under `orchestration.context`",
+        )
+    return ProblemText(
+        f"the context path {path!r} is not declared",
+        listed(known),
+        nearest(path, known) or "declare it under `orchestration.context`",
+    )
 
 
 def check_read(scope: StepScope, path: Path, spot: TextSpot) -> None:
@@ -56,6 +65,17 @@ def check_read(scope: StepScope, path: Path, spot: TextSpot) -> None:
 def _described_paths(problems: Problems, declared: Declarations) -> tuple[str, ...]:
     """Return the declared paths for the text of the next problem, if it gets one."""
     return tuple(declared) if problems.describes("E215") else ()
+
+
+@rule("E405")
+def operation_mismatch(
+    operation: str, path: str, form: str, fitting: tuple[str, ...]
+) -> ProblemText:
+    written = f"{', '.join(f'`{one}`' for one in fitting)} or " if fitting else ""
+    return ProblemText(
+        f"`{operation}` cannot update {path!r}, which is {form}",
+        fix=f"write {written}a value that replaces it, or correct the schema",
+    )
 
 
 def check_declared(scope: StepScope, key: str, value: JsonValue, key_path: NodePath) -> None:
@@ -98,6 +118,19 @@ _HELD: dict[Operation, tuple[str, ...]] = {
 """`{operation: the types of JSON Schema that it updates}`."""
 
 
+OPERATION_WORDS = ("append", "extend", "merge", "increment", "remove")
+
+
+@rule("E405")
+def unknown_operation(name: str, path: str, form: str) -> ProblemText:
+    return ProblemText(
+        f"{name!r} is not an operation, and {path!r} is {form}, which a mapping cannot replace",
+        listed(OPERATION_WORDS),
+        nearest(name, OPERATION_WORDS) or "write an operation, or a value that replaces it",
+        edit=replaced_by_nearest(name, OPERATION_WORDS),
+    )
+
+
 def _misspelt(scope: StepScope, path: Path, value: JsonValue, key_path: NodePath) -> bool:
     """Note a mapping of one unknown operation where no mapping can be; return whether it is one."""
     one = scope.outputs.context.get(".".join(path))
@@ -117,6 +150,22 @@ def check_team_input(scope: StepScope, given: Json, key_path: NodePath) -> None:
     if scope.outputs.context:
         for path, value, where in _leaves(given, (), key_path, scope.outputs.context):
             _check_write(scope, path, value, where)
+
+
+@rule("E107")
+def reset_without_default(path: str) -> ProblemText:
+    return ProblemText(
+        f"{path!r} has no default, so nothing can reset it",
+        fix=f"add `default:` to {path!r}, or remove it from `resets`",
+    )
+
+
+@rule("E107")
+def resets_undeclared() -> ProblemText:
+    return ProblemText(
+        "`resets` sets declared paths back to their defaults, and the document declares none",
+        fix="declare them under `orchestration.context`, or remove `resets`",
+    )
 
 
 def check_resets(
@@ -139,6 +188,14 @@ def check_resets(
     return tuple(dict.fromkeys(found))
 
 
+@rule("E405")
+def update_refused(path: str, reason: str) -> ProblemText:
+    return ProblemText(
+        f"the declared context refuses this value of {path!r}: {reason}",
+        fix="write a value that the schema allows, or correct the schema",
+    )
+
+
 def _check_write(scope: StepScope, path: Path, value: JsonValue, key_path: NodePath) -> None:
     owner = _owner(scope, path, key_path)
     if owner is None or parse(owner) != path or any(is_template(text) for text in _texts(value)):
@@ -148,6 +205,35 @@ def _check_write(scope: StepScope, path: Path, value: JsonValue, key_path: NodeP
     if problems:
         details = update_refused(owner, "; ".join(problems))
         scope.report_value(details, key_path)
+
+
+@rule("E210")
+def unknown_field(
+    owner: Sequence[str], path: Sequence[str], segment: str, known: Collection[str]
+) -> ProblemText:
+    return ProblemText(
+        f"{_data(owner)} never has {'.'.join(path)}: its schema has no {segment!r} there",
+        listed(known),
+        nearest(segment, known),
+    )
+
+
+def _data(owner: Sequence[str]) -> str:
+    """Name what a path of the facts leads to."""
+    match owner:
+        case ("tasks", task, "data"):
+            return f"the data of task {task!r}"
+        case ("teams", team, "tasks", task, "data"):
+            return f"the data of task '{team}/{task}'"
+        case ("context", path):
+            return context_path(path)
+        case _:
+            return f"the variable {owner[0]!r}"
+
+
+def context_path(path: str) -> str:
+    """Return how a problem calls a path of the context."""
+    return f"the context path {path!r}"
 
 
 def _owner(scope: StepScope, path: Path, key_path: NodePath) -> str | None:

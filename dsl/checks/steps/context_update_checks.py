@@ -2,21 +2,17 @@
 
 from pydantic import JsonValue
 
-from coterie.dsl.checks.steps.context_paths import check_declared
+from coterie.dsl.checks.steps.context_paths import OPERATION_WORDS, check_declared
 from coterie.dsl.checks.steps.operation_names import misspelt_operation, takes
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.checks.steps.template_checks import OwnResult, check_template, check_value
+from coterie.dsl.errors import listed
 from coterie.dsl.evaluate.context_writes import OPERATIONS, written_value
 from coterie.dsl.json_values import describe_kind
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.templates.path_templates import key_segments
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import Json, NodePath
-from coterie.dsl.wording.update_wording import (
-    empty_segment,
-    misspelt,
-    operand_mismatch,
-    several_operations,
-)
 
 
 def check_updates(
@@ -31,6 +27,14 @@ def check_updates(
         _operation(scope, key, value, key_path)
 
 
+@rule("E103")
+def empty_segment(path: str) -> ProblemText:
+    return ProblemText(
+        f"{path!r} is not a context path: a part of it is empty",
+        "keys with dots between them, like `progress.{{ task.id }}.status`",
+    )
+
+
 def _key(scope: StepScope, key: str, path: NodePath, own: OwnResult | None) -> None:
     segments = key_segments(key)
     for segment in segments:
@@ -38,6 +42,44 @@ def _key(scope: StepScope, key: str, path: NodePath, own: OwnResult | None) -> N
             check_template(scope, segment, path, own)
     if not segments or not all(segments):
         scope.report(empty_segment(key), path)
+
+
+_TAKES = {
+    "extend": ("a list", "write `append` to add one value"),
+    "merge": (
+        "a mapping",
+        "write a mapping, or the value without `merge` to replace what is there",
+    ),
+    "increment": ("a number", "write a number, or a template that gives one"),
+}
+
+
+@rule("E103")
+def operand_mismatch(operation: str, path: str, kind: str) -> ProblemText:
+    wanted, fix = _TAKES[operation]
+    return ProblemText(
+        f"`{operation}` takes {wanted}, and the update of {path!r} gives it {kind}",
+        f"{wanted}, or a template for one",
+        fix,
+    )
+
+
+@rule("E107")
+def several_operations(path: str, names: tuple[str, ...]) -> ProblemText:
+    return ProblemText(
+        f"the update of {path!r} has the operations {listed(names)}, and one update has one",
+        fix="write the updates in two steps, or the mapping as one template if it is the value",
+    )
+
+
+@rule("E107")
+def misspelt(name: str, operation: str, path: str) -> ProblemText:
+    value = "{{ {'" + name + "': ...} }}"
+    return ProblemText(
+        f"{name!r} is not an operation, and the update of {path!r} would store it as a value",
+        listed(OPERATION_WORDS),
+        f"did you mean {operation!r}? A value like this is written as a template: `{value}`",
+    )
 
 
 def _operation(scope: StepScope, key: str, value: JsonValue, path: NodePath) -> None:

@@ -3,13 +3,28 @@
 import re
 
 from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.templates.jsonable import brief
 from coterie.dsl.templates.template import is_template, parse
 from coterie.dsl.templates.template_rules import BadTemplate
 from coterie.dsl.values import JsonValue, NodePath
-from coterie.dsl.wording.steps.loop_wording import not_a_list, path_without_braces
 
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+|\[\d+\])*\Z")
+
+
+_LISTS = "a list, or one template expression that gives one"
+
+
+@rule("E108")
+def path_without_braces(key: str, path: str) -> ProblemText:
+    return ProblemText(
+        f"{key!r} is the path {path!r} without braces", _LISTS, f'write `"{{{{ {path} }}}}"`'
+    )
+
+
+@rule("E103")
+def not_a_list(key: str, shown: str) -> ProblemText:
+    return ProblemText(f"{key!r} is {shown}", _LISTS)
 
 
 def check_list(scope: StepScope, over: JsonValue, path: NodePath, key: str) -> None:

@@ -1,19 +1,15 @@
 """Checks of the names that steps have and give: each is unique, and none is reserved."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.errors import listed
 from coterie.dsl.model.facts import RESERVED, ROOTS
 from coterie.dsl.model.steps import Step
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.nodes import Place
 from coterie.dsl.values import UNREADABLE, NodePath
-from coterie.dsl.wording.steps.loop_wording import loop_variable_taken
-from coterie.dsl.wording.steps.step_wording import (
-    step_name_taken,
-    step_name_with_separator,
-    variable_name_refused,
-)
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
 
@@ -29,6 +25,22 @@ def check_names(
     _loop_variables(scope, scope.steps, scope.path, {})
 
 
+@rule("E105")
+def step_name_with_separator(name: str) -> ProblemText:
+    return ProblemText(
+        f"no step can be called {name!r}",
+        "a name without / and #, which separate the parts of approval ids",
+    )
+
+
+@rule("E208")
+def step_name_taken(name: str, line: int) -> ProblemText:
+    return ProblemText(
+        f"the name {name!r} is taken by the step on line {line}",
+        fix="give each step of a team or plan its own name",
+    )
+
+
 def _unique_names(scope: StepScope, steps_with_paths: Sequence[tuple[Step, NodePath]]) -> None:
     first: dict[str, NodePath] = {}
     for step, path in steps_with_paths:
@@ -41,6 +53,15 @@ def _unique_names(scope: StepScope, steps_with_paths: Sequence[tuple[Step, NodeP
         first.setdefault(step.name, key_path)
 
 
+@rule("E105")
+def variable_name_refused(name: str, reserved: Collection[str]) -> ProblemText:
+    why = "is a name of the language" if name in reserved else "is not an identifier"
+    return ProblemText(
+        f"no variable can be called {name!r}: it {why}",
+        "letters, digits and _, but not " + listed(reserved),
+    )
+
+
 def _variable_names(scope: StepScope, variables: Mapping[str, NodePath]) -> None:
     for name, path in variables.items():
         reserved = name in ROOTS or name in RESERVED
@@ -51,6 +72,14 @@ def _variable_names(scope: StepScope, variables: Mapping[str, NodePath]) -> None
                 variable_name_refused(name, (*ROOTS, *RESERVED)),
                 Place(node.at if "values" in path else node.mark, key_path),
             )
+
+
+@rule("E208")
+def loop_variable_taken(name: str, loop: str) -> ProblemText:
+    return ProblemText(
+        f"{name!r} is already the item of {loop!r} around this one",
+        fix="give the inner item its own name",
+    )
 
 
 def _loop_variables(

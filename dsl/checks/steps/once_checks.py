@@ -4,8 +4,19 @@ from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.model.capabilities import SkillContract
 from coterie.dsl.model.steps import SkillStep, Step, ToolStep
 from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.steps.attempt_wording import retry_of_once
+
+
+@rule("W528")
+def retry_of_once(step: str, called: str, own: bool) -> ProblemText:
+    what = "the call" if own else f"{step!r}"
+    return ProblemText(
+        f"`retry` of {step!r} repeats {what} only while {called!r} has certainly not happened: its "
+        "effect is `once`",
+        fix="route `OutcomeUnknown` to a check of what happened; if a repeated call does no harm, "
+        "give the tool the effect `read` or `idempotent`",
+    )
 
 
 def check_retry_of_once(scope: StepScope, step: Step, path: NodePath) -> None:

@@ -1,9 +1,12 @@
 """Checks of steps that call an agent, a skill or a tool."""
 
+from collections.abc import Sequence
+
 from coterie.dsl.checks.contracts.command_checks import check_command
 from coterie.dsl.checks.contracts.contract_checks import check_input
 from coterie.dsl.checks.steps.list_checks import is_one_template
 from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.errors import listed
 from coterie.dsl.evaluate.conversation_names import MAX_CONVERSATION_NAME, name_of_conversation
 from coterie.dsl.json_schema.argument_schemas import declared_arguments
 from coterie.dsl.model.capabilities import SkillContract
@@ -12,18 +15,36 @@ from coterie.dsl.model.steps import AgentStep, SkillStep, ToolStep
 from coterie.dsl.model.tools.long_calls import continues_long
 from coterie.dsl.model.tools.tool_groups import is_group, tool_groups
 from coterie.dsl.model.tools.tool_section import OneCallSection, ToolSection
+from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_texts import called
 from coterie.dsl.templates.jsonable import brief
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import MAX_CALL_SECONDS, NodePath
-from coterie.dsl.wording.steps.step_wording import (
-    conversation_name_too_long,
-    conversation_without_model,
-    fixed_argument,
-    no_conversation,
-    not_arguments,
-)
-from coterie.dsl.wording.tools.mcp_wording import group_called
-from coterie.dsl.wording.tools.tool_wording import call_too_long
+
+
+@rule("E107")
+def no_conversation(step: str, key: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step)} limits the earlier turns of a conversation and has no `conversation`",
+        fix=f"add `conversation: <name>`, or remove `{key}`",
+    )
+
+
+@rule("E106")
+def conversation_name_too_long(step: str, maximum: int) -> ProblemText:
+    return ProblemText(
+        f"the name of the conversation of {called(step)} is too long",
+        f"a text of 1 to {maximum} characters",
+    )
+
+
+@rule("E107")
+def conversation_without_model(step: str, *, is_legacy: bool) -> ProblemText:
+    what = "a legacy agent" if is_legacy else "an agent that follows a plan"
+    return ProblemText(
+        f"{called(step)} is {what}, which cannot continue a conversation",
+        fix="move `conversation:` to an agent of type generic_single_shot or generic_tool_calling",
+    )
 
 
 def check_agent(scope: StepScope, step: AgentStep, path: NodePath) -> None:
@@ -56,6 +77,16 @@ def check_skill(scope: StepScope, step: SkillStep, path: NodePath) -> None:
         check_input(scope.tree, scope.problems, contract, step.input, (*path, "input"))
 
 
+@rule("E106")
+def call_too_long(name: str, seconds: float, maximum: float) -> ProblemText:
+    return ProblemText(
+        f"a call of {name!r} may take {seconds:g} s, and this kind of tool at most {maximum:g} s: "
+        "only commands and Python tools continue longer, in a process of their own",
+        fix="shorten `timeout`; an MCP server continues a long call as a task, which takes as long "
+        "as it needs",
+    )
+
+
 def _check_time(
     scope: StepScope,
     step: SkillStep | ToolStep,
@@ -70,6 +101,31 @@ def _check_time(
     if seconds > MAX_CALL_SECONDS:
         details = call_too_long(name, seconds, MAX_CALL_SECONDS)
         scope.report(details, (*path, "timeout"))
+
+
+@rule("E213")
+def fixed_argument(tool: str, argument: str) -> ProblemText:
+    return ProblemText(
+        f"the tool {tool!r} fixes {argument!r}, so this argument has no effect",
+        fix=f"remove {argument!r} here, or from `fixed` of the tool",
+    )
+
+
+@rule("E103")
+def not_arguments(shown: str) -> ProblemText:
+    return ProblemText(
+        f"'arguments' is {shown}",
+        'a mapping, or one template for a mapping: `"{{ step.arguments }}"`',
+    )
+
+
+@rule("E204")
+def group_called(name: str, members: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"{name!r} stands for several tools of an MCP server, and a step calls one",
+        listed(members),
+        "name one of these",
+    )
 
 
 def check_tool(scope: StepScope, step: ToolStep, path: NodePath) -> None:

@@ -1,28 +1,24 @@
 """Checks of templates: they parse, and every name in them can have a value."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple, cast
 
 from coterie.dsl.checks.contracts.known_answers import missing_field
 from coterie.dsl.checks.contracts.outputs import Declared
-from coterie.dsl.checks.steps.context_paths import check_read
+from coterie.dsl.checks.steps.context_paths import check_read, unknown_field
 from coterie.dsl.checks.steps.step_scope import StepScope, TextSpot
+from coterie.dsl.errors import listed, nearest
 from coterie.dsl.model.facts import OWN_DATA, OWN_RESULT
 from coterie.dsl.model.steps import ParallelStep, Step
 from coterie.dsl.model.traversal.step_walk import asks_after
 from coterie.dsl.paths import Path
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.templates.fact_names import lacking
 from coterie.dsl.templates.template import Template, is_template, parse
 from coterie.dsl.templates.template_rules import BadTemplate
 from coterie.dsl.values import UNREADABLE, NodePath
-from coterie.dsl.wording.condition_wording import (
-    broken_template,
-    forbidden_template,
-    unknown_field,
-    unknown_template_name,
-)
 
 
 class OwnResult(NamedTuple):
@@ -46,6 +42,22 @@ class OwnResult(NamedTuple):
             return None
         steps = step.branch(str(path[-2])).steps
         return cls(steps[-1].name) if steps else None
+
+
+@rule("E301")
+def broken_template(reason: str, name: str = "", known: Collection[str] = ()) -> ProblemText:
+    return _broken_template(reason, name, known)
+
+
+@rule("E302")
+def forbidden_template(reason: str, name: str = "", known: Collection[str] = ()) -> ProblemText:
+    return _broken_template(reason, name, known)
+
+
+def _broken_template(reason: str, name: str, known: Collection[str]) -> ProblemText:
+    fix = nearest(name, known)
+    allowed = listed(known) if known and not fix else ""
+    return ProblemText(f"the template does not work: {reason}", allowed, fix)
 
 
 def parse_template(
@@ -103,6 +115,18 @@ def check_template(
         if own is not None and named[0] in own.names:
             named = ("tasks", own.step, *named)
         _check_name(scope, named, spot)
+
+
+@rule("E207")
+def unknown_template_name(
+    path: Sequence[str], reason: str, segment: str, known: Collection[str]
+) -> ProblemText:
+    readable = [name for name in known if name != UNREADABLE]
+    return ProblemText(
+        f"the template names {'.'.join(path)}, and {reason}",
+        listed(readable),
+        nearest(segment, readable),
+    )
 
 
 def _check_name(scope: StepScope, named: Path, spot: TextSpot) -> None:

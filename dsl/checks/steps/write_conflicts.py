@@ -11,14 +11,26 @@ from coterie.dsl.model.step_kinds.parallel_step import ParallelBranch
 from coterie.dsl.model.steps import BlockStep, LoopStep, ParallelStep, Step
 from coterie.dsl.model.template_bound import maximum_of
 from coterie.dsl.paths import parse, path_text
+from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_texts import called
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.strategy_wording import conflicting_branches, conflicting_rounds
 
 
 class _WriteWithPath(NamedTuple):
     write: ContextWrite
     path: NodePath
+
+
+@rule("W525")
+def conflicting_branches(step: str, path: str, branches: tuple[str, ...]) -> ProblemText:
+    named = f"{', '.join(map(repr, branches[:-1]))} and {branches[-1]!r}"
+    return ProblemText(
+        f"the branches {named} of {called(step)} write the context's {path!r} at once, which fails "
+        "the step with ContextConflict",
+        fix="write `append`, `extend` or `increment` in all of them, or say in "
+        f"{step!r}: `merge: {{ context.{path}: replace }}`",
+    )
 
 
 def check_branch_writes(scope: StepScope, step: ParallelStep, path: NodePath) -> None:
@@ -57,6 +69,16 @@ def _branch_path(step: ParallelStep, branch: str, path: NodePath) -> NodePath:
     """Return where the steps of a branch are written."""
     here = (*path, "branches", branch)
     return (*here, "steps") if isinstance(step.branches[branch], ParallelBranch) else here
+
+
+@rule("W525")
+def conflicting_rounds(step: str, path: str, variable: str) -> ProblemText:
+    return ProblemText(
+        f"the concurrent rounds of {called(step)} all write the context's {path!r}, which fails "
+        "the step with ContextConflict",
+        fix="write `append`, `extend` or `increment`, or a key of its own for each round, like "
+        f"`{path}.{{{{ {variable or 'item'} }}}}`",
+    )
 
 
 def check_round_writes(scope: StepScope, step: LoopStep, path: NodePath) -> None:

@@ -1,6 +1,6 @@
 """Refuse agents that call each other as tools in a circle, and tools that read in a circle."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from coterie.dsl.logic.components import components
@@ -8,10 +8,10 @@ from coterie.dsl.model.plan import Persona, Team
 from coterie.dsl.model.steps import AgentStep, Step, TeamStep, ToolStep
 from coterie.dsl.model.tools.tool_contract import AgentTool, TeamTool, Tool
 from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.tools.tool_cycle_wording import agents_in_a_circle, memory_in_a_circle
 
 
 class _Caller(NamedTuple):
@@ -26,6 +26,14 @@ class _Call(NamedTuple):
 
     to: _Caller
     tool: str | None = None
+
+
+@rule("E508")
+def agents_in_a_circle(names: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"agents call each other as tools in a circle: {' -> '.join(names)}",
+        fix="remove one of these tools from its agent",
+    )
 
 
 def check_cycles(
@@ -104,11 +112,11 @@ def _by_steps(steps: Iterable[Step], tools: Mapping[str, Tool]) -> Iterator[_Cal
 def _next(team: Team) -> Iterator[str]:
     if team.routing is None:
         return
-    for rule in team.routing.rules:
-        named = (rule.next_team,) if isinstance(rule.next_team, str) else rule.next_team or ()
+    for route in team.routing.rules:
+        named = (route.next_team,) if isinstance(route.next_team, str) else route.next_team or ()
         yield from named
-        if rule.concentrator is not None:
-            yield rule.concentrator
+        if route.concentrator is not None:
+            yield route.concentrator
     if team.routing.default is not None:
         yield team.routing.default
 
@@ -132,6 +140,14 @@ def _path(
         path.append(here)
         here = before[here]
     return path[::-1]
+
+
+@rule("E508")
+def memory_in_a_circle(names: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"tools read each other's work in a circle: {' -> '.join(names)}",
+        fix="remove one of these `reads`",
+    )
 
 
 def _check_memory(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from coterie.dsl.checks.steps.step_call_checks import call_too_long
 from coterie.dsl.json_schema.schema_checker import beyond
 from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.model.capabilities import Label, SkillContract
@@ -14,21 +15,19 @@ from coterie.dsl.model.tools.tool_section import (
     OneCallSection,
     ToolSection,
 )
-from coterie.dsl.problem_details import Details
+from coterie.dsl.problem_details import Details, ProblemText, Remove, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.values import MAX_CALL_SECONDS, UNREADABLE, Json, NodePath
-from coterie.dsl.wording.agents.grant_wording import grant_of_nothing
-from coterie.dsl.wording.tools.tool_cycle_wording import memory_of_no_agent
-from coterie.dsl.wording.tools.tool_wording import (
-    cached_effect,
-    call_too_long,
-    once_retried,
-    retries_without_retry,
-    retry_without_retries,
-    unfit_for_local,
-    unusable_tool_schema,
-)
+
+
+@rule("E107")
+def grant_of_nothing(name: str) -> ProblemText:
+    return ProblemText(
+        f"`grants` of {name!r} has no effect: its calls send nothing out",
+        fix="remove `grants`, or add `labels: [egress]`",
+        edit=Remove("grants"),
+    )
 
 
 def check_grants(
@@ -42,6 +41,34 @@ def check_grants(
     """Note a grant to a skill or an MCP tool that sends nothing out."""
     if section.grants and "egress" not in labels:
         _note(name, "grants", path, tree, problems, grant_of_nothing(name))
+
+
+@rule("E107")
+def cached_effect(name: str, effect: str) -> ProblemText:
+    return ProblemText(
+        f"`cache: run` would leave out calls of {name!r}, and they have an effect ({effect!r})",
+        "a tool whose effect is 'read'",
+        "remove `cache`",
+        edit=Remove("cache"),
+    )
+
+
+@rule("E107")
+def unfit_for_local(name: str, reasons: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"the tool {name!r} cannot run as a local activity: {', '.join(reasons)}",
+        "a tool whose effect is 'read', with `timeout: 2s` or less, `retries: 0` and no approval",
+        "change these, or write `local_activity: false`",
+    )
+
+
+@rule("E107")
+def once_retried(name: str) -> ProblemText:
+    return ProblemText(
+        f"a call of {name!r} must not happen twice, so it is never retried",
+        fix="remove `retries`",
+        edit=Remove("retries"),
+    )
 
 
 def check_skill_tool(
@@ -74,6 +101,21 @@ def check_skill_tool(
             problems.report(details, Place(tree.find(key_path).at, (*path, "local_activity")))
 
 
+@rule("E107")
+def retries_without_retry(name: str) -> ProblemText:
+    return ProblemText(
+        f"`retries` of {name!r} has no effect: its failures are surfaced at once",
+        fix="add `on_error: retry`",
+    )
+
+
+@rule("E107")
+def retry_without_retries(name: str) -> ProblemText:
+    return ProblemText(
+        f"`on_error: retry` of {name!r} does not say how often", fix="add `retries: 2`"
+    )
+
+
 def check_attempts(
     name: str, section: NestedToolSection, path: NodePath, tree: Node, problems: Problems
 ) -> None:
@@ -82,6 +124,11 @@ def check_attempts(
         _note(name, "retries", path, tree, problems, retries_without_retry(name))
     if section.on_error == "retry" and not section.retries:
         _note(name, "on_error", path, tree, problems, retry_without_retries(name))
+
+
+@rule("E505")
+def unusable_tool_schema(name: str, key: str, reason: str) -> ProblemText:
+    return ProblemText(f"the {key} of the tool {name!r} cannot be used: {reason}")
 
 
 def check_schema(
@@ -94,6 +141,14 @@ def check_schema(
         details = unusable_tool_schema(name, key, wrong)
         problems.report(details, tree.key_at(key_path))
     return wrong is None
+
+
+@rule("E107")
+def memory_of_no_agent(name: str, source: str) -> ProblemText:
+    return ProblemText(
+        f"{name!r} reads the work of {source!r}, which is not an agent",
+        fix="read from a tool made of an agent",
+    )
 
 
 def check_memory(

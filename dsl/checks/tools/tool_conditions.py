@@ -1,6 +1,7 @@
 """Check the condition of a tool's approval, which reads the call but not the caller."""
 
 from coterie.dsl.checks.contracts.outputs import NO_OUTPUTS
+from coterie.dsl.checks.questions_of_document import approval_of_tool
 from coterie.dsl.checks.steps.condition_checks import check_condition
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.model.capabilities import Capabilities
@@ -8,14 +9,23 @@ from coterie.dsl.model.conditions import Expression
 from coterie.dsl.model.terms import CallApproval
 from coterie.dsl.model.tools.tool_section import ToolSection
 from coterie.dsl.model.traversal.step_walk import APPROVAL_CONDITION, leaves
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.templates.template import is_template, parse
 from coterie.dsl.values import Json, NodePath
-from coterie.dsl.wording.approval_wording import approval_of_tool, not_of_a_call
 
 _CALL = ("arguments",)
 _CALL_AND_RESULT = (*_CALL, "data")
+
+
+@rule("E107")
+def not_of_a_call(question: str) -> ProblemText:
+    return ProblemText(
+        f"{question}: every caller has its own tasks and context, so its `when` cannot ask about "
+        "them",
+        "templates over `arguments`, and over `data` with `at: after`",
+    )
 
 
 def check_tool_condition(

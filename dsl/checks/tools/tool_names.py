@@ -9,17 +9,12 @@ from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.steps import AgentStep, PersonaDocument, ToolStep
 from coterie.dsl.model.tools.tool_groups import tool_groups
 from coterie.dsl.model.tools.tool_section import AgentToolSection
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import UNREADABLE, NodePath
-from coterie.dsl.wording.tools.tool_wording import (
-    exclusion_without_effect,
-    tool_name_refused,
-    tool_named_twice,
-    unused_tool,
-)
 
 NAME_OF_A_TOOL = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """What every provider accepts; others refuse dots, spaces or longer names."""
@@ -95,9 +90,23 @@ def check_tool_names(document: SystemDocument, tree: Node, problems: Problems) -
             known.check_one(edge.source, key_path, "tool", known.tools)
 
 
+@rule("E105")
+def tool_name_refused(name: str) -> ProblemText:
+    return ProblemText(
+        f"model providers refuse the tool name {name!r}",
+        "1 to 64 letters, digits, '_' and '-'",
+        "rename the tool",
+    )
+
+
 def _check_offered(name: str, path: NodePath, tree: Node, problems: Problems) -> None:
     if name != UNREADABLE and not NAME_OF_A_TOOL.fullmatch(name):
         problems.report(tool_name_refused(name), tree.key_at(path))
+
+
+@rule("E208")
+def tool_named_twice(name: str, key: str) -> ProblemText:
+    return ProblemText(f"`{key}` names {name!r} twice", fix="remove one of them")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +142,14 @@ class _Known:
             unknown(self.problems, self.tree.value_at(path), what, name, known)
 
 
+@rule("W517")
+def exclusion_without_effect(name: str) -> ProblemText:
+    return ProblemText(
+        f"`exclude_tools` has no effect on {name!r}, which is not offered anyway",
+        fix=f"remove {name!r}",
+    )
+
+
 def check_exclusions(document: SystemDocument, tree: Node, problems: Problems) -> None:
     """Warn of each tool that `exclude_tools` withholds, and that no use of the persona offers."""
     groups, personas = tool_groups(document.tools), document.llm_config.personas
@@ -164,6 +181,14 @@ def _offered_tools(
         lists = [kept if own is None else own for own, kept in zip(lists, inherited, strict=True)]
     names = [name for one in lists for name in one or ()]
     return {*names, *(member for name in names for member in groups.get(name, ()))}
+
+
+@rule("W520")
+def unused_tool(name: str) -> ProblemText:
+    return ProblemText(
+        f"nothing calls the tool {name!r}",
+        fix="add it to the `tools` of a persona, call it with a step, or remove it",
+    )
 
 
 def check_unused_tools(document: SystemDocument, tree: Node, problems: Problems) -> None:

@@ -2,30 +2,18 @@
 
 from collections.abc import Callable
 
+from coterie.dsl.checks.tools.tool_names import tool_named_twice
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
 from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.model.tools.tool_use import NamedTool, ToolPolicy
 from coterie.dsl.model.traversal.step_bounds import maximum_turns
-from coterie.dsl.problem_details import Details
+from coterie.dsl.problem_details import Details, ProblemText, Remove, rule
+from coterie.dsl.problem_texts import called
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.tools.tool_wording import (
-    choice_of_none,
-    plan_and_tools,
-    policy_beyond_turns,
-    policy_bounds,
-    policy_of_returned,
-    policy_without_effect,
-    schema_of_returned,
-    tool_named_twice,
-    tools_missing,
-    tools_not_called,
-    turns_said_twice,
-    without_tools,
-)
 
 TOOL_KEYS = ("max_turns", "tool_choice", "tool_calls", "tool_policy", "parallel_tool_calls")
 """Keys of a persona that only say how its tools are used."""
@@ -69,6 +57,98 @@ def check_tool_use(
     checks.choice()
     checks.policies()
     checks.returned()
+
+
+@rule("E503")
+def without_tools(key: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` has no effect: the agent has no tools",
+        fix=f"add `tools:`, or remove `{key}`",
+    )
+
+
+@rule("E107")
+def turns_said_twice() -> ProblemText:
+    return ProblemText(
+        "`max_turns` of the task replaces that of its `config`",
+        fix="remove `max_turns` from `config`",
+        edit=Remove("max_turns"),
+    )
+
+
+@rule("E503")
+def tools_missing(persona: str, step: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has no tools, and {called(step, 'the task')} needs some",
+        fix="add `tools:` to the persona, or remove `agent_type`",
+    )
+
+
+@rule("E503")
+def tools_not_called(persona: str, agent_type: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has tools, and a {agent_type} agent never calls one",
+        fix="remove `agent_type`, or write `agent_type: generic_tool_calling`",
+    )
+
+
+@rule("E503")
+def plan_and_tools(persona: str) -> ProblemText:
+    return ProblemText(
+        f"the persona {persona!r} has an execution_plan, and a generic_tool_calling agent never "
+        "follows one",
+        fix="use `agent_type: generic_orchestrating`",
+    )
+
+
+@rule("E107")
+def choice_of_none(tool: str) -> ProblemText:
+    return ProblemText(
+        f"`tool_policy` demands calls of {tool!r}, and `tool_choice: none` allows none",
+        fix="remove `min_calls`, or set `tool_choice: auto`",
+    )
+
+
+@rule("E107")
+def policy_of_returned(tool: str) -> ProblemText:
+    return ProblemText(
+        f"`tool_policy` of {tool!r} has no effect: `tool_calls: return` executes no call",
+        fix="remove `tool_policy`, or set `tool_calls: execute`",
+    )
+
+
+@rule("E107")
+def schema_of_returned() -> ProblemText:
+    return ProblemText(
+        "`output_schema` has no effect: with `tool_calls: return` the calls are the data",
+        fix="remove `output_schema`, or set `tool_calls: execute`",
+    )
+
+
+@rule("E106")
+def policy_bounds(tool: str, least: int, maximum: int) -> ProblemText:
+    return ProblemText(
+        f"`tool_policy` demands at least {least} calls of {tool!r} and allows at most {maximum}",
+        fix="set `max_calls` to at least `min_calls`",
+    )
+
+
+@rule("E106")
+def policy_beyond_turns(tool: str, least: int, turns: int) -> ProblemText:
+    return ProblemText(
+        f"`tool_policy` demands {least} calls of {tool!r}, and one call in each of {turns} turns "
+        "is the most there can be",
+        fix="raise `max_turns`, or set `parallel_tool_calls: true`",
+    )
+
+
+@rule("E107")
+def policy_without_effect(tool: str) -> ProblemText:
+    return ProblemText(
+        f"`tool_policy` demands nothing of {tool!r}",
+        "min_calls, max_calls, require_success, exit_on_success",
+        "add one of these keys, or remove the entry",
+    )
 
 
 class _ToolUse:

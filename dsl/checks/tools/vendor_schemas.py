@@ -1,8 +1,9 @@
 """Checks of the tools that a persona offers, by what its vendors refuse of tools."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from coterie.dsl.errors import listed
 from coterie.dsl.json_schema.offered_schema import offered_schema
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.sections.provider_document import ProviderSection
@@ -16,12 +17,25 @@ from coterie.dsl.model.vendors.tool_rules import (
 )
 from coterie.dsl.model.vendors.vendor_apis import VendorApi
 from coterie.dsl.model_names import split_model
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.values import NodePath
-from coterie.dsl.wording.tools.mcp_wording import schemas_rewritten, tools_left_out
 
 Sections = Mapping[str, ProviderSection]
+
+
+@rule("W527")
+def schemas_rewritten(
+    tools: Sequence[str], vendors: Sequence[str], findings: Sequence[str]
+) -> ProblemText:
+    verb = "refuses" if len(vendors) == 1 else "refuse"
+    whose = "a schema with" if len(tools) == 1 else "schemas with"
+    return ProblemText(
+        f"{' and '.join(vendors)} {verb} {whose} {', '.join(findings)}: {listed(tools)}; models "
+        "see them rewritten, and calls get the tool's own names",
+        fix="keep it, change the tool, or leave it out with `include` or `exclude_tools`",
+    )
 
 
 def check_offered_schemas(
@@ -86,6 +100,15 @@ def within_vendor_limits(
 ) -> dict[str, Persona]:
     """Return the personas without the tools beyond what their vendors take; warn of these."""
     return {key: _within_limit(key, one, sections, tree, problems) for key, one in personas.items()}
+
+
+@rule("W527")
+def tools_left_out(persona: str, vendor: str, most: int, left_out: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"{vendor} takes {most} tools in a request, so {persona!r} does not offer "
+        f"{len(left_out)} of its own: {listed(left_out)}",
+        fix="name fewer tools, or choose from a group with `include`",
+    )
 
 
 def _within_limit(

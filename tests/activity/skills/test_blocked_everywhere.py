@@ -13,9 +13,8 @@ from coterie.activities.skills.skill_registry import SKILLS
 from coterie.activities.workspace.command_parameters import Parameter, ParameterType
 from coterie.activities.workspace.skill_base import Command, Workspace
 from coterie.activities.workspace.web_access import WebAccess
-from coterie.dsl.safety.blocked_rules import FieldKind
+from coterie.dsl.safety.blocked_rules import BlockedRule, FieldKind, blocked_text
 from coterie.dsl.values import Json
-from coterie.dsl.wording.blocked_wording import BlockedRule, blocked_text
 from tests.support.skills import call
 from tests.unit.dsl.safety.test_blocked_fields import BLOCKED, PROSE
 

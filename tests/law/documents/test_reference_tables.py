@@ -29,12 +29,12 @@ from coterie.dsl.model.tools.tool_section import (
     SkillToolSection,
     TeamToolSection,
 )
+from coterie.dsl.normalise.replacements import REPLACED_OPERATORS, REPLACEMENTS
 from coterie.dsl.normalise.written_steps import AGENT_TYPES, KIND_BY_KEY, STEP_TYPES
 from coterie.dsl.source.yaml_reader import read
 from coterie.dsl.templates.jinja_engine import ENVIRONMENT, MAPPING_METHODS, TEXT_METHODS
 from coterie.dsl.templates.template_filling import fill
 from coterie.dsl.values import Json, JsonValue, seconds
-from coterie.dsl.wording.replacements import REPLACED_OPERATORS, REPLACEMENTS
 from tests.law.documents.pages import (
     LANGUAGE_PAGES,
     STEP_PAGES,

@@ -9,8 +9,13 @@ from coterie.cli import main
 from coterie.dsl.analysis.findings import analysed, warnings
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.model.steps import PersonaDocument
+from coterie.dsl.normalise.replacements import (
+    AT_PLACES,
+    EXPLAINED,
+    REPLACED_OPERATORS,
+    REPLACEMENTS,
+)
 from coterie.dsl.source.synonyms import SYNONYMS, meant_word
-from coterie.dsl.wording.replacements import AT_PLACES, EXPLAINED, REPLACED_OPERATORS, REPLACEMENTS
 from tests.support.compiling import compiled, problems_of
 from tests.unit.dsl.documents.test_mistakes import FILES as MISTAKES
 from tests.unit.dsl.documents.test_mistakes import problems as mistakes

@@ -7,8 +7,7 @@ import pytest
 from coterie.documents.product_capabilities import capabilities
 from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.errors import InvalidDocument
-from coterie.dsl.source.dialects import DIALECTS
-from coterie.dsl.wording.dialect_words import WORDS
+from coterie.dsl.source.dialects import DIALECTS, WORDS
 from tests.support.compiling import compiled, problems_of
 from tests.support.places import ROOT
 

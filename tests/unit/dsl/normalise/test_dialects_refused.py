@@ -3,7 +3,7 @@
 import pytest
 
 from coterie.dsl.errors import InvalidDocument, Problem
-from coterie.dsl.wording.replacements import REPLACED_OPERATORS, REPLACEMENTS
+from coterie.dsl.normalise.replacements import REPLACED_OPERATORS, REPLACEMENTS
 from tests.support.documents.old_forms import compiled_text
 
 TASK = "orchestration:\n  teams:\n    start:\n      tasks:\n        - { name: s, %s }\n"

@@ -1,7 +1,6 @@
 """Blocked code, commands, paths and addresses, and harmless texts like them."""
 
-from coterie.dsl.safety.blocked_rules import FieldKind
-from coterie.dsl.wording.blocked_wording import BlockedRule
+from coterie.dsl.safety.blocked_rules import BlockedRule, FieldKind
 
 BLOCKED: dict[FieldKind, dict[str, BlockedRule]] = {
     "code": {

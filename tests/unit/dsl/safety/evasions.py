@@ -1,6 +1,6 @@
 """Ways around a table of words, by hand: none of them passes."""
 
-from coterie.dsl.wording.blocked_wording import BlockedRule
+from coterie.dsl.safety.blocked_rules import BlockedRule
 
 CODE: dict[str, BlockedRule] = {
     # as it is written

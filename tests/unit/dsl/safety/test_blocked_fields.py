@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from coterie.dsl.safety.blocked_code import MAX_CODE
-from coterie.dsl.safety.blocked_rules import FieldKind
+from coterie.dsl.safety.blocked_rules import BlockedRule, FieldKind
 from coterie.dsl.safety.field_safety import (
     FIELD_KINDS,
     BlockedField,
@@ -17,7 +17,6 @@ from coterie.dsl.safety.field_safety import (
     judge,
 )
 from coterie.dsl.values import Json
-from coterie.dsl.wording.blocked_wording import BlockedRule
 from tests.unit.dsl.safety.corpus import BLOCKED, HARMLESS, PROSE
 
 

@@ -9,8 +9,8 @@ from coterie.dsl.safety import blocked_commands, code_names
 from coterie.dsl.safety.blocked_calls import CALLS
 from coterie.dsl.safety.blocked_code import MAX_CODE, blocked_code, blocked_program
 from coterie.dsl.safety.blocked_commands import blocked_command
+from coterie.dsl.safety.blocked_rules import BlockedRule
 from coterie.dsl.safety.command_words import SimpleCommand, simple_commands
-from coterie.dsl.wording.blocked_wording import BlockedRule
 from tests.unit.dsl.safety.evasions import CODE, COMMANDS, HARMLESS_CODE, HARMLESS_COMMANDS
 from tests.unit.dsl.safety.installed_functions import drawn_functions
 

@@ -1,1 +1,0 @@
-"""Problems of tools, in words."""

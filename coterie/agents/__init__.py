@@ -6,8 +6,7 @@ docs/agents-in-python.md explains them. Importing this loads the interpreter; `i
 not.
 """
 
-from coterie.agents.agent_compilation import InvalidAgent
-from coterie.agents.agent_roles import orchestrator, subagent
+from coterie.agents.agent_documents import InvalidAgent
 from coterie.agents.agent_runs import AgentRun
 from coterie.agents.agent_spec import AgentSpec
 from coterie.agents.agent_state import (
@@ -20,14 +19,12 @@ from coterie.agents.agent_state import (
 )
 from coterie.agents.durable_agents import DurableRun
 from coterie.agents.in_process_world import AgentContext
-from coterie.agents.loop_agent import LLM, Agent
-from coterie.agents.loop_state import LoopState, LoopTask, TaskStatus
+from coterie.agents.loop_agent import LLM, Agent, LoopState, LoopTask, TaskStatus
 from coterie.agents.memory_graph import SharedMemoryGraph
-from coterie.agents.python_agent import BaseAgent
+from coterie.agents.python_agent import BaseAgent, orchestrator, subagent
 from coterie.agents.python_factory import AgentFactory
 from coterie.agents.team_program import InvalidTeam, TeamRunError
-from coterie.agents.tool_definitions import BaseTool, InvalidTool, ToolSchema
-from coterie.agents.tool_registry import ToolRegistry
+from coterie.agents.tool_definitions import BaseTool, InvalidTool, ToolRegistry, ToolSchema
 from coterie.executions.agent_execution import AgentExecution
 from coterie.executions.execution_repository import AgentExecutionRepository
 

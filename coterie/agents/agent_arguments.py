@@ -1,12 +1,15 @@
 """What the arguments of factories, agents and decorators must be, and what to write instead."""
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, cast
 
+from coterie.dsl.checks.tools.tool_names import NAME_OF_A_TOOL
 from coterie.dsl.model.template_bound import MAX_RETRIES
 
 _MAX_SHOWN = 60
 """Characters of a wrong value that a message shows."""
+_NAME_OF_AN_AGENT = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
 class Wanted(NamedTuple):
@@ -20,38 +23,33 @@ class Wanted(NamedTuple):
     """Whether None is refused."""
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_dict(value: object) -> bool:
-    return isinstance(value, Mapping)
-
-
-def _is_retries(value: object) -> bool:
-    return type(value) is int and 0 <= value <= MAX_RETRIES
+def instance_of(kind: type) -> Callable[[object], bool]:
+    """Return whether a value is an instance of a class, as a function."""
+    return lambda value: isinstance(value, kind)
 
 
 def _is_list(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
+def _are_texts(values: object) -> bool:
+    return all(isinstance(value, str) for value in cast("Iterable[object]", values))
+
+
 def _is_names(value: object) -> bool:
-    return _is_list(value) and all(isinstance(one, str) for one in cast("Sequence[object]", value))
+    return _is_list(value) and _are_texts(value)
 
 
 def _is_arguments(value: object) -> bool:
-    return isinstance(value, Mapping) and all(
-        isinstance(key, str) for key in cast("Mapping[object, object]", value)
-    )
+    return isinstance(value, Mapping) and _are_texts(cast("object", value))
 
 
-TEXT = Wanted("a text", _is_text)
-FLAG = Wanted("True or False", _is_flag)
+def _is_retries(value: object) -> bool:
+    return type(value) is int and 0 <= value <= MAX_RETRIES
+
+
+TEXT = Wanted("a text", instance_of(str))
+FLAG = Wanted("True or False", instance_of(bool))
 LIST = Wanted("a list", _is_list)
 RETRIES = Wanted(f"0 to {MAX_RETRIES}", _is_retries, ValueError)
 NAMES = Wanted(
@@ -72,12 +70,12 @@ OF_REGISTER: Mapping[str, Wanted] = {
 }
 """The arguments of `register`, which are the fields of an AgentSpec."""
 
-SCHEMA = Wanted("a JSON Schema as a dict, or a pydantic model", _is_dict)
+SCHEMA = Wanted("a JSON Schema as a dict, or a pydantic model", instance_of(Mapping))
 
 OF_TOOLS: Mapping[str, Wanted] = {
     "name": TEXT._replace(required=True),
     "executor": Wanted("a function", callable, required=True),
-    "input_schema": Wanted("`{argument: JSON Schema}`", _is_dict),
+    "input_schema": Wanted("`{argument: JSON Schema}`", instance_of(Mapping)),
     "requires_approval": FLAG,
 }
 """Fields of a ToolSchema; `terms_problem` checks the others."""
@@ -99,10 +97,37 @@ def check_values(
         TypeError: Names the first one, and what to give.
         ValueError: A number is out of its range.
     """
-    for name, one in wanted.items():
+    for name, want in wanted.items():
         value = given.get(name)
-        if (value is not None or one.required) and not one.fits(value):
-            raise one.error(f"{where}: {name}={_value_text(value)}; give {one.words}")
+        if (value is not None or want.required) and not want.fits(value):
+            raise want.error(f"{where}: {name}={_value_text(value)}; give {want.words}")
+
+
+def checked_id(name: str) -> str:
+    """Return a valid id.
+
+    Raises:
+        ValueError: It is invalid.
+    """
+    if isinstance(name, str) and _NAME_OF_AN_AGENT.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return name
+    raise ValueError(
+        f"an agent cannot be called {name!r}; use letters, digits, `-` and `_`, at most 64, "
+        "beginning with a letter"
+    )
+
+
+def check_tool_name(where: str, name: str | None) -> None:
+    """Refuse what no tool can be called; None stands for a default.
+
+    Raises:
+        ValueError: Begins with `where` the name was written.
+    """
+    if name is not None and not NAME_OF_A_TOOL.fullmatch(name):
+        raise ValueError(
+            f"{where}: a tool cannot be called {name!r}; use letters, digits, `-` and `_`, at "
+            "most 64"
+        )
 
 
 def _value_text(value: object) -> str:

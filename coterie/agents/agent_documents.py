@@ -1,29 +1,42 @@
-"""Write the document that an agent of a program is: its personas, tools and one team.
+"""Write and compile the document that an agent of a program is: personas, tools and one team.
 
 A run of the agent is a run of this document, in this process or on Temporal.
 """
 
+import json
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import yaml
 from pydantic import JsonValue
 
-from coterie.agents.agent_definition import AgentDefinition, AgentTool, SubagentDefinition
+from coterie.activities.skills.skill_contracts import known_contracts
+from coterie.agents.in_process_world import AgentContext
+from coterie.agents.memory_graph import SharedMemoryGraph
 from coterie.agents.tool_definitions import (
+    AnyTool,
     InvalidTool,
     ToolFunction,
+    ToolRegistry,
     is_same_tool,
+    name_of,
     ready_tool,
     schema_of,
 )
-from coterie.agents.tool_registry import ToolRegistry
-from coterie.dsl.errors import listed, nearest
+from coterie.documents.catalog import Catalog
+from coterie.documents.command_reach import finds_sandbox
+from coterie.documents.price_lists import known_price
+from coterie.documents.product_capabilities import capabilities
+from coterie.documents.worker_trust import TrustedConfig, resolved
+from coterie.dsl.compile.compiler import SourceText, compile_sources
+from coterie.dsl.errors import InvalidDocument, listed, nearest
+from coterie.dsl.model.plan import Plan
 from coterie.dsl.strict_json import unsound_part
 from coterie.dsl.values import Json
+from coterie.settings import Settings, load
 
 QUERY = "query"
 """The path of the context with what the agent is asked."""
@@ -33,141 +46,124 @@ _NUMBER = "#"
 
 _OPENS_A_TEMPLATE = re.compile(r"\{(?=[{%#])")
 
+_SCRIPTED = """
+llm_config:
+  default_provider: scripted
+  providers: {scripted: {kind: scripted, mock: schema, default_model: demo}}
+"""
+"""Beneath all other settings, where a script answers: an agent then needs no model."""
 
-class AgentDocument(NamedTuple):
+
+class InvalidAgent(ValueError):
+    """An agent cannot run; each line of the message is one problem."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentDefinition:
+    """What an agent consists of, with all that it calls."""
+
+    id: str
+    class_name: str
+    system_message: str
+    settings: Json
+    """Fields of its persona."""
+    tools: tuple[AnyTool, ...]
+    subagents: tuple["AgentDefinition", ...] = ()
+    graph: SharedMemoryGraph | None = None
+    overrides: tuple[str, ...] = ()
+    """Methods with which the class changes how a run works: they exist in this process only."""
+    name: str = field(default="", compare=False)
+    """As a tool of others; empty if it is none."""
+    description: str = field(default="", compare=False)
+    stateless: bool = field(default=True, compare=False)
+    retries: int = field(default=0, compare=False)
+
+    def persona(self, tools: tuple[str, ...]) -> Json:
+        """Return the persona of the agent, which has the tools of these names."""
+        prompts: Json = {"user": f"{{{{ input.{QUERY} }}}}"}
+        if self.system_message:
+            literal = _OPENS_A_TEMPLATE.sub('{{ "{" }}', self.system_message)
+            prompts = {"system": literal, **prompts}
+        persona: Json = {**self.settings, "prompts": prompts}
+        return {**persona, "tools": list(tools)} if tools else persona
+
+
+class AgentDocument:
     """A document, and the functions that its tools call."""
 
-    name: str
-    tree: Json
-    functions: tuple[ToolFunction, ...]
-    """Their contracts have the names of the document's skills."""
-    owners: dict[str, str]
-    """`{name of a skill: the agent that has it as a tool}`."""
+    def __init__(self, agent: AgentDefinition, registry: ToolRegistry) -> None:
+        """Write the document.
 
-
-def document_of(agent: AgentDefinition, registry: ToolRegistry) -> AgentDocument:
-    """Write the document of an agent.
-
-    Args:
-        agent: The agent that is asked.
-        registry: The tools that agents name.
-
-    Raises:
-        InvalidTool: A tool cannot be used, or two tools or agents have the same name.
-    """
-    writer = _Writer(registry)
-    writer.add_agent(agent)
-    writer.add_memory(agent)
-    step: Json = {
-        "name": agent.id,
-        "persona_key": agent.id,
-        "input": {QUERY: f"{{{{ context.{QUERY} }}}}"},
-    }
-    tree: Json = {
-        "name": agent.id,
-        "llm_config": {"personas": dict(writer.personas)},
-        "tools": dict(writer.tools),
-        "orchestration": {
-            "entry_team": agent.id,
-            "context": {QUERY: {"type": "string"}},
-            "teams": {agent.id: {"tasks": [step]}},
-        },
-    }
-    if not writer.tools:
-        del tree["tools"]
-    return AgentDocument(agent.id, tree, tuple(writer.functions.values()), writer.owners)
-
-
-def written_document(document: AgentDocument) -> str:
-    """Return the document as YAML."""
-    return yaml.safe_dump(document.tree, sort_keys=False, allow_unicode=True)
-
-
-def written_persona(agent: AgentDefinition, tools: tuple[str, ...]) -> Json:
-    """Return the persona of an agent that has the tools of these names."""
-    prompts: Json = {"user": f"{{{{ input.{QUERY} }}}}"}
-    if agent.system_message:
-        prompts = {"system": literal(agent.system_message), **prompts}
-    persona: Json = {**agent.settings, "prompts": prompts}
-    if tools:
-        persona["tools"] = list(tools)
-    return persona
-
-
-def described_persona(agent: AgentDefinition) -> Json:
-    """Return the persona of an agent, with its tools by their names, subagents last.
-
-    Raises:
-        InvalidTool: One of them cannot be a tool; names the agent.
-    """
-    try:
-        own = tuple(map(name_of, agent.tools))
-    except InvalidTool as error:
-        raise InvalidTool(f"agent {agent.id!r}: {error}") from None
-    return written_persona(agent, (*own, *(called.name for called in agent.subagents)))
-
-
-def name_of(tool: AgentTool) -> str:
-    """Return the name under which a model calls a tool: `files_read` of the skill `Files.read`."""
-    if isinstance(tool, str):
-        return tool.replace(".", "_").lower() if "." in tool else tool
-    return schema_of(tool).name
-
-
-def literal(text: str) -> str:
-    """Return a template that renders to the text."""
-    return _OPENS_A_TEMPLATE.sub('{{ "{" }}', text)
-
-
-class _Writer:
-    """Collects the parts of one document."""
-
-    def __init__(self, registry: ToolRegistry) -> None:
+        Raises:
+            InvalidTool: A tool cannot be used, or two tools or agents have the same name.
+        """
+        self.agent = agent
+        self.functions: dict[str, ToolFunction] = {}
+        """By the names of the document's skills, which their contracts have."""
+        self.owners: dict[str, str] = {}
+        """`{name of a skill: the agent that has it as a tool}`."""
         self._registry = registry
         self._agents: dict[str, AgentDefinition] = {}
-        self.personas: dict[str, JsonValue] = {}
-        self.tools: dict[str, Json] = {}
-        self.functions: dict[str, ToolFunction] = {}
-        self.owners: dict[str, str] = {}
-        self._subagents: dict[str, SubagentDefinition] = {}
+        self._personas: dict[str, JsonValue] = {}
+        self._tools: dict[str, Json] = {}
+        self._add_agent(agent)
+        self._add_memory()
 
-    def add_agent(self, agent: AgentDefinition) -> None:
+    @property
+    def tree(self) -> Json:
+        """The document as a tree."""
+        id = self.agent.id
+        asked: Json = {QUERY: f"{{{{ context.{QUERY} }}}}"}
+        step: Json = {"name": id, "persona_key": id, "input": asked}
+        tools: Json = {"tools": dict(self._tools)} if self._tools else {}
+        return {
+            "name": id,
+            "llm_config": {"personas": dict(self._personas)},
+            **tools,
+            "orchestration": {
+                "entry_team": id,
+                "context": {QUERY: {"type": "string"}},
+                "teams": {id: {"tasks": [step]}},
+            },
+        }
+
+    def written(self) -> str:
+        """Return the document as YAML."""
+        return yaml.safe_dump(self.tree, sort_keys=False, allow_unicode=True)
+
+    def _add_agent(self, agent: AgentDefinition) -> None:
         """Add an agent with its tools, which keep their order, and its subagents after them."""
-        known = self._agents.get(agent.id)
-        if known is not None:
-            if known != agent:
-                raise InvalidTool(
-                    f"two different agents are called {agent.id!r}; give one another agent_id"
-                )
+        if self._agents.setdefault(agent.id, agent) != agent:
+            raise InvalidTool(
+                f"two different agents are called {agent.id!r}; give one another agent_id"
+            )
+        if agent.id in self._personas:
             return
-        self._agents[agent.id] = agent
-        self.personas[agent.id] = None  # before those of its subagents
-        tools = tuple(self._add_tool(tool, agent) for tool in agent.tools)
-        named = tuple(self._add_subagent(one) for one in agent.subagents)
-        offered = (*tools, *named)
-        twice = sorted({name for name in offered if offered.count(name) > 1})
+        self._personas[agent.id] = None  # before those of its subagents
+        tools = [self._add_tool(tool, agent) for tool in agent.tools]
+        tools += [self._add_subagent(subagent) for subagent in agent.subagents]
+        twice = sorted({name for name in tools if tools.count(name) > 1})
         if twice:
             raise InvalidTool(f"agent {agent.id!r} has several tools called {listed(twice)}")
-        self.personas[agent.id] = written_persona(agent, offered)
+        self._personas[agent.id] = agent.persona(tuple(tools))
 
-    def _add_subagent(self, called: SubagentDefinition) -> str:
-        if called.agent.overrides:
+    def _add_subagent(self, agent: AgentDefinition) -> str:
+        if agent.overrides:
             raise InvalidTool(
-                f"agent {called.agent.id!r} cannot be a subagent: {called.agent.class_name} "
-                f"overrides {listed(called.agent.overrides)}(), and an orchestrator's model calls "
-                "the agent's settings, not its Python; move the code into a tool"
+                f"agent {agent.id!r} cannot be a subagent: {agent.class_name} overrides "
+                f"{listed(agent.overrides)}(), and an orchestrator's model calls the agent's "
+                "settings, not its Python; move the code into a tool"
             )
-        section: Json = {"agent": called.agent.id, "description": called.description}
-        if not called.stateless:
+        section: Json = {"agent": agent.id, "description": agent.description}
+        if not agent.stateless:
             section["stateful"] = True
-        if called.retries:
-            section |= {"on_error": "retry", "retries": called.retries}
-        self._declare(called.name, section)
-        self._subagents[called.agent.id] = called
-        self.add_agent(called.agent)
-        return called.name
+        if agent.retries:
+            section |= {"on_error": "retry", "retries": agent.retries}
+        self._declare(agent.name, section)
+        self._add_agent(agent)
+        return agent.name
 
-    def _add_tool(self, tool: AgentTool, agent: AgentDefinition) -> str:
+    def _add_tool(self, tool: AnyTool, agent: AgentDefinition) -> str:
         if isinstance(tool, str) and tool not in self._registry:
             return self._add_skill(tool, agent)
         try:
@@ -175,112 +171,152 @@ class _Writer:
             function = self._function(ready_tool(schema))
         except InvalidTool as error:
             raise InvalidTool(f"agent {agent.id!r}: {error}") from None
-        self.owners.setdefault(function.found.name, agent.id)
-        section: Json = {"skill": function.found.name}
+        self.owners.setdefault(function.contract.name, agent.id)
+        section: Json = {"skill": function.contract.name}
         if schema.description:
             section["description"] = schema.description
         if schema.timeout_seconds is not None:
             section["timeout"] = schema.timeout_seconds
-        if schema.max_retries is not None and function.found.effect != "once":
+        if schema.max_retries is not None and function.contract.effect != "once":
             section["retries"] = schema.max_retries
         if schema.labels:
             section["labels"] = list(schema.labels)
         if schema.requires_approval:
             section["requires_approval"] = True
-        self._declare(schema.name, section)
-        return schema.name
+        return self._declare(schema.name, section)
 
     def _add_skill(self, skill: str, agent: AgentDefinition) -> str:
         """Add one of Coterie's own skills, `Files.read`, under the name `files_read`."""
         if "." not in skill or ":" in skill:
-            hint = nearest(skill, self._registry.list())
+            names = self._registry.list()
+            hint = nearest(skill, names)
             raise InvalidTool(
                 f"agent {agent.id!r} names the tool {skill!r}, which is neither registered nor a "
-                f"skill like 'Files.read'; registered: {listed(self._registry.list())}"
+                f"skill like 'Files.read'; registered: {listed(names)}"
                 + (f": {hint}" if hint else "")
             )
-        name = name_of(skill)
-        self._declare(name, {"skill": skill})
-        return name
+        return self._declare(name_of(skill), {"skill": skill})
 
     def _function(self, function: ToolFunction) -> ToolFunction:
         """Return the function under a skill's name that no other function has."""
-        path = function.found.name
-        for name in _names(path):
+        name, number = function.contract.name, 1
+        while True:
             known = self.functions.get(name)
             if known is None:
-                found = function.found.model_copy(update={"name": name})
-                self.functions[name] = replace(function, found=found)
-            elif not is_same_tool(known.schema, function.schema):
-                continue
-            return self.functions[name]
-        raise AssertionError("names never end")
+                contract = function.contract.model_copy(update={"name": name})
+                self.functions[name] = known = replace(function, contract=contract)
+            if is_same_tool(known.schema, function.schema):
+                return known
+            number += 1
+            name = f"{function.contract.name}{_NUMBER}{number}"
 
-    def _declare(self, name: str, section: Json) -> None:
-        known = self.tools.setdefault(name, section)
-        if known != section:
+    def _declare(self, name: str, section: Json) -> str:
+        if self._tools.setdefault(name, section) != section:
             raise InvalidTool(
                 f"two different tools are called {name!r}; the agents of a run share their tools' "
                 "names, so give one of them another name"
             )
+        return name
 
-    def add_memory(self, agent: AgentDefinition) -> None:
+    def _add_memory(self) -> None:
         """Let the subagents read each other's work, as far as they are here."""
-        for edge in agent.graph or ():
-            source, reader = (self._subagents.get(one) for one in (edge.source, edge.reader))
-            if edge.reader == agent.id:
+        tools = {id: agent.name for id, agent in self._agents.items() if agent is not self.agent}
+        for edge in self.agent.graph or ():
+            if edge.reader == self.agent.id:
                 warnings.warn(
-                    f"{agent.id!r} reads the work of {edge.source!r} as the result of its calls; "
-                    "an edge to the orchestrator itself does nothing",
+                    f"{edge.reader!r} reads the work of {edge.source!r} as the result of its "
+                    "calls; an edge to the orchestrator itself does nothing",
                     stacklevel=2,
                 )
-            if reader is None:
+            if edge.reader not in tools:
                 continue  # the graph serves other orchestrators too
-            if source is None:
+            if edge.source not in tools:
                 warnings.warn(
                     f"{edge.reader!r} reads the work of {edge.source!r}, which is no subagent of "
-                    f"{agent.id!r} here",
+                    f"{self.agent.id!r} here",
                     stacklevel=2,
                 )
                 continue
-            reads = self.tools[reader.name].setdefault("reads", [])
+            reads = self._tools[tools[edge.reader]].setdefault("reads", [])
             assert isinstance(reads, list)
-            reads.append({"from": source.name, "publish": edge.publish})
+            reads.append({"from": tools[edge.source], "publish": edge.publish})
 
 
 def shares_function(function: ToolFunction) -> bool:
     """Return whether another tool of the document has the same function with other terms."""
-    return _NUMBER in function.found.name
+    return _NUMBER in function.contract.name
 
 
-def _names(path: str) -> Iterator[str]:
-    yield path
-    number = 2
-    while True:
-        yield f"{path}{_NUMBER}{number}"
-        number += 1
+class CompiledAgent(NamedTuple):
+    """An agent that is ready to run."""
+
+    document: AgentDocument
+    plan: Plan
+    trusted: TrustedConfig
+    settings: Settings
 
 
-def query_of(context: Json) -> str:
-    """Return what the agent of a document is asked: its `input`, or the `query` within it."""
-    given = context.get("input")
-    for part in (given, context.get("context")):
-        if isinstance(part, str):
-            return part
-        found = part.get(QUERY) if isinstance(part, dict) else None
-        if isinstance(found, str):
-            return found
-    raise ValueError(f"the context has no text under `input`, or under `{QUERY}` within it")
+def compile_agent(
+    agent: AgentDefinition,
+    context: AgentContext,
+    *,
+    max_turns: int | None = None,
+    durable: bool = False,
+) -> CompiledAgent:
+    """Compile the document of an agent with what its project configures.
 
-
-def query_context(query: str) -> Json:
-    """Return the context of a run.
+    Args:
+        agent: The agent that is asked.
+        context: The program around it.
+        max_turns: Of the agent, instead of its own.
+        durable: A worker calls its functions, and its configuration says which send nothing out;
+            else the program itself says it, by their labels.
 
     Raises:
-        ValueError: The query is not a text that JSON can carry.
+        InvalidAgent: With every problem of the agent, its tools and subagents.
+        InvalidTool: A tool cannot be used.
     """
-    context: Json = {QUERY: query}
-    unsound = unsound_part(context)
+    if max_turns is not None:
+        agent = replace(agent, settings={**agent.settings, "max_turns": max_turns})
+    settings = load(cwd=context.folder)
+    document = AgentDocument(agent, context.tool_registry)
+    unsound = unsound_part(document.tree)
     if unsound is not None:
-        raise ValueError(f"in the context, {unsound}")
-    return context
+        raise InvalidAgent(f"agent {agent.id!r}: {unsound}")
+    own = {name: tool.contract for name, tool in document.functions.items()}
+    sources = tuple(_sources(document, settings, scripted=context.script is not None))
+    known = capabilities(
+        agent_packages=(),
+        provider_packages=(),
+        skills={**known_contracts(), **own},
+        offline_tools=() if durable else ("*",),
+        sandboxed=finds_sandbox(settings, sources),
+    )
+    try:
+        compiled = compile_sources(sources, known, name=agent.id, pricing=known_price)
+    except InvalidDocument as error:
+        raise InvalidAgent(_problems(agent, error)) from None
+    trusted = resolved(compiled.worker, compiled.providers, compiled.tree, settings)
+    return CompiledAgent(document, compiled.plan, trusted, settings)
+
+
+def _sources(
+    document: AgentDocument, settings: Settings, *, scripted: bool
+) -> Iterator[SourceText]:
+    catalog = Catalog(settings)
+    if scripted:
+        yield SourceText("script", _SCRIPTED)
+    for root in settings.config_roots[:1]:
+        yield from catalog.system_source(root)
+    yield SourceText(f"agent {document.agent.id}", json.dumps(document.tree, indent=1))
+    yield from catalog.override()
+
+
+def _problems(agent: AgentDefinition, error: InvalidDocument) -> str:
+    """Describe the problems by paths of the generated document, which has no file."""
+    return "\n".join(
+        f"agent {agent.id!r}: {problem.path or 'document'}: {problem.message} [{problem.code}]"
+        + (f"; {problem.fix}" if problem.fix else "")
+        for problem in error.problems
+        if problem.severity == "error"
+    )

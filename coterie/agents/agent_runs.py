@@ -14,21 +14,20 @@ from coterie.activities.providers.provider_registry import Providers
 from coterie.activities.skills.skill_registry import SKILLS, AnySkill
 from coterie.activities.user_code.child_pool import UserCode
 from coterie.activities.workspace.contract_violations import validation_problems
-from coterie.agents.agent_compilation import CompiledAgent
+from coterie.agents.agent_documents import CompiledAgent
 from coterie.agents.agent_state import AgentEvent, AgentState, RunObserver, WatchedState
-from coterie.agents.in_process_code import in_process_skills
 from coterie.agents.in_process_world import (
     AgentContext,
     InProcessScope,
     InProcessWorld,
     ScriptedModel,
+    in_process_skills,
 )
 from coterie.documents.tool_discovery import tool_code
 from coterie.documents.worker_trust import key_names, missing_keys
 from coterie.dsl.strict_json import unsound_part
 from coterie.dsl.values import Json
 from coterie.runs.in_process.local_scope import Refused
-from coterie.settings import Settings
 from coterie.worker.command_sandbox import command_sandbox
 from coterie.worker.surroundings import provider_makers, provider_settings, workspace_of
 from coterie.workflows.core.messages import DecideInput
@@ -52,28 +51,26 @@ class AgentRun:
     Iterate over it for its events; `result` waits for its end, or until it asks a person.
     """
 
-    def __init__(self, compiled: CompiledAgent, settings: Settings, context: AgentContext) -> None:
+    def __init__(self, compiled: CompiledAgent, context: AgentContext) -> None:
         """Prepare the run.
 
         Raises:
             ValueError: The key of a provider is missing, or the script is invalid.
         """
-        plan, trusted = compiled.plan, compiled.trusted
+        document, plan, trusted, settings = compiled
         self._answerer = context.answer
         self._models = tool_code(settings)
-        self._providers = _providers(compiled, settings, context.script, self._models)
+        self._providers = _providers(compiled, context.script, self._models)
         sandbox, _ = command_sandbox(trusted, settings)
-        skills: dict[str, AnySkill] = {
-            **SKILLS,
-            **in_process_skills(compiled.document.functions, settings),
-        }
+        own = in_process_skills(document.functions.values(), settings)
+        skills: dict[str, AnySkill] = {**SKILLS, **own}
         world = InProcessWorld(
             self._providers,
             workspace_of(trusted, settings, sandbox),
             skills,
             Pricing(provider_settings(trusted, settings)),
         )
-        self._agent = compiled.document.name
+        self._agent = document.agent.id
         self._observer = RunObserver(self._agent)
         self._run_state = WatchedState()
         self._run_state.observe(self._observer)
@@ -118,30 +115,20 @@ class AgentRun:
         )
         if task is None or not task.done():
             return now
+        now = now._replace(status="failed", pause_reason=None)
         if task.cancelled():
-            return now._replace(
-                status="failed",
-                error="the run was cancelled",
-                error_type=_CANCELLED,
-                pause_reason=None,
-            )
+            return now._replace(error="the run was cancelled", error_type=_CANCELLED)
         failure = task.exception()
         if isinstance(failure, RunFailed):
-            return now._replace(
-                status="failed",
-                error=str(failure),
-                error_type=failure.type,
-                pause_reason=None,
-                cost=failure.result.cost,
-            )
-        return self._end_state(now, task.result())
-
-    def _end_state(self, now: AgentState, result: TeamResult) -> AgentState:
+            cost = failure.result.cost
+            return now._replace(error=str(failure), error_type=failure.type, cost=cost)
+        result = task.result()
         output = result.output
-        data = output.get(self._agent) if isinstance(output, dict) else None
-        turns = now.iteration or min(result.model_calls, 1)
         return now._replace(
-            status="completed", data=data, iteration=turns, pause_reason=None, cost=result.cost
+            status="completed",
+            data=output.get(self._agent) if isinstance(output, dict) else None,
+            iteration=now.iteration or min(result.model_calls, 1),
+            cost=result.cost,
         )
 
     async def result(self) -> AgentState:
@@ -239,15 +226,13 @@ class AgentRun:
 
 
 def _providers(
-    compiled: CompiledAgent,
-    settings: Settings,
-    script: Sequence[Json] | None,
-    models: UserCode,
+    compiled: CompiledAgent, script: Sequence[Json] | None, models: UserCode
 ) -> "Providers | ScriptedModel":
     if script is not None:
         return ScriptedModel(script)
-    lacking = missing_keys(key_names(compiled.plan, compiled.trusted), settings)
+    _, plan, trusted, settings = compiled
+    lacking = missing_keys(key_names(plan, trusted), settings)
     if lacking:
         raise ValueError("; ".join(lacking))
-    reached = provider_settings(compiled.trusted, settings)
-    return Providers(reached, provider_makers(compiled.trusted, reached, models))
+    reached = provider_settings(trusted, settings)
+    return Providers(reached, provider_makers(trusted, reached, models))

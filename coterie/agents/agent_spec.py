@@ -1,15 +1,14 @@
-"""What a factory knows of a registered class."""
+"""What a factory knows of a registered class, and checks before it calls the constructor."""
 
+import inspect
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Self, cast
 
-from coterie.agents.agent_arguments import check_values
-from coterie.agents.agent_definition import SETTINGS, check_subagent
-from coterie.agents.agent_roles import is_subagent
-from coterie.agents.python_agent import BaseAgent
+from coterie.agents.agent_arguments import OF_AGENTS, check_tool_name, check_values
+from coterie.agents.python_agent import SETTINGS, BaseAgent, is_subagent, unknown_setting
 from coterie.dsl.errors import nearest
 
 _RENAMED = {
@@ -18,6 +17,7 @@ _RENAMED = {
 }
 """Names of the first design, and what they are now."""
 _SAID_BY_DECORATOR = ("subagent_name", "subagent_description", "stateless", "retries")
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,7 @@ class AgentSpec:
         return object.__new__(cls)
 
     def __post_init__(self) -> None:
-        given = {one.name: getattr(self, one.name) for one in fields(self)}
-        check_values("AgentSpec()", given)
+        check_values("AgentSpec()", {one.name: getattr(self, one.name) for one in fields(self)})
         object.__setattr__(self, "defaults", frozen(self.defaults))
         object.__setattr__(self, "subagents", tuple(self.subagents))
 
@@ -59,9 +58,9 @@ class AgentSpec:
 
     def __getattr__(self, name: str) -> object:
         now = _RENAMED.get(name)
-        if now is not None:
-            raise AttributeError(f"AgentSpec has no {name!r} any more: it is called {now!r}")
-        raise AttributeError(f"AgentSpec has no {name!r}")
+        raise AttributeError(
+            f"AgentSpec has no {name!r}" + (f" any more: it is called {now!r}" if now else "")
+        )
 
 
 class _FrozenList(tuple[Any, ...]):
@@ -73,7 +72,7 @@ def frozen(value: Any) -> Any:
     match value:
         case Mapping():
             items = cast("Mapping[str, Any]", value).items()
-            return MappingProxyType({key: frozen(one) for key, one in items})
+            return MappingProxyType({key: frozen(part) for key, part in items})
         case list():
             return _FrozenList(map(frozen, cast("list[Any]", value)))
         case _:
@@ -85,7 +84,7 @@ def thawed(value: Any) -> Any:
     match value:
         case MappingProxyType():
             items = cast("Mapping[str, Any]", value).items()
-            return {key: thawed(one) for key, one in items}
+            return {key: thawed(part) for key, part in items}
         case _FrozenList():
             return list(map(thawed, value))
         case _:
@@ -123,13 +122,20 @@ def spec_of(name: str, cls: type[BaseAgent], given: Mapping[str, Any]) -> AgentS
     """
     where = f"Agent '{name}'"
     check_values(where, given)
-    check_subagent(where, given["subagent_name"], given["retries"])
-    named: dict[str, Any] = {key: one for key, one in given.items() if one is not None}
-    named.setdefault("subagent_name", name)
-    spec = AgentSpec(cls, **named)
+    check_tool_name(where, given["subagent_name"])
+    values: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    values.setdefault("subagent_name", name)
+    spec = AgentSpec(cls, **values)
     marked = spec.is_already_subagent()
-    if marked:
-        _warn_of_conflicts(name, cls, {key: given[key] for key in _SAID_BY_DECORATOR})
+    for key in _SAID_BY_DECORATOR if marked else ():
+        mine = given[key]
+        decorated = getattr(cls, key if key.startswith("subagent_") else f"subagent_{key}")
+        if mine is not None and mine != decorated:
+            warnings.warn(
+                f"Agent '{name}': @subagent of {cls.__name__} says {key}={decorated!r}, which "
+                f"wins over {key}={mine!r} of register()",
+                stacklevel=3,
+            )
     if spec.expose_as_subagent and not (spec.subagent_description or marked):
         raise ValueError(
             f"{where}: expose_as_subagent=True requires subagent_description "
@@ -138,13 +144,114 @@ def spec_of(name: str, cls: type[BaseAgent], given: Mapping[str, Any]) -> AgentS
     return spec
 
 
-def _warn_of_conflicts(name: str, cls: type[BaseAgent], given: Mapping[str, object]) -> None:
-    """Report each argument of `register` that `@subagent` overrides; None is not given."""
-    for key, mine in given.items():
-        decorated = getattr(cls, key if key.startswith("subagent_") else f"subagent_{key}")
-        if mine is not None and mine != decorated:
-            warnings.warn(
-                f"Agent '{name}': @subagent of {cls.__name__} says {key}={decorated!r}, which "
-                f"wins over {key}={mine!r} of register()",
-                stacklevel=4,
-            )
+def check_class(name: str, cls: object) -> None:
+    """Refuse what is not a class of agents.
+
+    Raises:
+        TypeError: Says what to write instead.
+    """
+    if isinstance(cls, BaseAgent):
+        kind = type(cls).__name__
+        raise TypeError(f"Agent '{name}': cls is an instance of {kind}; pass the class: {kind}")
+    if not (isinstance(cls, type) and issubclass(cls, BaseAgent)):
+        given = cls.__name__ if isinstance(cls, type) else f"an instance of {type(cls).__name__}"
+        raise TypeError(
+            f"Agent '{name}': cls is {given}; pass a subclass of BaseAgent of coterie.agents"
+        )
+
+
+def check_arguments(
+    name: str,
+    cls: type[BaseAgent],
+    config: Mapping[str, object],
+    beside: Collection[str] = (),
+    only: Collection[str] = (),
+) -> None:
+    """Refuse arguments that the constructor does not take, and missing ones.
+
+    Args:
+        name: Of the agent.
+        cls: Of the agent.
+        config: The arguments.
+        beside: Other names that a person may have meant.
+        only: The arguments that must be there; empty for all that the constructor needs.
+
+    Raises:
+        TypeError: Names the first unknown one, and the nearest that exists.
+        ValueError: Names those that are missing, and where to give them.
+    """
+    said = {"system_message": config.get("system_message", cls.system_message)}
+    check_values(f"Agent '{name}'", said, OF_AGENTS)
+    parameters = inspect.signature(cls).parameters
+    own = [key for key, one in parameters.items() if one.kind not in _VARIADIC]
+    open_ended = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    known = [*own, *(SETTINGS if open_ended else ())]
+    passed_on = ("system_message", "tools", "agent_id", "output_schema") if open_ended else ()
+    otherwise = "name the constructor's own arguments explicitly" if open_ended else ""
+    for key in config:
+        if key not in known and key not in passed_on:
+            unknown = unknown_setting(cls.__name__, key, [*known, *beside], otherwise)
+            raise TypeError(f"Agent '{name}': {unknown}")
+    given = config.get("agent_id", name)
+    if given != name:
+        raise TypeError(
+            f"Agent '{name}': `agent_id` is the registered name, so register the class as "
+            f"{given!r}, or leave agent_id={given!r} out"
+        )
+    missing = [key for key in missing_arguments(cls, config) if not only or key in only]
+    if missing:
+        where = (
+            "set it in the class, or pass it in `defaults` of register()"
+            if "system_message" in missing
+            else "pass it in `defaults` of register(), or to create()"
+        )
+        needed = ", ".join(f"`{key}`" for key in missing)
+        raise ValueError(f"Agent '{name}': {cls.__name__} needs {needed}; {where}")
+
+
+def missing_arguments(cls: type[BaseAgent], config: Mapping[str, object]) -> list[str]:
+    """Return the names of the arguments that the constructor needs and the configuration lacks.
+
+    The system message is one of them, unless a constructor of the class's own may write it.
+    """
+    missing = [
+        name
+        for name, parameter in inspect.signature(cls).parameters.items()
+        if parameter.default is parameter.empty
+        and parameter.kind not in _VARIADIC
+        and name not in config
+    ]
+    said = cls.system_message or config.get("system_message")
+    if not said and "system_message" not in missing and cls.__init__ is BaseAgent.__init__:
+        missing.insert(0, "system_message")
+    return missing
+
+
+def make_instance(name: str, cls: type[BaseAgent], config: Mapping[str, Any]) -> BaseAgent:
+    """Call the constructor of an agent with its arguments.
+
+    Raises:
+        TypeError: The constructor raised one; names the agent and its arguments.
+        ValueError: The constructor raised something else.
+    """
+    try:
+        return cls(**config)
+    except Exception as error:
+        is_type = isinstance(error, TypeError)
+        message = _failed_constructor(name, cls, config, error)
+        raise (TypeError if is_type else ValueError)(message) from error
+
+
+def _failed_constructor(
+    name: str, cls: type[BaseAgent], config: Mapping[str, object], error: Exception
+) -> str:
+    own = inspect.signature(cls).parameters
+    if "system_message" in config and "system_message" not in own and isinstance(error, TypeError):
+        return (
+            f"Agent '{name}': the constructor of {cls.__name__} writes its own system message, and "
+            "`system_message` is in the defaults, too; leave it out of the defaults, or name "
+            "`system_message` as an argument of the constructor"
+        )
+    said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    given = f" (arguments: {', '.join(config)})" if config else ""
+    return f"Agent '{name}': the constructor of {cls.__name__} failed: {said}{given}"

@@ -7,14 +7,11 @@ notebook, and classes that change how a run works.
 
 import inspect
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from coterie.activities.contracts import TokenUsage
 from coterie.activities.user_code.tool_functions import terms_of
-from coterie.agents.agent_compilation import CompiledAgent, InvalidAgent
-from coterie.agents.agent_definition import AgentDefinition
-from coterie.agents.agent_documents import AgentDocument, shares_function, written_document
+from coterie.agents.agent_documents import CompiledAgent, InvalidAgent, shares_function
 from coterie.agents.agent_state import AgentAnswer
 from coterie.agents.tool_definitions import Executor, ToolFunction
 from coterie.dsl.values import Json
@@ -23,7 +20,6 @@ from coterie.runs.new_runs import check_id, start_run
 from coterie.runs.records import new_id
 from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
-from coterie.settings import Settings
 from coterie.workflows.core.messages import TeamInput
 
 _FIX = (
@@ -32,53 +28,57 @@ _FIX = (
 )
 
 
-def check_durable(agent: AgentDefinition, compiled: CompiledAgent) -> CompiledAgent:
+def check_durable(compiled: CompiledAgent) -> CompiledAgent:
     """Return the agent as compiled; refuse one that a worker cannot run as this process does.
 
     Raises:
-        InvalidAgent: One line for each tool or class that exists only in this process.
+        InvalidAgent: One line for each tool or method that exists only in this process.
     """
-    problems = [*_class_problems(agent), *_tool_problems(compiled.document)]
+    agent, owners = compiled.document.agent, compiled.document.owners
+    problems = [
+        f"agent {agent.id!r}: {agent.class_name} overrides {method}(), and a worker has only "
+        "the agent's settings; move the code into a tool, or run the agent in this process"
+        for method in agent.overrides
+    ]
+    for name, function in compiled.document.functions.items():
+        reason = _reason(function)
+        if reason is not None:
+            tool = function.schema.name
+            problems.append(
+                f"agent {owners[name]!r}: a worker cannot call the tool {tool!r}: {reason}"
+            )
     if problems:
         raise InvalidAgent("\n".join(dict.fromkeys(problems)))
     return compiled
 
 
 async def start_durably(
-    compiled: CompiledAgent, settings: Settings, context: Json, id: str | None = None
+    compiled: CompiledAgent, context: Json, id: str | None = None
 ) -> "DurableRun":
     """Start a run for the workers of the shared task queue.
 
+    They get the plan; those that run no plans compiled elsewhere get the document.
+
     Args:
         compiled: The agent, which `check_durable` has accepted.
-        settings: Server and task queue.
         context: The initial context of the run.
         id: None to generate one.
 
     Raises:
         CommandError: There is no server, or the id is taken.
     """
-    name = compiled.document.name
+    trusted, name = compiled.trusted, compiled.document.agent.id
     id = id or new_id(name)
     check_id(id)
-    connection = await open_connection(settings, start=True)
-    given = _input_of(compiled, context)
-    run = await start_run(
-        connection.client,
-        id,
-        given,
-        task_queue=settings.task_queue,
-        summary=name,
+    connection = await open_connection(compiled.settings, start=True)
+    if trusted.accept_plans:
+        start = TeamInput(plan=compiled.plan, context=context, marked=trusted.sets_visibility)
+    else:
+        start = TeamInput(document=compiled.document.written(), context=context)
+    queue = compiled.settings.task_queue
+    return DurableRun(
+        await start_run(connection.client, id, start, task_queue=queue, summary=name), name
     )
-    return DurableRun(run, name)
-
-
-def _input_of(compiled: CompiledAgent, context: Json) -> TeamInput:
-    """Send the plan; workers that run no plans compiled elsewhere get the document."""
-    trusted = compiled.trusted
-    if not trusted.accept_plans:
-        return TeamInput(document=written_document(compiled.document), context=context)
-    return TeamInput(plan=compiled.plan, context=context, marked=trusted.sets_visibility)
 
 
 class DurableRun:
@@ -116,33 +116,15 @@ class DurableRun:
         )
 
 
-def _class_problems(agent: AgentDefinition) -> Iterator[str]:
-    for method in agent.overrides:
-        yield (
-            f"agent {agent.id!r}: {agent.class_name} overrides {method}(), and a worker has only "
-            "the agent's settings; move the code into a tool, or run the agent in this process"
-        )
-    for one in agent.subagents:
-        yield from _class_problems(one.agent)
-
-
-def _tool_problems(document: AgentDocument) -> Iterator[str]:
-    for function in document.functions:
-        reason = _reason(function)
-        if reason is not None:
-            owner, name = document.owners[function.found.name], function.schema.name
-            yield f"agent {owner!r}: a worker cannot call the tool {name!r}: {reason}"
-
-
 def _reason(function: ToolFunction) -> str | None:
     """Return why a worker cannot call a function, and what to write instead."""
     schema = function.schema
-    where = unimportable(schema.executor)
+    where = _unimportable(schema.executor)
     if where is not None:
         return f"{where}; {_FIX}"
     marked = terms_of(schema.executor)
     if marked is None:
-        return f"{function.found.name} has no @tool; mark it, so that workers may call it"
+        return f"{function.contract.name} has no @tool; mark it, so that workers may call it"
     if schema.input_schema is not None:
         return (
             "its ToolSchema has an input_schema, and a worker reads the arguments from the types "
@@ -160,7 +142,7 @@ def _reason(function: ToolFunction) -> str | None:
     return None
 
 
-def unimportable(executor: Executor) -> str | None:
+def _unimportable(executor: Executor) -> str | None:
     """Return why no other process can import a function; None if it can."""
     name = getattr(executor, "__qualname__", None)
     module = getattr(executor, "__module__", None)

@@ -1,12 +1,17 @@
 """The world of a run in this process: models and tools, called directly.
 
-Nothing survives the process. A failed call is retried as its contract says, like on a server.
+Nothing survives the process. A failed call is retried as its contract says, like on a server. A
+worker calls tools in child processes (`activities.user_code.child_pool`); a program has the
+functions at hand, also lambdas, closures and functions of a notebook. The outcomes have the same
+types, so a call is reported the same way.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 from typing import TypeVar
 
 from pydantic import JsonValue, ValidationError
@@ -15,6 +20,7 @@ from temporalio.exceptions import ApplicationError
 from coterie.activities.agent_activity import AgentActivities
 from coterie.activities.agents.agent_base import ProviderAccess
 from coterie.activities.agents.inner_calls import InnerCalls
+from coterie.activities.answer_schema import schema_errors
 from coterie.activities.call_prices import Pricing
 from coterie.activities.contracts import (
     AgentRequest,
@@ -23,31 +29,47 @@ from coterie.activities.contracts import (
     SkillRequest,
     SkillResult,
 )
+from coterie.activities.processes.child_loop import reason_for, said
 from coterie.activities.providers.provider import ModelRequest
 from coterie.activities.providers.provider_failures import ProviderFailure
 from coterie.activities.providers.scripts.script import ScriptedAnswer
 from coterie.activities.providers.scripts.scripted_answers import ScriptedAnswers
 from coterie.activities.providers.scripts.scripted_choice import choose, missing
 from coterie.activities.providers.translation.request_checks import check_request
+from coterie.activities.skills.functions.function_skills import FunctionSkill
 from coterie.activities.skills.skill_activity import SkillActivities
 from coterie.activities.skills.skill_registry import SKILLS, AnySkill, contracts
 from coterie.activities.storage.blobs import MemoryBlobs
+from coterie.activities.user_code.child_failures import UserCodeTimeout
+from coterie.activities.user_code.child_messages import (
+    CallContext,
+    FunctionReturned,
+    InvalidArguments,
+    NoTool,
+    Raised,
+    ToolFailed,
+    ToolFunctionCall,
+    ToolOutcome,
+    WrongResult,
+)
+from coterie.activities.user_code.child_pool import UserCode
+from coterie.activities.user_code.plain_values import NotJson, as_json
+from coterie.activities.user_code.tool_functions import ToolContext, ToolError
+from coterie.activities.user_code.tool_schemas import MismatchedValue, bound_arguments, plain_result
 from coterie.activities.workspace.contract_violations import validation_problems
 from coterie.activities.workspace.skill_base import Workspace
-from coterie.agents.tool_registry import ToolRegistry
+from coterie.agents.tool_definitions import ToolFunction, ToolRegistry
 from coterie.dsl.egress.channel_labels import open_commands
 from coterie.dsl.model.capabilities import Reach
 from coterie.dsl.values import Json
 from coterie.runs.in_process.local_scope import LocalScope
+from coterie.settings import Settings
 from coterie.workflows.core.scope import Call, CallFailed
 
 _FIRST_DELAY = 0.2
 """Seconds before a failed call is retried; doubles with each attempt."""
 
 _MAX_DELAY = 10.0
-
-_SETTLING = 0.02
-"""Seconds without a call in progress after which a run that asks a person stands still."""
 
 Response = TypeVar("Response", AgentResponse, SkillResult)
 
@@ -185,3 +207,112 @@ class InProcessScope(LocalScope):
         finally:
             self.busy -= 1
             self.call_ended()
+
+
+class InProcessCode(UserCode):
+    """Runs tools in this process instead of a child."""
+
+    def __init__(self, tools: Mapping[str, ToolFunction]) -> None:
+        super().__init__()
+        self._tools = tools
+
+    async def call_tool(
+        self,
+        call: ToolFunctionCall,
+        seconds: float,
+        *,
+        is_warned: bool = False,
+        beat: Callable[[JsonValue], None] | None = None,
+        begin: Callable[[], Awaitable[None]] | None = None,
+    ) -> ToolOutcome:
+        """Call a tool, and return the outcome.
+
+        Raises:
+            UserCodeTimeout: It took longer than `seconds`. A sync function continues in its thread,
+                and may learn from its ToolContext that nobody waits.
+        """
+        tool = self._tools.get(call.tool)
+        if tool is None:
+            return NoTool(kind="no_tool", names=tuple(self._tools))
+        stopped = Event()
+        if begin is not None:
+            await begin()
+        try:
+            async with asyncio.timeout(seconds):
+                return await _outcome(tool, call, _context(call.context, beat, stopped))
+        except TimeoutError:
+            raise UserCodeTimeout(f"did not end within {seconds:g} s and was left") from None
+        finally:
+            stopped.set()
+
+
+def in_process_skills(
+    tools: Iterable[ToolFunction], settings: Settings
+) -> dict[str, FunctionSkill]:
+    """Return the tools of a run as skills; each may read the variables that it names as secrets."""
+    known = {tool.contract.name: tool for tool in tools}
+    code = InProcessCode(known)
+    skills: dict[str, FunctionSkill] = {}
+    for name, tool in known.items():
+        values = {key: settings.secret(key) for key in tool.contract.secrets}
+        secrets = {key: value for key, value in values.items() if value is not None}
+        skills[name] = FunctionSkill(tool.contract, code, secrets)
+    return skills
+
+
+def _context(
+    call: CallContext, beat: Callable[[JsonValue], None] | None, stopped: Event
+) -> ToolContext:
+    def report(progress: object) -> None:
+        plain = as_json(progress, "the progress")
+        if beat is not None:
+            beat(plain)
+
+    return ToolContext(
+        call.run, call.call, Path(call.workspace), call.secrets, call.progress, report, stopped
+    )
+
+
+async def _outcome(tool: ToolFunction, call: ToolFunctionCall, context: ToolContext) -> ToolOutcome:
+    given = _arguments(tool, call)
+    if isinstance(given, InvalidArguments):
+        return given
+    if tool.typed is not None and tool.typed.context is not None:
+        given[tool.typed.context] = context
+    executor = tool.schema.executor
+    try:
+        if inspect.iscoroutinefunction(executor):
+            result: object = await executor(**given)
+        else:
+            result = await asyncio.to_thread(executor, **given)
+            if inspect.isawaitable(result):
+                result = await result
+    except ToolError as error:
+        return ToolFailed(kind="failed", reason=str(error), retry=error.retry)
+    except Exception as error:
+        return Raised(kind="raised", reason=reason_for(error))
+    try:
+        return FunctionReturned(kind="returned", data=_data(tool, result))
+    except (MismatchedValue, NotJson) as error:
+        return WrongResult(kind="wrong_result", reason=str(error), said=said(result))
+    except Exception as error:  # converting a result may run code of its class
+        return WrongResult(kind="wrong_result", reason=reason_for(error), said=said(result))
+
+
+def _arguments(tool: ToolFunction, call: ToolFunctionCall) -> dict[str, object] | InvalidArguments:
+    """Return the arguments as the function takes them, or why it does not."""
+    if tool.typed is None:
+        errors = schema_errors(call.arguments, tool.contract.input_schema)
+        if errors or not isinstance(call.arguments, dict):
+            return InvalidArguments(kind="invalid_arguments", reason="; ".join(errors))
+        return dict(call.arguments)
+    try:
+        return bound_arguments(tool.typed, call.arguments)
+    except MismatchedValue as error:
+        return InvalidArguments(kind="invalid_arguments", reason=str(error))
+
+
+def _data(tool: ToolFunction, result: object) -> JsonValue:
+    if tool.typed is None:
+        return as_json(result, "the result")
+    return plain_result(tool.typed, result)

@@ -1,45 +1,60 @@
-"""The base class of agents in a program."""
+"""The base class of agents in a program, and the marks of its classes."""
 
 import asyncio
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from pydantic import BaseModel, JsonValue
 
 from coterie.activities.agents import agent_base
 from coterie.activities.contracts import AgentError, AgentResponse
-from coterie.agents.agent_arguments import OF_AGENTS, check_values
-from coterie.agents.agent_compilation import CompiledAgent, compile_agent
-from coterie.agents.agent_definition import (
-    AgentDefinition,
-    AgentTool,
-    SubagentDefinition,
-    check_settings,
+from coterie.agents.agent_arguments import (
+    FLAG,
+    OF_AGENTS,
+    RETRIES,
+    SCHEMA,
+    TEXT,
+    check_tool_name,
+    check_values,
     checked_id,
-    id_of,
-    schema_of_answer,
-    without_system_message,
 )
-from coterie.agents.agent_documents import (
-    described_persona,
-    name_of,
-    query_context,
-    query_of,
-    written_document,
-)
-from coterie.agents.agent_roles import is_subagent
+from coterie.agents.agent_documents import QUERY, AgentDefinition, CompiledAgent, compile_agent
 from coterie.agents.agent_runs import AgentRun
 from coterie.agents.agent_state import AgentState
 from coterie.agents.durable_agents import DurableRun, check_durable, start_durably
 from coterie.agents.in_process_world import AgentContext
 from coterie.agents.memory_graph import SharedMemoryGraph
+from coterie.agents.tool_definitions import AnyTool, InvalidTool, name_of
+from coterie.dsl.errors import nearest
+from coterie.dsl.json_schema.argument_schemas import schema_of_properties
+from coterie.dsl.model.steps import PersonaDocument
+from coterie.dsl.strict_json import unsound_part
 from coterie.dsl.values import Json
-from coterie.settings import Settings, load
 
 _BEHAVIOUR = ("begin", "definition", "process", "run")
 """Methods that make a run what it is."""
+
+_OF_DOCUMENTS = {
+    "prompts",
+    "prompt",
+    "prompt_syntax",
+    "tools",
+    "subagents",
+    "exclude_tools",
+    "handoffs",
+    "execution_plan",
+}
+SETTINGS: tuple[str, ...] = tuple(
+    name for name in PersonaDocument.model_fields if name not in _OF_DOCUMENTS
+)
+"""The fields of a persona that an agent takes as settings; the others come from its tools and its
+system message, or belong to documents."""
+
+_MARKED = ("name", "description", "stateless", "retries", "schema")
+"""What `@subagent` sets, as `subagent_name` and so on."""
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 class BaseAgent(agent_base.BaseAgent):
@@ -63,7 +78,7 @@ class BaseAgent(agent_base.BaseAgent):
         system_message: str | None = None,
         *,
         agent_id: str | None = None,
-        tools: Sequence[AgentTool] = (),
+        tools: Sequence[AnyTool] = (),
         output_schema: Json | type[BaseModel] | None = None,
         **settings: JsonValue,
     ) -> None:
@@ -82,23 +97,28 @@ class BaseAgent(agent_base.BaseAgent):
             ValueError: There is no system message, or the id is invalid.
             TypeError: There is no such setting, naming the nearest, or a value has the wrong type.
         """
-        kind = type(self)
-        check_settings(kind.__name__, settings)
+        kind = type(self).__name__
+        for name in settings:
+            if name not in SETTINGS:
+                raise TypeError(unknown_setting(kind, name, SETTINGS))
         if system_message is not None:
             self.system_message = system_message
         given = {"system_message": self.system_message, "tools": tools, "agent_id": agent_id}
-        check_values(kind.__name__, given, OF_AGENTS)
+        check_values(kind, given, OF_AGENTS)
         if not self.system_message:
-            raise ValueError(without_system_message(kind.__name__))
-        if output_schema is not None:
-            settings["output_schema"] = schema_of_answer(kind.__name__, output_schema)
+            raise ValueError(
+                f"{kind} has no `system_message`: pass it to the constructor, set it in the "
+                "class, or give it to the factory in `defaults`"
+            )
+        settings["output_schema"] = _schema_of_answer(kind, output_schema)
         self.settings: Json = {
-            key: deepcopy(one) for key, one in settings.items() if one is not None
+            key: deepcopy(value) for key, value in settings.items() if value is not None
         }
         self.memory_graph: SharedMemoryGraph | None = None
-        self._tools: list[AgentTool] = list(tools or ())
-        self._subagents: list[tuple[SubagentDefinition, BaseAgent]] = []
-        super().__init__({}, checked_id(agent_id or id_of(kind.__name__)), {})
+        self._tools: list[AnyTool] = list(tools or ())
+        self._subagents: list[BaseAgent] = []
+        id = agent_id or _WORD.sub("_", kind).lower().strip("_")
+        super().__init__({}, checked_id(id), {})
         self._describe()
 
     @property
@@ -113,9 +133,9 @@ class BaseAgent(agent_base.BaseAgent):
     @property
     def tools(self) -> tuple[str, ...]:
         """The names of its tools in the order in which its model sees them, subagents last."""
-        return (*map(name_of, self._tools), *(called.name for called, _ in self._subagents))
+        return (*map(name_of, self._tools), *(_mark(one, "name", "") for one in self._subagents))
 
-    def register_tool(self, tool: AgentTool) -> None:
+    def register_tool(self, tool: AnyTool) -> None:
         """Add a tool after those that it has."""
         self._tools.append(tool)
         self._describe()
@@ -139,46 +159,40 @@ class BaseAgent(agent_base.BaseAgent):
                 f"{other.__name__} is not a subagent: mark it with @subagent(name=..., "
                 "description=...), or register it with expose_as_subagent=True"
             )
-        name: str = getattr(other, "subagent_name", "")
         if agent is self or self in agent.all_subagents():
             raise ValueError(
                 f"agents would call each other in a circle: {self.agent_id} -> {agent.agent_id} "
                 f"-> {self.agent_id}"
             )
+        name = _mark(agent, "name", "")
         if name in self.tools:
             raise ValueError(f"agent {self.agent_id!r} already has a tool called {name!r}")
-        called = SubagentDefinition(
-            name=name,
-            description=getattr(other, "subagent_description", ""),
-            agent=agent.definition(),
-            stateless=getattr(other, "subagent_stateless", True),
-            retries=getattr(other, "subagent_retries", 0),
-        )
-        self._subagents.append((called, agent))
+        self._subagents.append(agent)
         self._describe()
 
     def all_subagents(self) -> "list[BaseAgent]":
         """Return the agents that it may call, directly or through others."""
-        own = [agent for _, agent in self._subagents]
-        return own + [below for agent in own for below in agent.all_subagents()]
+        below = [other for agent in self._subagents for other in agent.all_subagents()]
+        return self._subagents + below
 
     def definition(self) -> AgentDefinition:
         """Return what it consists of, with all its subagents as they are now."""
         kind = type(self)
-        changed = [
-            name for name in _BEHAVIOUR if getattr(kind, name) is not getattr(BaseAgent, name)
-        ]
         return AgentDefinition(
             id=self.agent_id,
             class_name=kind.__name__,
             system_message=self.system_message,
             settings=dict(self.settings),
             tools=tuple(self._tools),
-            subagents=tuple(
-                replace(called, agent=agent.definition()) for called, agent in self._subagents
-            ),
+            subagents=tuple(agent.definition() for agent in self._subagents),
             graph=self.memory_graph,
-            overrides=tuple(changed),
+            overrides=tuple(
+                name for name in _BEHAVIOUR if getattr(kind, name) is not getattr(BaseAgent, name)
+            ),
+            name=_mark(self, "name", ""),
+            description=_mark(self, "description", ""),
+            stateless=_mark(self, "stateless", True),
+            retries=_mark(self, "retries", 0),
         )
 
     def begin(
@@ -199,9 +213,8 @@ class BaseAgent(agent_base.BaseAgent):
             ValueError: The agent cannot run; says every reason.
         """
         around = context or AgentContext()
-        settings = load(cwd=around.folder)
-        compiled = self._compile_agent(settings, around, max_iterations, durable=False)
-        return AgentRun(compiled, settings, around).start(query_context(query))
+        compiled = compile_agent(self.definition(), around, max_turns=max_iterations)
+        return AgentRun(compiled, around).start(_query_context(query))
 
     async def run(
         self,
@@ -232,7 +245,7 @@ class BaseAgent(agent_base.BaseAgent):
 
     async def process(self, context: Json) -> AgentResponse:
         """Answer the `input` of a context, or the `query` in its `input` or `context`."""
-        state = await self.run(query_of(context))
+        state = await self.run(_query_of(context))
         if state.status == "completed":
             return AgentResponse(data=state.data)
         message = state.error or f"the run waits for a person: {state.pause_reason}"
@@ -245,7 +258,7 @@ class BaseAgent(agent_base.BaseAgent):
         Raises:
             ValueError: A worker cannot run the agent; names each lambda, closure or method.
         """
-        return written_document(self.durable(context).document)
+        return self.durable(context).document.written()
 
     async def start(
         self, query: str, *, id: str | None = None, context: AgentContext | None = None
@@ -256,9 +269,8 @@ class BaseAgent(agent_base.BaseAgent):
             ValueError: A worker cannot run the agent; names each lambda, closure or method.
             CommandError: There is no server, or the id is taken.
         """
-        given, around = query_context(query), context or AgentContext()
-        settings = load(cwd=around.folder)
-        return await start_durably(self._durable(settings, around), settings, given, id)
+        asked = _query_context(query)
+        return await start_durably(self.durable(context), asked, id)
 
     def compiled(self, context: AgentContext | None = None) -> CompiledAgent:
         """Return the agent's document and the plan of its runs in this process.
@@ -266,8 +278,7 @@ class BaseAgent(agent_base.BaseAgent):
         Raises:
             ValueError: The agent cannot run; says every reason.
         """
-        around = context or AgentContext()
-        return self._compile_agent(load(cwd=around.folder), around, None, durable=False)
+        return compile_agent(self.definition(), context or AgentContext())
 
     def durable(self, context: AgentContext | None = None) -> CompiledAgent:
         """Return the agent's document and the plan of its runs on Temporal.
@@ -275,26 +286,114 @@ class BaseAgent(agent_base.BaseAgent):
         Raises:
             ValueError: A worker cannot run the agent; names each lambda, closure or method.
         """
-        around = context or AgentContext()
-        return self._durable(load(cwd=around.folder), around)
-
-    def _durable(self, settings: Settings, around: AgentContext) -> CompiledAgent:
-        made = self._compile_agent(settings, around, None, durable=True)
-        return check_durable(self.definition(), made)
-
-    def _compile_agent(
-        self, settings: Settings, around: AgentContext, max_turns: int | None, *, durable: bool
-    ) -> CompiledAgent:
-        return compile_agent(
-            self.definition(),
-            around.tool_registry,
-            settings,
-            scripted=around.script is not None,
-            max_turns=max_turns,
-            durable=durable,
-        )
+        context = context or AgentContext()
+        return check_durable(compile_agent(self.definition(), context, durable=True))
 
     def _describe(self) -> None:
         """Keep the persona in step with the agent."""
-        self.persona_config = described_persona(self.definition())
+        try:
+            self.persona_config = self.definition().persona(self.tools)
+        except InvalidTool as error:
+            raise InvalidTool(f"agent {self.agent_id!r}: {error}") from None
         vars(self).pop("persona", None)  # a cached property of the base class
+
+
+Kind = TypeVar("Kind", bound=type[Any])
+Value = TypeVar("Value", str, bool, int)
+
+
+def subagent(
+    name: str, description: str = "", stateless: bool = True, *, retries: int = 0
+) -> Callable[[Kind], Kind]:
+    """Mark a class whose agents can be tools of orchestrators; it changes nothing else.
+
+    Args:
+        name: The name of the tool.
+        description: What an orchestrator's model reads.
+        stateless: Each call is alone and may run beside others. Otherwise the agent has one
+            conversation in the whole run, and works on one call at a time.
+        retries: Additional attempts of a failed call before the orchestrator sees the failure.
+
+    Raises:
+        ValueError: The name or the description is empty, or an argument is invalid.
+        TypeError: An argument has the wrong type, or the decorator has no arguments.
+    """
+    if isinstance(name, type):
+        raise TypeError("@subagent needs arguments: write @subagent(name=..., description=...)")
+    given = {"name": name, "description": description, "stateless": stateless, "retries": retries}
+    wanted = {"name": TEXT, "description": TEXT, "stateless": FLAG, "retries": RETRIES}
+    check_values("@subagent", given, wanted)
+    if not name or not description:
+        raise ValueError("@subagent needs a name and a description: a model chooses by them")
+    check_tool_name("@subagent", name)
+
+    def mark(kind: Kind) -> Kind:
+        for key, value in {**given, "schema": schema_of_properties({})}.items():
+            setattr(kind, f"subagent_{key}", value)
+        return kind
+
+    return mark
+
+
+def orchestrator(kind: Kind) -> Kind:
+    """Mark a class whose agents can have subagents: enables `register_agent`."""
+    kind._is_orchestrator = True
+    return kind
+
+
+def is_subagent(kind: type[Any]) -> bool:
+    """Return whether a class itself is marked with `@subagent`.
+
+    A subclass is another agent: it inherits neither the name nor the description of a tool.
+    """
+    return "subagent_name" in vars(kind)
+
+
+def subclass_of(kind: Kind, suffix: str) -> Kind:
+    """Return a subclass of the factory's own, marked as the class is."""
+    own: dict[str, object] = {"__module__": kind.__module__}
+    if is_subagent(kind):
+        own |= {f"subagent_{key}": getattr(kind, f"subagent_{key}") for key in _MARKED}
+    return cast("Kind", type(f"{kind.__name__}{suffix}", (kind,), own))
+
+
+def _mark(agent: BaseAgent, key: str, default: Value) -> Value:
+    return getattr(agent, f"subagent_{key}", default)
+
+
+def unknown_setting(kind: str, name: str, known: Sequence[str], otherwise: str = "") -> str:
+    """Say that a class takes no setting of this name, and which one was meant.
+
+    Args:
+        kind: The class.
+        name: The setting.
+        known: Settings that it takes.
+        otherwise: The advice if none of them is near.
+    """
+    hint = nearest(name, (*known, "system_message", "tools", "agent_id")) or otherwise
+    return f"{kind} takes no {name!r}" + (f"; {hint}" if hint else "")
+
+
+def _schema_of_answer(kind: str, given: object) -> Json | None:
+    if isinstance(given, type) and issubclass(given, BaseModel):
+        return given.model_json_schema()
+    values = {"output_schema": cast("object", given)}
+    check_values(kind, values, {"output_schema": SCHEMA})
+    return cast("Json | None", given)
+
+
+def _query_of(context: Json) -> str:
+    """Return what the agent of a document is asked: its `input`, or the `query` within it."""
+    for part in (context.get("input"), context.get("context")):
+        query = part.get(QUERY) if isinstance(part, dict) else part
+        if isinstance(query, str):
+            return query
+    raise ValueError(f"the context has no text under `input`, or under `{QUERY}` within it")
+
+
+def _query_context(query: str) -> Json:
+    context: Json = {QUERY: query}
+    unsound = unsound_part(context)
+    if unsound is not None:
+        raise ValueError(f"in the context, {unsound}")
+    return context

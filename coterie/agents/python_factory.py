@@ -8,32 +8,40 @@ from typing import Any, Never
 
 from coterie.activities import factory as document_factory
 from coterie.activities.agents import agent_base
-from coterie.agents.agent_arguments import ARGUMENTS, FLAG, NAMES, Wanted, check_values
-from coterie.agents.agent_definition import checked_id
-from coterie.agents.agent_roles import orchestrator, subagent, subclass_of
-from coterie.agents.agent_spec import AgentSpec, frozen, refuse_unknown, spec_of, thawed
-from coterie.agents.constructor_checks import (
+from coterie.agents.agent_arguments import (
+    ARGUMENTS,
+    FLAG,
+    NAMES,
+    Wanted,
+    check_values,
+    checked_id,
+    instance_of,
+)
+from coterie.agents.agent_spec import (
+    AgentSpec,
     check_arguments,
     check_class,
-    instead_of_mode,
+    frozen,
     make_instance,
     missing_arguments,
-    taken,
-    without_arguments,
+    refuse_unknown,
+    spec_of,
+    thawed,
 )
 from coterie.agents.memory_graph import SharedMemoryGraph, warn_of_readers
-from coterie.agents.python_agent import BaseAgent
+from coterie.agents.python_agent import BaseAgent, orchestrator, subagent, subclass_of
 from coterie.dsl.errors import nearest
 from coterie.dsl.values import Json, JsonValue
 
 _LOG = logging.getLogger(__name__)
 
 
-def _is_graph(value: object) -> bool:
-    return isinstance(value, SharedMemoryGraph)
-
-
-_GRAPH = Wanted("a SharedMemoryGraph", _is_graph)
+_GRAPH = Wanted("a SharedMemoryGraph", instance_of(SharedMemoryGraph))
+_MODES = {
+    "agent": "create({name!r})",
+    "orchestrator": "create({name!r}, as_orchestrator=True, subagents=[...])",
+}
+"""What to write instead of the modes of the first design."""
 _OF_REGISTER = ("name", *(one.name for one in fields(AgentSpec)))
 
 
@@ -134,8 +142,13 @@ class AgentFactory(document_factory.AgentFactory):
         spec = spec_of(name, cls, given)
         known = self._registry.get(name, spec)
         if known != spec and not replace:
-            raise ValueError(taken(name, known.cls))
-        self._check_constructor(name, spec)
+            raise ValueError(
+                f"another agent is already registered as {name!r}: {known.cls.__name__}; choose "
+                "another name, or replace it by replace=True"
+            )
+        # `create` may give the other arguments; a subagent gets no further ones.
+        needed = () if spec.expose_as_subagent else ("system_message",)
+        check_arguments(name, cls, {**self._global_defaults, **spec.defaults}, only=needed)
         self._registry[name] = spec
         _LOG.info("AgentFactory: registered '%s' (%s)", name, cls.__name__)
         return self
@@ -162,7 +175,7 @@ class AgentFactory(document_factory.AgentFactory):
             TypeError: The constructor does not take an argument, or `mode` is given.
         """
         if "mode" in overrides:
-            raise TypeError(instead_of_mode(name, overrides["mode"]))
+            raise TypeError(_instead_of_mode(name, overrides["mode"]))
         given = {"as_orchestrator": as_orchestrator, "subagents": subagents}
         check_values(f"Agent {name!r}", given, {"as_orchestrator": FLAG, "subagents": NAMES})
         if not self.is_registered(name):
@@ -226,9 +239,6 @@ class AgentFactory(document_factory.AgentFactory):
 
         `above` are the agents that lead here, `shared` the subagents that this `create` has made.
         """
-        missing = missing_arguments(kind, config)
-        if missing:
-            raise ValueError(without_arguments(name, kind, missing))
         check_arguments(name, kind, config, ("as_orchestrator", "subagents"))
         agent = make_instance(name, kind, thawed(frozen(config)))
         agent.agent_id = name
@@ -279,19 +289,19 @@ class AgentFactory(document_factory.AgentFactory):
         )
         return mark(subclass_of(spec.cls, "SubAgent"))
 
-    def _check_constructor(self, name: str, spec: AgentSpec) -> None:
-        """Check what can be known before an agent is created.
 
-        A subagent gets no further arguments, so nothing may be missing. Of other agents, only the
-        system message must be there: `create` may give the rest.
-        """
-        config = {**self._global_defaults, **spec.defaults}
-        check_arguments(name, spec.cls, config, ())
-        missing = missing_arguments(spec.cls, config)
-        if not spec.expose_as_subagent:
-            missing = [one for one in missing if one == "system_message"]
-        if missing:
-            raise ValueError(without_arguments(name, spec.cls, missing))
+def _instead_of_mode(name: str, mode: object) -> str:
+    """Say how to create an agent without the modes of the first design."""
+    form = _MODES.get(mode) if isinstance(mode, str) else None
+    if form is not None:
+        return f"create() has no `mode` any more; write {form.format(name=name)}"
+    hint = nearest(mode, _MODES) if isinstance(mode, str) else ""
+    forms = ", or ".join(one.format(name=name) for one in _MODES.values())
+    return (
+        f"create() has no `mode` any more, and {mode!r} was none"
+        + (f" ({hint})" if hint else "")
+        + f"; write {forms}"
+    )
 
 
 def _warn_of_old_name(old: str, new: str) -> None:

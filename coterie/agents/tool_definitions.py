@@ -1,17 +1,15 @@
-"""Define tools in a program: a typed function, a subclass of BaseTool, or a ToolSchema.
+"""A program's own tools: a typed function, a subclass of BaseTool, or a ToolSchema.
 
-    ToolSchema(
-        name="multiplier",
-        description="Multiply the factors of a product",
-        executor=multiplied,
-        input_schema={"expression": {"type": "string"}},
-    )
+    registry = ToolRegistry()
+    registry.register(weather)                       # a function with @tool
+    registry.register_simple(name="multiplier", executor=multiplied, input_schema=...)
 
-All three become a ToolSchema, which holds what a caller relies on. Nothing is registered globally.
+All become a ToolSchema, which holds what a caller relies on. An agent names a registered tool by
+its name: `tools=["multiplier"]`. Nothing is registered globally.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from inspect import getdoc, ismethod
 from typing import Any, ClassVar, cast
@@ -24,15 +22,13 @@ from coterie.activities.user_code.tool_schemas import TypedFunction, UnfitFuncti
 from coterie.activities.user_code.tool_term_checks import terms_problem
 from coterie.agents.agent_arguments import OF_TOOLS, check_values
 from coterie.dsl.checks.tools.tool_names import NAME_OF_A_TOOL
+from coterie.dsl.errors import listed, nearest
 from coterie.dsl.json_schema.schema_checker import beyond
 from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.model.capabilities import Effect, Label
 from coterie.dsl.values import Json
 
 Executor = Callable[..., object]
-
-DEFAULT_TIMEOUT = 60.0
-"""Seconds for one attempt."""
 
 
 class InvalidTool(ValueError):
@@ -83,7 +79,7 @@ class BaseTool(ABC):
     description: ClassVar[str] = ""
     """Default: the first paragraph of the docstring of the class."""
     input_schema: ClassVar[Mapping[str, JsonValue] | None] = None
-    timeout_seconds: ClassVar[float] = DEFAULT_TIMEOUT
+    timeout_seconds: ClassVar[float] = 60.0
     max_retries: ClassVar[int] = 0
     effect: ClassVar[Effect | None] = None
     labels: ClassVar[tuple[Label, ...]] = ()
@@ -122,13 +118,17 @@ class BaseTool(ABC):
 
 @dataclass(frozen=True, slots=True)
 class ToolFunction:
-    """A tool that is ready to be called: its contract, and how to call it."""
+    """A tool that is ready to be called."""
 
     schema: ToolSchema
-    found: FoundTool
-    """The contract; its name is the skill's, `module:function`."""
+    contract: FoundTool
+    """Its name is the skill's, `module:function`."""
     typed: TypedFunction | None
     """None if the arguments are checked against a schema only."""
+
+
+AnyTool = Executor | BaseTool | ToolSchema | str
+"""What an agent may have as a tool; a text names a registered tool, or a skill of Coterie's."""
 
 
 def schema_of(tool: "Executor | BaseTool | ToolSchema") -> ToolSchema:
@@ -164,6 +164,13 @@ def is_same_tool(one: ToolSchema, other: ToolSchema) -> bool:
     return one == other
 
 
+def name_of(tool: AnyTool) -> str:
+    """Return the name under which a model calls a tool: `files_read` of the skill `Files.read`."""
+    if isinstance(tool, str):
+        return tool.replace(".", "_").lower() if "." in tool else tool
+    return schema_of(tool).name
+
+
 def ready_tool(schema: ToolSchema) -> ToolFunction:
     """Read the signature of a tool's function, and complete its contract.
 
@@ -184,58 +191,50 @@ def ready_tool(schema: ToolSchema) -> ToolFunction:
     problem = terms_problem(terms)
     if problem is not None:
         raise InvalidTool(f"the tool {schema.name!r} {problem}")
-    path = path_of(schema.executor)
-    arguments = schema.arguments
-    if arguments is not None:
-        _check_schema(schema.name, arguments)
-        return ToolFunction(schema, _described_tool(schema, path, terms, arguments), None)
-    try:
-        function = typed(schema.executor)
-    except UnfitFunction as error:
-        raise InvalidTool(f"the tool {schema.name!r} {error}; or give its `input_schema`") from None
-    return ToolFunction(schema, FoundTool.model_validate(contract(path, function, terms)), function)
-
-
-def path_of(executor: Executor) -> str:
-    """Return where a function is defined: `module:qualified name`."""
-    name = getattr(executor, "__qualname__", type(executor).__qualname__)
-    return f"{executor.__module__}:{name}"
-
-
-def _described_tool(schema: ToolSchema, path: str, terms: ToolTerms, arguments: Json) -> FoundTool:
-    return FoundTool.model_validate(
-        {
-            **asdict(terms),
-            "name": path,
-            "description": terms.description or _first_paragraph(schema.executor),
-            "input_schema": arguments,
-            "output_schema": {},
-        }
-    )
+    executor, arguments = schema.executor, schema.arguments
+    owner = getattr(executor, "__qualname__", type(executor).__qualname__)
+    path = f"{executor.__module__}:{owner}"
+    if arguments is None:
+        try:
+            function = typed(executor)
+        except UnfitFunction as error:
+            raise InvalidTool(
+                f"the tool {schema.name!r} {error}; or give its `input_schema`"
+            ) from None
+        whole = FoundTool.model_validate(contract(path, function, terms))
+        return ToolFunction(schema, whole, function)
+    problem = schema_problem(arguments) or beyond(arguments)
+    if problem is not None:
+        raise InvalidTool(
+            f"the input_schema of the tool {schema.name!r} cannot be checked: {problem}"
+        )
+    written = {
+        **asdict(terms),
+        "name": path,
+        "description": terms.description or _first_paragraph(executor),
+        "input_schema": arguments,
+        "output_schema": {},
+    }
+    return ToolFunction(schema, FoundTool.model_validate(written), None)
 
 
 def _terms(schema: ToolSchema) -> ToolTerms:
     """Return what the definition says of its calls, over what `@tool` says."""
     marked = terms_of(schema.executor)
     retries = schema.max_retries
-    if retries is None:
-        retries = 0 if marked is None else marked.retries
-    effect = schema.effect
-    if effect is None:
-        unmarked: Effect = "idempotent" if retries else "once"
-        effect = unmarked if marked is None else marked.effect
-    seconds = DEFAULT_TIMEOUT if marked is None else marked.timeout
-    own: Any = () if marked is None else marked.labels
+    if marked is None:
+        marked = ToolTerms(effect="idempotent" if retries else "once", retries=0)
+    own: Any = marked.labels
     labels: Any = schema.labels or own
     if isinstance(labels, list | tuple) and isinstance(own, list | tuple):
         labels = tuple(dict.fromkeys(cast("list[Any]", [*own, *labels])))
     return ToolTerms(
-        description=schema.description or (None if marked is None else marked.description),
-        effect=effect,
-        timeout=seconds if schema.timeout_seconds is None else schema.timeout_seconds,
-        retries=retries,
+        description=schema.description or marked.description,
+        effect=marked.effect if schema.effect is None else schema.effect,
+        timeout=marked.timeout if schema.timeout_seconds is None else schema.timeout_seconds,
+        retries=marked.retries if retries is None else retries,
         labels=cast("tuple[str, ...]", labels),
-        secrets=() if marked is None else marked.secrets,
+        secrets=marked.secrets,
     )
 
 
@@ -266,12 +265,89 @@ def _object_schema(given: Mapping[str, JsonValue]) -> Json:
     }
 
 
-def _check_schema(name: str, schema: Json) -> None:
-    problem = schema_problem(schema) or beyond(schema)
-    if problem is not None:
-        raise InvalidTool(f"the input_schema of the tool {name!r} cannot be checked: {problem}")
-
-
 def _first_paragraph(value: object) -> str:
     text = getdoc(value) if getattr(value, "__doc__", None) else None
     return " ".join((text or "").partition("\n\n")[0].split())
+
+
+class ToolRegistry:
+    """Holds tools by name; two tools never have the same one."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, ToolSchema] = {}
+
+    def register(
+        self, tool: Executor | BaseTool | ToolSchema, *, name: str | None = None
+    ) -> ToolSchema:
+        """Add a tool, under its own name or another one, and return its definition.
+
+        Raises:
+            InvalidTool: It cannot be a tool, or the name is taken by another one.
+        """
+        schema = schema_of(tool)
+        if name is not None:
+            schema = replace(schema, name=name)
+        ready_tool(schema)  # a tool that cannot be called fails here, not in a run
+        if self._tools.setdefault(schema.name, schema) != schema:
+            raise InvalidTool(f"another tool is already registered as {schema.name!r}")
+        return schema
+
+    def register_simple(
+        self,
+        name: str,
+        description: str,
+        executor: Executor,
+        input_schema: Mapping[str, JsonValue] | None = None,
+        timeout_seconds: float | None = None,
+        max_retries: int | None = None,
+        *,
+        effect: Effect | None = None,
+        labels: tuple[Label, ...] = (),
+        requires_approval: bool = False,
+    ) -> ToolSchema:
+        """Add a function as a tool; the arguments are the fields of a ToolSchema.
+
+        Raises:
+            InvalidTool: It cannot be a tool, or the name is taken by another one.
+        """
+        return self.register(
+            ToolSchema(
+                name,
+                executor,
+                description,
+                input_schema,
+                timeout_seconds,
+                max_retries,
+                effect,
+                labels,
+                requires_approval,
+            )
+        )
+
+    def get(self, name: str) -> ToolSchema:
+        """Return the tool of this name.
+
+        Raises:
+            InvalidTool: There is none; names the nearest.
+        """
+        schema = self._tools.get(name)
+        if schema is None:
+            hint = nearest(name, self._tools)
+            raise InvalidTool(
+                f"no tool is registered as {name!r}; registered: {listed(self._tools)}"
+                + (f": {hint}" if hint else "")
+            )
+        return schema
+
+    def list(self) -> list[str]:
+        """Return the names of all tools, in the order of registration."""
+        return [*self._tools]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    def __iter__(self) -> Iterator[ToolSchema]:
+        return iter(self._tools.values())
+
+    def __len__(self) -> int:
+        return len(self._tools)

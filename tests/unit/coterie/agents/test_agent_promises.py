@@ -99,7 +99,7 @@ def test_what_register_says_of_an_unmarked_class_is_the_contract_of_its_tool() -
         False,
         2,
     )
-    assert called.agent.id == "registered", "the tool's name is not the agent's"
+    assert called.id == "registered", "the tool's name is not the agent's"
     tool = planner.durable(AgentContext(script=[])).plan.tools["helper"]
     assert isinstance(tool, AgentTool)
     assert (tool.description, tool.stateful, tool.retries) == ("Helps with trips.", True, 2)

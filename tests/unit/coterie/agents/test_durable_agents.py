@@ -168,7 +168,7 @@ def test_the_written_document_compiles_to_the_same_plan(tmp_path: Path) -> None:
 
 
 def tool_contract() -> Any:
-    found = ready_tool(schema_of(forecast)).found
+    found = ready_tool(schema_of(forecast)).contract
     return {found.name: found}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from coterie.agents import LLM, Agent, InvalidTeam, LoopState, TaskStatus, TeamRunError
-from coterie.agents.loop_state import loop_state
+from coterie.agents.loop_agent import loop_state
 from coterie.agents.team_program import FinishedRun, RunnableTeam
 
 CONTEXT: dict[str, Any] = {

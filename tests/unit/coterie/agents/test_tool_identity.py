@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coterie.agents import BaseAgent, InvalidTool, ToolRegistry, ToolSchema, orchestrator, subagent
-from coterie.agents.agent_definition import AgentTool
+from coterie.agents.tool_definitions import AnyTool
 from coterie.dsl.values import Json
 from tests.support.programs.python_agents import PlainAgent, around, asks, ran, says, unnamed
 
@@ -29,7 +29,7 @@ def unnamed_times(factor: int) -> Callable[[int], int]:
     return unnamed(lambda n: factor * n)
 
 
-def with_helper(*tools: AgentTool, own: tuple[AgentTool, ...] = ()) -> BaseAgent:
+def with_helper(*tools: AnyTool, own: tuple[AnyTool, ...] = ()) -> BaseAgent:
     """An agent with a subagent, an instance of a class that this function makes each time."""
     kind = subagent("helper", "Helps.")(type("Helper", (PlainAgent,), {}))
     chief = ChiefAgent(agent_id="chief", tools=own)

@@ -21,8 +21,8 @@ from typing import TypeVar
 from temporalio.client import Client
 
 from bench.stage import WorkerProcess
-from coterie.replay.links import links
 from coterie.runs.call_errors import Unanswered
+from coterie.runs.histories.history_links import links
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import open_session, send_message
 from coterie.storage.wire import data_converter

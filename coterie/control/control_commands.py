@@ -13,7 +13,7 @@ from coterie.failures import ExitCode
 from coterie.rendering.request_text import decision_text
 from coterie.rendering.run_text import end_text
 from coterie.runs.call_errors import has_ended
-from coterie.runs.recorded_plans import declared_context
+from coterie.runs.histories.recorded_plans import declared_context
 from coterie.runs.run_client import Run
 from coterie.runs.run_waits import standing_reached, wait_for
 from coterie.server.connection import open_connection

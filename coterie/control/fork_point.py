@@ -8,14 +8,14 @@ part by part, the latest first.
 from shlex import join
 from typing import NamedTuple
 
-from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowHistory
 
 from coterie.control.passed_points import ForkPoint, passed_points
 from coterie.dsl.errors import listed
 from coterie.dsl.model.plan import Plan
 from coterie.failures import CommandError
-from coterie.runs.previous_histories import PreviousHistory, begun_with, previous_history
+from coterie.runs.histories.history_events import closed
+from coterie.runs.histories.history_links import PreviousHistory, begun_with, previous_history
 from coterie.runs.run_client import Run
 from coterie.workflows.core.state_keys import StepKey
 
@@ -115,19 +115,18 @@ async def point_of_failure(client: Client, run: str, part: str | None) -> ForkPo
         CommandError: It has not failed, or would only fail again.
     """
     history = await Run(client, run).history(part)
-    last = history.events[-1]
-    if last.event_type != EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
+    end = closed(history)
+    if end is None or end.failure is None:
         raise CommandError(
             f"run {run!r} has not failed; to start another run at one of its visits: "
             f"{await fork_hint(client, run, part)}"
         )
-    failure = last.workflow_execution_failed_event_attributes.failure
-    kind = failure.application_failure_info.type
+    kind = end.failure.type
     found = None if kind in _UNFINISHED else await _latest_failure(client, history)
     if found is None:
         raise CommandError(
             f"run {run!r} ended with {kind or 'a failure'}, and would end so again from there "
-            f"({failure.message}); start at an earlier visit: "
+            f"({end.failure.message}); start at an earlier visit: "
             f"{await fork_hint(client, run, part, earlier=True)}"
         )
     return found

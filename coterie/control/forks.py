@@ -14,8 +14,8 @@ from coterie.failures import CommandError, ExitCode
 from coterie.logs import quietly
 from coterie.rendering.request_text import decision_text
 from coterie.runs.ends.end_words import incomplete_reason
+from coterie.runs.histories.recorded_plans import declared_context, started_name
 from coterie.runs.new_runs import start_run
-from coterie.runs.recorded_plans import declared_context, started_name
 from coterie.runs.records import find, kept, new_id
 from coterie.runs.run_client import Run
 from coterie.server.connection import Connection, open_connection

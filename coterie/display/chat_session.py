@@ -19,8 +19,8 @@ from coterie.dsl.values import Json
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_file
 from coterie.rendering.commit_diffs import CommitDiffs
-from coterie.runs.exchanges import all_exchanges
-from coterie.runs.previous_histories import begun_with
+from coterie.runs.histories.exchanges import all_exchanges
+from coterie.runs.histories.history_links import begun_with
 from coterie.runs.records import RunRecord, kept
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import MessageRefusedError, open_session, send_message

@@ -28,7 +28,7 @@ from coterie.evals.unattended_view import UnattendedView
 from coterie.failures import CommandError
 from coterie.runs.call_errors import call_error
 from coterie.runs.ends.end_facts import RunEnd
-from coterie.runs.exchanges import all_exchanges
+from coterie.runs.histories.exchanges import all_exchanges
 from coterie.runs.new_runs import start_run
 from coterie.runs.records import RunRecord, kept, queue_of
 from coterie.runs.run_client import Run

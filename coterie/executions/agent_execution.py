@@ -3,7 +3,7 @@
 The history stays the truth: a run continues from it, never from such a snapshot.
 """
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Literal, assert_never
 
 from temporalio.client import Client, WorkflowHistory
@@ -11,10 +11,9 @@ from temporalio.client import Client, WorkflowHistory
 from coterie.dsl.values import Frozen, Json, JsonValue
 from coterie.failures import CommandError
 from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
-from coterie.runs.ends.end_facts import CLOSING_EVENTS, ClosedState
-from coterie.runs.previous_histories import begun_with
+from coterie.runs.ends.end_facts import ClosedState
+from coterie.runs.histories.history_events import closed, read_event, started
 from coterie.runs.run_client import Run
-from coterie.storage.wire import text_of
 from coterie.version import own_version
 from coterie.workflows.core.memo_keys import FORKED_RUN
 from coterie.workflows.core.views import RunStatus
@@ -70,18 +69,17 @@ async def execution_of(history: WorkflowHistory, began: datetime | None = None) 
             f"the state of run {history.workflow_id!r} cannot be read: {seen.cause}; use the "
             "version of Coterie that ran it"
         )
-    first, last = history.events[0], history.events[-1]
-    memo = first.workflow_execution_started_event_attributes.memo.fields
-    fork = begun_with(history).fork
-    origin = text_of(memo[FORKED_RUN]) if FORKED_RUN in memo else fork and fork.run
-    became = CLOSING_EVENTS.get(last.event_type)
+    first, end = started(history), closed(history)
+    fork = first.input.fork
+    origin = first.memo.get(FORKED_RUN, None if fork is None else fork.run)
+    became = None if end is None else end.state
     return AgentExecution(
         id=history.workflow_id,
         session_id=origin or history.workflow_id,
         status=_status(seen.status, became),
         state_snapshot=_snapshot(seen, became),
-        created_at=began or first.event_time.ToDatetime(UTC),
-        updated_at=last.event_time.ToDatetime(UTC),
+        created_at=began or first.at,
+        updated_at=read_event(history.events[-1]).at,
     )
 
 

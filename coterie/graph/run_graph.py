@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowHistory
 
 from coterie.dsl.model.plan import Plan
@@ -12,9 +11,9 @@ from coterie.graph.taken_path import Walk, walk_of
 from coterie.graph.task_trees import TaskTree, reported_tree, task_tree
 from coterie.replay.rebuilt_run import NotFollowed, earlier_parts, joined_trails, rebuilt
 from coterie.runs.call_errors import Unanswered
-from coterie.runs.ends.end_facts import CLOSING_EVENTS, ClosedState
 from coterie.runs.ends.end_words import closed_words
-from coterie.runs.recorded_plans import recorded_plan
+from coterie.runs.histories.history_events import RunClosed, closed
+from coterie.runs.histories.recorded_plans import recorded_plan
 from coterie.runs.run_client import Run
 from coterie.workflows.core.progress.progress_kinds import TaskGraphProgress
 from coterie.workflows.core.views import RunStatus, TrailEntry
@@ -85,25 +84,19 @@ def _seen_run(
     status: RunStatus,
     trees: tuple[TaskTree, ...],
 ) -> SeenRun:
-    ended = CLOSING_EVENTS.get(history.events[-1].event_type)
-    headline = _headline(history.events[-1], ended, status)
+    ended = closed(history)
+    headline = _headline(ended, status)
     if trail and trail[0].number > 1:
         headline += f"; the path starts at event {trail[0].number}"
     walk = walk_of(history.workflow_id, headline, trail, status, over=ended is not None)
     return SeenRun(plan, replace(walk, trees=trees))
 
 
-def _headline(last: HistoryEvent, ended: ClosedState | None, status: RunStatus) -> str:
+def _headline(ended: RunClosed | None, status: RunStatus) -> str:
     visits = f"{status.visits_toward_limit} of {status.max_total_teams} team visits"
     if ended is not None:
-        return f"{closed_words(ended)} after {visits}{_why(last)}"
+        return f"{closed_words(ended.state)} after {visits}{f': {ended.why}' if ended.why else ''}"
     if status.waiting_for:
         return f"waits for a person: {', '.join(status.waiting_for)}; {visits}"
     doing = status.doing[-1].step if status.doing else status.team or "the start"
     return f"running at {doing}; {visits}"
-
-
-def _why(last: HistoryEvent) -> str:
-    message = last.workflow_execution_failed_event_attributes.failure.message
-    reason = last.workflow_execution_terminated_event_attributes.reason
-    return f": {message or reason}" if message or reason else ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from coterie.activities.contracts import AgentRequest, AgentResponse, FailureType
-from coterie.runs.in_process.recorded_calls import RecordedCall
+from coterie.runs.histories.recorded_calls import RecordedCall
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ from coterie.failures import CommandError, ExitCode
 from coterie.inspection.stats_counter import CountedRun, StatsCounter, strategies_of
 from coterie.logs import quietly
 from coterie.rendering.stats_text import StatsPart, stats_json, stats_text
-from coterie.replay.links import links
 from coterie.replay.rebuilt_run import Rebuilt, joined_trails, rebuilt
-from coterie.runs.in_process.recorded_calls import RecordedCall, recorded_calls
-from coterie.runs.recorded_plans import started_name
+from coterie.runs.histories.history_events import started
+from coterie.runs.histories.history_links import links
+from coterie.runs.histories.recorded_calls import RecordedCall, recorded_calls
+from coterie.runs.histories.recorded_plans import started_name
 from coterie.runs.run_client import Run
 from coterie.runs.run_list import RunFilter
 from coterie.runs.stats_report import StatsReport
@@ -87,7 +88,7 @@ async def _count_run(
     events, followed = 0, True
     strategies: frozenset[tuple[str, str]] = frozenset()
     async for history in links(client, execution.id):
-        began = began or history.events[0].event_time.ToDatetime(UTC)
+        began = began or started(history).at
         events += len(history.events)
         calls += recorded_calls(history)
         seen = await rebuilt(history)

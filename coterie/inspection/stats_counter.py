@@ -10,7 +10,7 @@ from coterie.dsl.model.steps import ParallelStep, Step
 from coterie.dsl.model.traversal.step_paths import without_numbers
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.tool_loop.call_names import without_calls
-from coterie.runs.in_process.recorded_calls import RecordedCall
+from coterie.runs.histories.recorded_calls import RecordedCall
 from coterie.runs.stats_report import (
     DecisionStats,
     StatsReport,

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from temporalio.client import WorkflowHistory
 
@@ -11,7 +10,6 @@ from coterie.dsl.model.traversal.step_paths import split_reference
 from coterie.failures import CommandError
 from coterie.inspection.refused_answers import RefusedAnswer, refused_answers
 from coterie.inspection.step_trace import StepTrace, step_traces
-from coterie.replay.links import links
 from coterie.replay.rebuilt_run import (
     NotFollowed,
     Rebuilt,
@@ -21,8 +19,9 @@ from coterie.replay.rebuilt_run import (
 )
 from coterie.replay.trace_events import Visit
 from coterie.runs.call_errors import Unanswered
-from coterie.runs.ends.end_facts import CLOSING_EVENTS, ClosedState
-from coterie.runs.in_process.recorded_calls import RecordedCall, in_visits, recorded_calls
+from coterie.runs.histories.history_events import RunClosed, closed
+from coterie.runs.histories.history_links import links
+from coterie.runs.histories.recorded_calls import RecordedCall, in_visits, recorded_calls
 from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
@@ -137,16 +136,14 @@ async def _reported_by_worker(run: Run, unfollowed: NotFollowed) -> Trace:
 
 
 def _trace(histories: Sequence[WorkflowHistory], parts: Sequence[Rebuilt]) -> Trace:
-    last = histories[-1].events[-1]
     visits: dict[tuple[str, int], Visit] = {}
     for part in parts:
         for key, visit in part.visits.items():
             visits[key] = _join_parts(visits[key], visit) if key in visits else visit
     trail = joined_trails(*(part.trail for part in parts))
-    became = CLOSING_EVENTS.get(last.event_type)
-    if became is not None:
-        at = _clock(last.event_time.ToDatetime(UTC))
-        visits = {key: _close_visit(visit, at, became) for key, visit in visits.items()}
+    end = closed(histories[-1])
+    if end is not None:
+        visits = {key: _close_visit(visit, end) for key, visit in visits.items()}
     calls = [call for one in histories for call in recorded_calls(one)]
     in_visits(calls, trail)
     return Trace(
@@ -158,15 +155,12 @@ def _trace(histories: Sequence[WorkflowHistory], parts: Sequence[Rebuilt]) -> Tr
     )
 
 
-def _clock(at: datetime) -> str:
-    return at.isoformat(timespec="milliseconds")
-
-
-def _close_visit(visit: Visit, at: str, became: ClosedState) -> Visit:
+def _close_visit(visit: Visit, end: RunClosed) -> Visit:
     """Close a visit of an ended run that had not finished."""
     if visit.ended is not None or not visit.visit:
         return visit
-    return replace(visit, ended=at, status="left", run=became)
+    at = end.at.isoformat(timespec="milliseconds")
+    return replace(visit, ended=at, status="left", run=end.state)
 
 
 def _join_parts(before: Visit, after: Visit) -> Visit:

@@ -16,7 +16,7 @@ from coterie.inspection.trace import CallFailures, Trace
 from coterie.rendering.run_text import trail_line
 from coterie.replay.trace_events import TraceEvent, Visit
 from coterie.runs.ends.end_words import visit_end_line
-from coterie.runs.in_process.recorded_calls import RecordedCall
+from coterie.runs.histories.recorded_calls import RecordedCall
 from coterie.text.lines import text_of
 from coterie.text.moments import clock
 from coterie.workflows.core.state_keys import StepKey

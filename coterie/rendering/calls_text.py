@@ -10,7 +10,7 @@ from coterie.dsl.tool_loop.exchange import ToolTurn
 from coterie.dsl.values import Json
 from coterie.rendering.cost_tables import money_text
 from coterie.rendering.run_text import usage_text
-from coterie.runs.in_process.recorded_calls import RecordedCall, filled_prompts
+from coterie.runs.histories.recorded_calls import RecordedCall, filled_prompts
 from coterie.text.durations import duration
 from coterie.text.lines import text_of
 

@@ -4,18 +4,16 @@ Temporal's own replayer compares kinds and ids. The input of a call, the duratio
 answer to a person and the result of the run can differ under the same id.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal, cast
+from typing import Literal
 
 from google.protobuf.json_format import MessageToDict
 from pydantic import JsonValue
-from temporalio.api.common.v1 import Payload, RetryPolicy
+from temporalio.api.common.v1 import RetryPolicy
 
 from coterie.activities.contracts import NOTIFY
 from coterie.dsl.values import Json
-from coterie.storage.wire import data_converter
 
 Kind = Literal["call", "timer", "answer", "end"]
 
@@ -88,21 +86,3 @@ def end(how: str, came_to: JsonValue, message: str = "") -> WorldEffect:
     elif came_to is not None:
         facts["result"] = came_to
     return WorldEffect("end", "", facts)
-
-
-def values(payloads: Iterable[Payload]) -> list[JsonValue]:
-    """Decode payloads; omit missing ones."""
-    given = [payload for payload in payloads if payload.metadata]
-    converter = data_converter.payload_converter
-    return cast("list[JsonValue]", converter.from_payloads(given) if given else [])
-
-
-def one(payloads: Iterable[Payload]) -> JsonValue:
-    """Return the single value that our calls and results have; a list if there are several."""
-    held = values(payloads)
-    return held[0] if len(held) == 1 else held or None
-
-
-def text(payload: Payload) -> str:
-    """Decode a summary; empty if there is none."""
-    return "".join(str(value) for value in values([payload]))

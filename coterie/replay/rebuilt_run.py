@@ -15,9 +15,9 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json
 from coterie.dsl.visible import one_line
 from coterie.replay.decision_trace import DecisionObserver, ObservedState
-from coterie.replay.links import continued
 from coterie.replay.observer import ReceivedMessage, ReplayObserver, is_the_last, observed
 from coterie.replay.trace_events import Visit
+from coterie.runs.histories.history_events import started
 from coterie.runs.run_client import Run
 from coterie.workflows.core.progress.progress_kinds import TaskGraphProgress
 from coterie.workflows.core.requests import RequestView
@@ -129,7 +129,7 @@ class _StateReader(ReplayObserver):
 
 async def earlier_parts(client: Client, history: WorkflowHistory) -> AsyncIterator[Rebuilt]:
     """Yield the parts before continue-as-new, latest first, as far as this code can follow them."""
-    while earlier := continued(history.events[0]):
+    while earlier := started(history).previous:
         history = await Run(client, history.workflow_id).history(earlier)
         part = await rebuilt(history)
         if isinstance(part, NotFollowed):

@@ -15,10 +15,10 @@ from temporalio.service import RPCError
 from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.replay.effects import WorldEffect
-from coterie.replay.links import links
 from coterie.replay.replay import Replayed, replay
 from coterie.replay.replay_differences import Difference
 from coterie.runs.call_errors import NoWorker
+from coterie.runs.histories.history_links import links
 from coterie.runs.run_client import Run
 from coterie.workflows.core.views import RunStatus, TrailEntry
 

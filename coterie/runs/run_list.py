@@ -17,7 +17,7 @@ from temporalio.service import RPCError
 from coterie.failures import CommandError
 from coterie.runs.call_errors import NoWorker
 from coterie.runs.ends.end_facts import CLOSED_STATES, ClosedState
-from coterie.runs.recorded_plans import started_name
+from coterie.runs.histories.recorded_plans import started_name
 from coterie.runs.run_client import Run
 from coterie.runs.task_queues import is_served
 from coterie.storage.histories import WORKFLOW

@@ -9,15 +9,13 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Iterable
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-from temporalio.api.common.v1 import Payload
-from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowHandle
 from temporalio.service import RPCError
 
 from coterie.failures import CommandError
+from coterie.runs.histories.history_events import SignalReceived, read_event
 from coterie.server.connection import open_connection
 from coterie.settings import load
 from coterie.workflows.core.messages import WORKER_BLOCKED
@@ -105,7 +103,7 @@ async def report(
     workflow_id, worker = run.workflow_id, run.worker
     handle = client.get_workflow_handle(workflow_id, run_id=run.run_id)
     because = f"one workflow task took more than {run.seconds:g} s of CPU"
-    blocked = await _blocked_workers(client, handle)
+    blocked = await _blocked_workers(handle)
     if again:  # the history may not contain our signal yet
         blocked.add(worker)
     if not blocked:
@@ -120,24 +118,17 @@ async def report(
     return f"run {workflow_id} was terminated: it blocked a second worker"
 
 
-async def _blocked_workers(client: Client, run: WorkflowHandle[Any, Any]) -> set[str]:
+async def _blocked_workers(run: WorkflowHandle[Any, Any]) -> set[str]:
     """Return the workers that a run has blocked, by its history."""
     blocked: set[str] = set()
     async for event in run.fetch_history_events():
-        if event.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
-            signal = event.workflow_execution_signaled_event_attributes
-            if signal.signal_name == WORKER_BLOCKED:
-                blocked.add(_by(client, signal.input.payloads))
+        match read_event(event):
+            case SignalReceived(name=name, value=value) if name == WORKER_BLOCKED:
+                report = value.json
+                blocked.add(str(report.get("by", "")) if isinstance(report, dict) else "")
+            case _:
+                pass
     return blocked
-
-
-def _by(client: Client, payloads: Iterable[Payload]) -> str:
-    """Return the worker that a signal names."""
-    for payload in payloads:
-        value: object = client.data_converter.payload_converter.from_payload(payload)
-        if isinstance(value, dict):
-            return str(cast("dict[str, object]", value).get("by", ""))
-    return ""
 
 
 async def _main(workflow_id: str, run_id: str, worker: str, seconds: str) -> str:

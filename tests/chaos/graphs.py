@@ -21,8 +21,8 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.dsl.values import Json
-from coterie.replay.links import links
 from coterie.runs.ends.end_words import incomplete_reason
+from coterie.runs.histories.history_links import links
 from coterie.runs.new_runs import start_run
 from coterie.runs.run_client import Run
 from coterie.workflows.core.messages import TeamInput

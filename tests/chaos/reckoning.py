@@ -5,9 +5,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from coterie.failures import CommandError
-from coterie.replay.links import links
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
+from coterie.runs.histories.history_links import links
 from coterie.runs.run_client import Run
 from tests.chaos.book import Call, Unknown, calls_of, check_calls, check_ledger, read_log, unknowns
 from tests.chaos.siege import UNDISTURBED, Siege

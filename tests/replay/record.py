@@ -27,8 +27,8 @@ from temporalio.worker import WorkflowRunner
 from coterie.activities.contracts import CALL_SKILL
 from coterie.dsl.model.price import Price
 from coterie.dsl.values import Json
-from coterie.replay.links import links
 from coterie.replay.replay import replay
+from coterie.runs.histories.history_links import links
 from coterie.storage.histories import read_history
 from coterie.version import own_version
 from coterie.worker.plan_policy import PlanPolicy

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowExecutionStatus
 
 from coterie.dsl.model.outcomes import End, Failure
@@ -13,15 +12,6 @@ from coterie.workflows.core.views import TeamResult
 
 ClosedState = Literal["completed", "failed", "cancelled", "terminated", "timed out"]
 """What became of a run that is closed."""
-
-CLOSING_EVENTS: Mapping[EventType.ValueType, ClosedState] = {
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED: "completed",
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED: "failed",
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED: "cancelled",
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED: "terminated",
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT: "timed out",
-}
-"""By the last event of its history; the last event of an open run is another one."""
 
 CLOSED_STATES: Mapping[WorkflowExecutionStatus, ClosedState] = {
     WorkflowExecutionStatus.COMPLETED: "completed",

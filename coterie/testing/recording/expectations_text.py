@@ -9,7 +9,7 @@ from temporalio.client import WorkflowHistory
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.paths import MISSING, get, parse
 from coterie.dsl.values import Json
-from coterie.replay.endings import recorded_end
+from coterie.runs.histories.history_events import closed
 from coterie.testing.files.case_document import ErrorCheck, ExpectDocument
 from coterie.workflows.core.views import RunStatus, TrailEntry
 
@@ -21,7 +21,8 @@ def expected(
     parts: Sequence[WorkflowHistory], plan: Plan, trail: Sequence[TrailEntry], status: RunStatus
 ) -> ExpectDocument:
     """Collect the end, the path, what routes set in the context, and the number of calls."""
-    end = recorded_end(parts[-1].events[-1])
+    closing = closed(parts[-1])
+    end = None if closing is None else closing.end
     result = None if end is None else end.result
     fields: dict[str, object] = {"end": "failed" if end is None else end.outcome}
     if result is not None and result.error is not None:

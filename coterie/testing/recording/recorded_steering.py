@@ -1,22 +1,30 @@
-"""What people did in a recorded run: decisions, signals, pauses, amendments, redirects, skips."""
+"""What people did in a recorded run: messages, decisions, signals, pauses, amendments, skips."""
 
+import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from pydantic import JsonValue
 
+from coterie.dsl.values import Json
 from coterie.replay.observer import ReceivedMessage
+from coterie.runs.histories.exchanges import Exchange
+from coterie.runs.histories.history_events import RecordedEvent, SignalReceived, UpdateAccepted
 from coterie.testing.files.case_document import (
     AmendmentDocument,
     DecisionDocument,
+    MessageDocument,
     PauseDocument,
     RedirectDocument,
     SignalDocument,
     SkipDocument,
 )
-from coterie.testing.recording.recorded_events import RecordedMessage, json_of
+
+_MAX_REPLY_LENGTH = 300
+"""Characters of JSON; of a longer reply a test only expects that it exists."""
 
 _DECISIONS = ("decide", "approve", "reject", "retry", "skip")
+_PAUSES = ("pause", "resume")
 
 
 def recorded_decisions(received: Sequence[ReceivedMessage]) -> Iterator[DecisionDocument]:
@@ -42,27 +50,27 @@ def recorded_decisions(received: Sequence[ReceivedMessage]) -> Iterator[Decision
             yield DecisionDocument.model_validate(fields)
 
 
-def recorded_signals(came: Sequence[RecordedMessage], start: datetime) -> Iterator[SignalDocument]:
+def recorded_signals(came: Sequence[RecordedEvent], start: datetime) -> Iterator[SignalDocument]:
     """Yield the signals of the team itself, with their times."""
-    for message in came:
-        if message.kind == "signal" and message.name not in (*_DECISIONS, "pause", "resume"):
+    for event in came:
+        if isinstance(event, SignalReceived) and event.name not in (*_DECISIONS, *_PAUSES):
             yield SignalDocument(
-                signal=message.name, payload=message.payload, after=whole_seconds(message.at, start)
+                signal=event.name, payload=event.value.json, after=whole_seconds(event.at, start)
             )
 
 
-def recorded_pauses(came: Sequence[RecordedMessage], start: datetime) -> Iterator[PauseDocument]:
+def recorded_pauses(came: Sequence[RecordedEvent], start: datetime) -> Iterator[PauseDocument]:
     """Yield each pause up to the resume that followed it."""
-    since: RecordedMessage | None = None
-    for message in came:
-        if message.kind != "signal" or message.name not in ("pause", "resume"):
+    since: SignalReceived | None = None
+    for event in came:
+        if not isinstance(event, SignalReceived) or event.name not in _PAUSES:
             continue
-        if message.name == "pause" and since is None:
-            since = message
-        elif message.name == "resume" and since is not None:
-            asked = json_of(since)
+        if event.name == "pause" and since is None:
+            since = event
+        elif event.name == "resume" and since is not None:
+            asked = _mapping(since.value.json)
             yield PauseDocument(
-                lasts=whole_seconds(message.at, since.at),
+                lasts=whole_seconds(event.at, since.at),
                 after=whole_seconds(since.at, start),
                 by=str(asked.get("by") or "unknown"),
                 why=str(asked.get("why") or ""),
@@ -71,27 +79,27 @@ def recorded_pauses(came: Sequence[RecordedMessage], start: datetime) -> Iterato
 
 
 def recorded_amendments(
-    came: Sequence[RecordedMessage], start: datetime
+    came: Sequence[RecordedEvent], start: datetime
 ) -> Iterator[AmendmentDocument]:
     """Yield the amendments of the context, with their times."""
-    for message in came:
-        if message.kind == "update" and message.name == "amend":
-            asked = json_of(message)
-            yield AmendmentDocument.model_validate(
-                {**asked, "after": whole_seconds(message.at, start)}
-            )
+    return (AmendmentDocument.model_validate(fields) for fields in _updates("amend", came, start))
 
 
 def recorded_redirects(
-    came: Sequence[RecordedMessage], start: datetime
+    came: Sequence[RecordedEvent], start: datetime
 ) -> Iterator[RedirectDocument]:
     """Yield the redirects to other teams, with their times."""
-    for message in came:
-        if message.kind == "update" and message.name == "redirect":
-            asked = json_of(message)
-            yield RedirectDocument.model_validate(
-                {**asked, "after": whole_seconds(message.at, start)}
-            )
+    return (RedirectDocument.model_validate(fields) for fields in _updates("redirect", came, start))
+
+
+def _updates(name: str, came: Sequence[RecordedEvent], start: datetime) -> Iterator[Json]:
+    for event in came:
+        if isinstance(event, UpdateAccepted) and event.name == name:
+            yield {**_mapping(event.value.json), "after": whole_seconds(event.at, start)}
+
+
+def _mapping(value: JsonValue) -> Json:
+    return value if isinstance(value, dict) else {}
 
 
 def recorded_skips(received: Sequence[ReceivedMessage], start: datetime) -> Iterator[SkipDocument]:
@@ -105,3 +113,25 @@ def recorded_skips(received: Sequence[ReceivedMessage], start: datetime) -> Iter
 def whole_seconds(moment: datetime, since: datetime) -> float:
     """Return the whole seconds between two times; fractions vary."""
     return float(int((moment - since).total_seconds()))
+
+
+def message_document(one: Exchange) -> MessageDocument:
+    """Return a message as an entry of a test."""
+    return MessageDocument.model_validate(dict(_fields(one)))
+
+
+def _fields(one: Exchange) -> Iterator[tuple[str, JsonValue]]:
+    yield "message", one.message
+    yield "by", one.by or "unknown"
+    if int(one.idle_seconds):
+        yield "after", float(int(one.idle_seconds))
+    if one.code:
+        yield "refused", one.code
+    elif one.answered:
+        yield "reply", _check(one.reply)
+
+
+def _check(reply: JsonValue) -> JsonValue:
+    if len(json.dumps(reply)) > _MAX_REPLY_LENGTH:
+        return {"exists": True}
+    return {"equals": reply} if isinstance(reply, dict) else reply

@@ -4,6 +4,7 @@ Everything comes from the run's histories; no worker is needed. The test expects
 do what the run did, so it detects edits that change this.
 """
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from coterie.activities.contracts import (
     SkillResult,
 )
 from coterie.activities.providers.scripts.script import ScriptedAnswer, ScriptedError
-from coterie.activities.storage.blobs import Blobs
+from coterie.activities.storage.blobs import BlobMissing, Blobs, BlobsUnusable
 from coterie.dsl.model.outcomes import Failure
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.tools.tool_contract import SkillTool
@@ -25,6 +26,11 @@ from coterie.dsl.values import Json, JsonValue
 from coterie.failures import CommandError
 from coterie.replay.observer import ReceivedMessage
 from coterie.replay.rebuilt_run import NotFollowed, rebuilt
+from coterie.runs.histories.exchanges import exchanges
+from coterie.runs.histories.history_events import CancelRequested, closed, read_events, started
+from coterie.runs.histories.history_links import links
+from coterie.runs.histories.recorded_calls import RecordedCall, recorded_calls
+from coterie.runs.run_client import Run
 from coterie.testing.files.case_document import (
     CancelDocument,
     CaseDocument,
@@ -33,18 +39,9 @@ from coterie.testing.files.case_document import (
     TestDocument,
 )
 from coterie.testing.recording.expectations_text import expected
-from coterie.testing.recording.recorded_events import (
-    RecordedCallEvent,
-    began,
-    beginning,
-    calls,
-    histories,
-    messages,
-)
-from coterie.testing.recording.recorded_messages import session_messages
 from coterie.testing.recording.recorded_prompts import AskedAnswer, first_prompt, with_own_texts
-from coterie.testing.recording.recorded_results import stored_results
 from coterie.testing.recording.recorded_steering import (
+    message_document,
     recorded_amendments,
     recorded_decisions,
     recorded_pauses,
@@ -86,7 +83,7 @@ async def recorded_run(client: Client, id: str, blobs: Blobs | None = None) -> R
         CommandError: The run does not exist, is open, or this code cannot follow it; or results of
             its skills are not in the storage.
     """
-    parts = await histories(client, id)
+    parts = await _histories(client, id)
     trail: dict[int, TrailEntry] = {}
     received: list[ReceivedMessage] = []
     seen = None
@@ -101,8 +98,53 @@ async def recorded_run(client: Client, id: str, blobs: Blobs | None = None) -> R
         received += seen.received
     assert seen is not None  # a run has a history
     whole = [trail[n] for n in sorted(trail)]
-    stored = await stored_results(calls(parts), blobs, id)
+    stored = await stored_results(_finished_calls(parts), blobs, id)
     return RecordedRun(parts, seen.plan, whole, seen.status, received, stored)
+
+
+async def _histories(client: Client, id: str) -> list[WorkflowHistory]:
+    """Fetch the histories of a run, oldest first: one, or one per continue-as-new.
+
+    Raises:
+        CommandError: The run does not exist, or is open.
+    """
+    parts = [part async for part in links(client, id)]
+    end = closed(parts[-1])
+    if end is None or end.state not in ("completed", "failed", "cancelled"):
+        raise CommandError(f"run {id!r} is still open; record it when it has ended")
+    if earlier := started(parts[0]).previous:
+        await Run(client, id).history(earlier)  # raises: the server has deleted it
+    return parts
+
+
+def _finished_calls(parts: Iterable[WorkflowHistory]) -> list[RecordedCall]:
+    calls = (call for part in parts for call in recorded_calls(part))
+    return [call for call in calls if call.outcome is not None]
+
+
+async def stored_results(
+    calls: Iterable[RecordedCall], blobs: Blobs | None, run: str
+) -> dict[str, JsonValue]:
+    """Return the results of calls of agents' tools, by the names of their stored values.
+
+    Raises:
+        CommandError: One is not in the storage, or there is no storage.
+    """
+    stored: dict[str, JsonValue] = {}
+    for call in calls:
+        kept = call.answer.kept if isinstance(call.answer, SkillResult) else None
+        if kept is None:
+            continue
+        if blobs is None:
+            raise CommandError(
+                f"a result of run {run!r} is a stored value, but no storage is configured here; "
+                "set COTERIE_STORAGE to the storage of its workers"
+            )
+        try:
+            stored[kept.name] = json.loads(await blobs.get(kept.name, run))
+        except (BlobMissing, BlobsUnusable) as error:
+            raise CommandError(f"a result of run {run!r} cannot be recorded: {error}") from None
+    return stored
 
 
 def recorded(run: RecordedRun, *, team: str, workspace: str | None) -> TestDocument:
@@ -114,7 +156,7 @@ def recorded(run: RecordedRun, *, team: str, workspace: str | None) -> TestDocum
         workspace: A folder on which skills really run, relative to the file; without one, their
             recorded results are used.
     """
-    ended = list(calls(run.parts))
+    ended = _finished_calls(run.parts)
     given: Json = {"name": f"as in the run {run.parts[0].workflow_id}"}
     case = CaseDocument.model_validate(
         given
@@ -122,7 +164,7 @@ def recorded(run: RecordedRun, *, team: str, workspace: str | None) -> TestDocum
         | {"expect": expected(run.parts, run.plan, run.trail, run.status)}
     )
     document: dict[str, object] = {"team": team}
-    context = beginning(run.parts[0]).context
+    context = started(run.parts[0]).input.context
     if workspace is not None:
         document["workspace"] = workspace
     if context:
@@ -135,16 +177,17 @@ def recorded(run: RecordedRun, *, team: str, workspace: str | None) -> TestDocum
     return TestDocument.model_validate({**document, "cases": (case,)})
 
 
-def _answers(ended: Sequence[RecordedCallEvent]) -> Iterator[AskedAnswer]:
+def _answers(ended: Sequence[RecordedCall]) -> Iterator[AskedAnswer]:
     turns: dict[str, int] = {}
     prompts: dict[str, str | None] = {}
     for call in ended:
-        if isinstance(call.request, AgentRequest) and not isinstance(call.result, SkillResult):
-            if _has_no_answer(call.request, call.result):
+        request, result = call.request, call.outcome
+        if isinstance(request, AgentRequest) and isinstance(result, (AgentResponse, Failure)):
+            if _has_no_answer(request, result):
                 continue
-            turn = _turn(call.request, call.result, turns)
-            prompt = first_prompt(call.request, call.result, prompts)
-            yield AskedAnswer(_answer(call.request, call.result, call.seconds, turn), prompt)
+            turn = _turn(request, result, turns)
+            prompt = first_prompt(request, result, prompts)
+            yield AskedAnswer(_answer(request, result, call.seconds, turn), prompt)
 
 
 def _has_no_answer(request: AgentRequest, result: AgentResponse | Failure) -> bool:
@@ -240,18 +283,18 @@ def _once_functions(plan: Plan) -> Collection[str]:
     return {one.skill for one in skills if one.effect == "once" and ":" in one.skill}
 
 
-def _is_call_of(skills: Collection[str], call: RecordedCallEvent) -> bool:
+def _is_call_of(skills: Collection[str], call: RecordedCall) -> bool:
     return isinstance(call.request, SkillRequest) and call.request.skill in skills
 
 
 def _skills(
-    ended: Iterable[RecordedCallEvent], stored: Mapping[str, JsonValue]
+    ended: Iterable[RecordedCall], stored: Mapping[str, JsonValue]
 ) -> Iterator[SkillResultDocument]:
     for call in ended:
         if isinstance(call.request, AgentRequest):
             continue
         key = SkillCallKey(call.request.key)
-        match call.result:
+        match call.outcome:
             case SkillResult(data=data, text=text, kept=kept):
                 data = data if kept is None else stored[kept.name]
                 entry = SkillResultDocument(step=str(key.step), visit=key.execution, data=data)
@@ -259,17 +302,17 @@ def _skills(
             case Failure(type=kind, message=message):
                 error = SkillError(type=kind, message=message)
                 yield SkillResultDocument(step=str(key.step), visit=key.execution, error=error)
-            case AgentResponse():
+            case AgentResponse() | None:
                 continue
 
 
 def _messages_from_outside(run: RecordedRun) -> dict[str, object]:
     """Return the messages from outside, each kind under its key of a case."""
-    start = began(run.parts[0])
-    came = list(messages(run.parts))
+    start = started(run.parts[0]).at
+    came = [event for part in run.parts for event in read_events(part.events)]
     found: dict[str, Sequence[object]] = {
         "decisions": [*recorded_decisions(run.received)],
-        "messages": [*session_messages(run.parts)],
+        "messages": [message_document(one) for part in run.parts for one in exchanges(part)],
         "signals": [*recorded_signals(came, start)],
         "pauses": [*recorded_pauses(came, start)],
         "amendments": [*recorded_amendments(came, start)],
@@ -277,7 +320,7 @@ def _messages_from_outside(run: RecordedRun) -> dict[str, object]:
         "skips": [*recorded_skips(run.received, start)],
     }
     happened: dict[str, object] = {key: tuple(one) for key, one in found.items() if one}
-    cancelled = next((message for message in came if message.kind == "cancel"), None)
+    cancelled = next((event for event in came if isinstance(event, CancelRequested)), None)
     if cancelled is not None:
         happened["cancel"] = CancelDocument(after=whole_seconds(cancelled.at, start))
     return happened

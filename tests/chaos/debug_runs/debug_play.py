@@ -10,9 +10,9 @@ from pathlib import Path
 from temporalio.client import Client
 
 from coterie.failures import CommandError
-from coterie.replay.links import links
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
+from coterie.runs.histories.history_links import links
 from coterie.runs.run_client import Run
 from coterie.settings import STORED
 from coterie.storage.folder import directory_storage

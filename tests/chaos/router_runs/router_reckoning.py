@@ -10,8 +10,8 @@ from typing import cast
 from pydantic import JsonValue
 
 from coterie.dsl.values import Json
-from coterie.replay.links import links
 from coterie.runs.ends.end_facts import RunEnd
+from coterie.runs.histories.history_links import links
 from tests.chaos.book import Call, calls_of, check_calls, read_log
 from tests.chaos.moments import check_digests, digests, noted
 from tests.chaos.router_runs.router_plan import GAPS, MESSAGES, UNDISTURBED

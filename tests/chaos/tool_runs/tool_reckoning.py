@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from coterie.replay.links import links
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
+from coterie.runs.histories.history_links import links
 from tests.chaos.book import Call, calls_of, check_calls, read_log
 from tests.chaos.tool_runs.planned_runs import ONCE, Plan, PlannedCall, Play, calls_in
 from tests.chaos.tool_runs.tool_siege import ToolSiege

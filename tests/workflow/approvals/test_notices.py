@@ -7,7 +7,7 @@ import pytest
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.activities.notifications import Webhook
-from coterie.replay.links import links
+from coterie.runs.histories.history_links import links
 from tests.support.engine import engine, plan_of, trail
 from tests.support.runs import Handle, asked, decide, failure, scheduled
 from tests.support.servers.receiver import receiver

@@ -11,8 +11,8 @@ from temporalio.testing import WorkflowEnvironment
 
 from coterie.dsl.values import Json
 from coterie.executions.agent_execution import read_execution
+from coterie.runs.histories.recorded_plans import started_name
 from coterie.runs.new_runs import start_run
-from coterie.runs.recorded_plans import started_name
 from coterie.workflows.core.memo_keys import FORKED_FROM
 from coterie.workflows.core.messages import ForkInput, TeamInput
 from coterie.workflows.temporal import durable_scope

@@ -11,8 +11,8 @@ from temporalio.client import WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.dsl.values import Json
-from coterie.replay.links import links
 from coterie.replay.replay import replay
+from coterie.runs.histories.history_links import links
 from tests.support.engine import engine, trail
 from tests.support.runs import scheduled
 from tests.workflow.steps.test_batches import parked

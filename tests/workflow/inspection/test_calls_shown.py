@@ -14,7 +14,7 @@ from coterie.activities.providers.provider import ProviderSettings
 from coterie.inspection.trace import traced
 from coterie.inspection.why_text import json_text, run_text, visits_text
 from coterie.rendering.calls_text import call_data, calls_text
-from coterie.runs.in_process.recorded_calls import in_visits, recorded_calls
+from coterie.runs.histories.recorded_calls import in_visits, recorded_calls
 from coterie.settings import load
 from tests.support.engine import engine, trail
 from tests.support.runs import failure

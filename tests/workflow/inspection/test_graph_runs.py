@@ -21,7 +21,7 @@ from coterie.graph.picture import picture
 from coterie.graph.run_graph import SeenRun, seen_history, seen_run
 from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, rebuilt
 from coterie.runs import run_client as runs
-from coterie.runs.recorded_plans import recorded_plan
+from coterie.runs.histories.recorded_plans import recorded_plan
 from coterie.settings import load
 from coterie.worker.compile_activity import CompileActivities
 from coterie.workflows.core.messages import TeamInput

@@ -11,8 +11,8 @@ from temporalio.client import WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.dsl.values import Json
-from coterie.replay.links import links
 from coterie.replay.replay import replay
+from coterie.runs.histories.history_links import links
 from coterie.workflows.temporal import durable_scope
 from tests.support.engine import Engine, engine, trail
 from tests.support.runs import scheduled

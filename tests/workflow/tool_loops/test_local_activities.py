@@ -15,8 +15,7 @@ from coterie.activities.workspace.skill_base import Skill, SkillContext
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
 from coterie.replay.replay import replay
-from coterie.runs.in_process.recorded_calls import recorded_calls
-from coterie.testing.recording.recorded_events import calls as finished_calls
+from coterie.runs.histories.recorded_calls import recorded_calls
 from coterie.workflows.temporal.activity_calls import MAX_LOCAL_CALLS
 from tests.support.engine import engine, trail
 from tests.support.tool_agents import persona, skill_tool, tool_plan
@@ -89,7 +88,7 @@ async def test_a_turn_with_two_local_calls_writes_eight_events_and_replays(
     assert [one.path for one in shown] == [
         f"work/act/look@{n}" for n in ("1.1", "1.2", "2.1", "2.2")
     ]
-    asked = [one.request for one in finished_calls([history])]
+    asked = [one.request for one in shown if one.outcome is not None]
     assert [one.input for one in asked if isinstance(one, SkillRequest)] == [
         {"path": path} for path in ("long.txt", "short.txt", "short.txt", "long.txt")
     ]

@@ -8,7 +8,7 @@ import pytest
 from coterie.inspection.stats_counter import CountedRun, StatsCounter, strategies_of
 from coterie.rendering.stats_text import stats_json, stats_text
 from coterie.replay.rebuilt_run import Rebuilt, rebuilt
-from coterie.runs.in_process.recorded_calls import recorded_calls
+from coterie.runs.histories.recorded_calls import recorded_calls
 from coterie.runs.stats_report import StatsReport
 from coterie.storage.histories import read_history
 from tests.support.places import ROOT

@@ -28,7 +28,7 @@ def payload(value: object) -> Payload:
 
 def of(*events: HistoryEvent) -> list[WorldEffect]:
     """The effects of a run whose own queue is `own`."""
-    begun = HistoryEvent(event_id=1)
+    begun = HistoryEvent(event_id=1, event_type=EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED)
     begun.workflow_execution_started_event_attributes.task_queue.name = "own"
     return recorded(WorkflowHistory("w", [begun, *events]))
 

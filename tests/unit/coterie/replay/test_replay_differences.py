@@ -9,11 +9,12 @@ from temporalio.api.common.v1 import Payload, RetryPolicy
 
 from coterie.activities.contracts import NOTIFY
 from coterie.dsl.values import Json
-from coterie.replay.effects import WorldEffect, answer, call, end, one, text, timer, values
+from coterie.replay.effects import WorldEffect, answer, call, end, timer
 from coterie.replay.replay_differences import Difference, NoValue, differences, first_other
 from coterie.replay.report import differences_text, row, same_text, total
 from coterie.replay.server_replay import RunReplayed
-from coterie.storage.wire import data_converter
+from coterie.runs.histories.history_events import RecordedValue
+from coterie.storage.wire import data_converter, text_of
 
 
 def effect(key: str, facts: Json, kind: str = "call") -> WorldEffect:
@@ -144,12 +145,11 @@ def payloads(*given: JsonValue) -> list[Payload]:
 
 
 def test_payloads_are_decoded_one_by_one() -> None:
-    assert values([*payloads(1, "a"), Payload()]) == [1, "a"]
-    assert values([Payload()]) == []
-    assert one(payloads({"a": 1})) == {"a": 1}
-    assert one(payloads(1, 2)) == [1, 2]
-    assert one([]) is None
-    assert (text(payloads("nap")[0]), text(Payload())) == ("nap", "")
+    assert RecordedValue([*payloads(1, "a"), Payload()]).json == [1, "a"]
+    assert RecordedValue([Payload()]).json is None
+    assert RecordedValue(payloads({"a": 1})).json == {"a": 1}
+    assert RecordedValue().json is None
+    assert (text_of(payloads("nap")[0]), text_of(Payload())) == ("nap", "")
 
 
 OPEN = RunReplayed("r", links=1, events=1, calls=1)

@@ -12,7 +12,6 @@ from temporalio.api.history.v1 import (
 from temporalio.bridge.proto.workflow_activation import WorkflowActivation
 from temporalio.client import WorkflowHistory
 
-from coterie.replay.endings import recorded_end
 from coterie.replay.observer import (
     ReplayObserver,
     _WatchedRunner,  # pyright: ignore[reportPrivateUsage]
@@ -25,6 +24,7 @@ from coterie.replay.replay import (
     replay,
 )
 from coterie.runs.ends.end_facts import RunEnd
+from coterie.runs.histories.history_events import closed
 from coterie.runtime.task_limit import MAX_CPU, MAX_SECONDS, CpuLimit
 from coterie.storage.histories import read_history
 from tests.replay.record import HISTORIES
@@ -128,4 +128,5 @@ def test_the_last_event_of_a_history_says_how_its_run_ended(event: str, end: Run
         if event == "TERMINATED"
         else None,
     )
-    assert recorded_end(last) == end
+    closing = closed(WorkflowHistory("run", [last]))
+    assert (None if closing is None else closing.end) == end

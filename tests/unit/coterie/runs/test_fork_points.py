@@ -1,6 +1,7 @@
 """The point where a fork continues is what the activity that looked for it gave."""
 
 from temporalio.api.common.v1 import ActivityType, Payloads
+from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import (
     ActivityTaskCompletedEventAttributes,
     ActivityTaskScheduledEventAttributes,
@@ -9,7 +10,7 @@ from temporalio.api.history.v1 import (
 from temporalio.client import WorkflowHistory
 
 from coterie.activities.contracts import CALL_SKILL, FORK_RUN, ForkResult
-from coterie.runs.previous_histories import fork_point
+from coterie.runs.histories.history_links import fork_point
 from coterie.storage.histories import read_history
 from coterie.storage.wire import data_converter
 from tests.support.places import HISTORIES
@@ -35,6 +36,14 @@ def activity(number: int, name: str, result: object) -> tuple[HistoryEvent, Hist
     payloads = Payloads(payloads=data_converter.payload_converter.to_payloads([result]))
     completed = ActivityTaskCompletedEventAttributes(scheduled_event_id=number, result=payloads)
     return (
-        HistoryEvent(event_id=number, activity_task_scheduled_event_attributes=scheduled),
-        HistoryEvent(event_id=number + 1, activity_task_completed_event_attributes=completed),
+        HistoryEvent(
+            event_id=number,
+            event_type=EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
+            activity_task_scheduled_event_attributes=scheduled,
+        ),
+        HistoryEvent(
+            event_id=number + 1,
+            event_type=EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED,
+            activity_task_completed_event_attributes=completed,
+        ),
     )

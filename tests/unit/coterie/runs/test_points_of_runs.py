@@ -6,7 +6,7 @@ from temporalio.client import Client, WorkflowHistory
 from coterie.activities.contracts import FORK_RUN, ForkResult
 from coterie.control.fork_point import first_of, point_at, point_at_message, point_of_failure
 from coterie.failures import CommandError
-from coterie.runs.previous_histories import begun_with
+from coterie.runs.histories.history_links import begun_with
 from coterie.storage.histories import read_history
 from coterie.storage.wire import data_converter
 from tests.replay.record import HISTORIES

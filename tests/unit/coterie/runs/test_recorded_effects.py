@@ -10,10 +10,10 @@ from temporalio.client import WorkflowHistory
 from coterie.dsl.model.outcomes import Failure
 from coterie.dsl.values import Json
 from coterie.failures import CommandError
-from coterie.replay.endings import recorded_end
 from coterie.replay.recorded_effects import recorded
 from coterie.replay.replay_differences import Difference, NoValue
 from coterie.runs.ends.end_facts import RunEnd
+from coterie.runs.histories.history_events import closed
 from coterie.storage.wire import data_converter
 from coterie.workflows.core.views import TeamResult
 
@@ -55,6 +55,11 @@ def failed(message: str, *values: JsonValue) -> HistoryEvent:
     return event
 
 
+def recorded_end(last: HistoryEvent) -> RunEnd | None:
+    end = closed(WorkflowHistory("run", [last]))
+    return None if end is None else end.end
+
+
 def test_a_run_that_ended_with_a_result_has_it_and_one_that_was_refused_its_message() -> None:
     result = TeamResult.model_validate(RESULT)
     many, none = Failure("Failed", "too many"), Failure("Failed", "no such team")
@@ -84,8 +89,10 @@ def update(completed_by: int, *, success: bool = True) -> HistoryEvent:
 
 
 def test_an_answer_to_an_update_is_named_as_the_update_was_accepted() -> None:
-    started = HistoryEvent(event_id=1)
-    accepted = HistoryEvent(event_id=7)
+    started = HistoryEvent(event_id=1, event_type=EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED)
+    accepted = HistoryEvent(
+        event_id=7, event_type=EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED
+    )
     its = accepted.workflow_execution_update_accepted_event_attributes
     its.protocol_instance_id = "named by the engine"
     refused = update(7, success=False)

@@ -5,6 +5,7 @@
 
 import asyncio
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
@@ -16,9 +17,8 @@ from coterie.activities.contracts import KeptResult, SkillRequest, SkillResult
 from coterie.activities.storage.blobs import MemoryBlobs
 from coterie.dsl.values import Json, JsonValue
 from coterie.failures import CommandError
-from coterie.testing.recording.recorded_events import RecordedCallEvent
-from coterie.testing.recording.recorded_results import stored_results
-from coterie.testing.recording.recorder import recorded, recorded_run
+from coterie.runs.histories.recorded_calls import RecordedCall
+from coterie.testing.recording.recorder import recorded, recorded_run, stored_results
 from tests.support.servers.recorded_client import Recorded, client_of
 from tests.unit.coterie.runs.test_recorded_runs import history
 
@@ -95,7 +95,7 @@ async def test_a_result_that_the_history_only_names_is_recorded_whole() -> None:
         name=await blobs.put(json.dumps(whole).encode(), "one"), size=1, preview='{"text'
     )
     request = SkillRequest(skill="Files.read", key="one/e1/t/s#1", input={})
-    call = RecordedCallEvent(request, SkillResult(kept=kept), 0.1)
+    call = RecordedCall("1", "t/s", 1, datetime.now(UTC), request, answer=SkillResult(kept=kept))
     assert await stored_results([call], blobs, "one") == {kept.name: whole}
     for storage, words in ((None, "set COTERIE_STORAGE"), (MemoryBlobs(), "is not stored")):
         with pytest.raises(CommandError, match=words):

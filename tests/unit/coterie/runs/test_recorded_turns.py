@@ -1,5 +1,7 @@
 """The turns of an agent with tools, as a test repeats them: their numbers and their times."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from coterie.activities.contracts import (
@@ -16,7 +18,8 @@ from coterie.activities.contracts import (
 from coterie.activities.providers.scripts.script import ScriptedError
 from coterie.dsl.model.outcomes import Failure
 from coterie.dsl.tool_loop.exchange import ToolTurn
-from coterie.testing.recording.recorded_events import RecordedCallEvent
+from coterie.runs.histories.history_events import RecordedFailure
+from coterie.runs.histories.recorded_calls import RecordedCall
 from coterie.testing.recording.recorder import (
     _answer,  # pyright: ignore[reportPrivateUsage]
     _answers,  # pyright: ignore[reportPrivateUsage]
@@ -97,12 +100,23 @@ def test_an_answer_has_its_time_unless_it_is_short(seconds: float, recorded: flo
     assert _answer(PLAIN, AgentResponse(data="x"), seconds, 2).turn == 2
 
 
+def ended_call(
+    request: AgentRequest | SkillRequest, result: AgentResponse | SkillResult | RecordedFailure
+) -> RecordedCall:
+    call = RecordedCall("1", "t/a", 1, datetime.now(UTC), request)
+    if isinstance(result, RecordedFailure):
+        call.end, call.failure = "failed", result
+    else:
+        call.end, call.answer = "completed", result
+    return call
+
+
 def test_a_test_repeats_every_answer_of_a_model_and_no_skill() -> None:
     ended = [
-        RecordedCallEvent(at("c1", SUMMED), AgentResponse(), 0.0),
-        RecordedCallEvent(SkillRequest(skill="A.b", key="run/e1/t/s#1"), SkillResult(data=1), 0.0),
-        RecordedCallEvent(at(None), AgentResponse(conversation="c1", data="x"), 0.0),
-        RecordedCallEvent(PLAIN, Failure("E", "no"), 0.0),
+        ended_call(at("c1", SUMMED), AgentResponse()),
+        ended_call(SkillRequest(skill="A.b", key="run/e1/t/s#1"), SkillResult(data=1)),
+        ended_call(at(None), AgentResponse(conversation="c1", data="x")),
+        ended_call(PLAIN, RecordedFailure("E", "no")),
     ]
     assert [(one.entry.turn, one.entry.answer) for one in _answers(ended)] == [
         (1, "x"),

@@ -6,20 +6,34 @@ from typing import Any
 import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
-from temporalio.client import WorkflowHistory
 
 from coterie.dsl.values import Json, JsonValue
-from coterie.runs.exchanges import Exchange
+from coterie.runs.histories.exchanges import Exchange
+from coterie.runs.histories.history_events import (
+    CancelRequested,
+    RecordedValue,
+    SignalReceived,
+    UpdateAccepted,
+    read_event,
+)
+from coterie.storage.wire import data_converter
 from coterie.testing.files.case_document import MessageDocument, PauseDocument, SignalDocument
-from coterie.testing.recording.recorded_events import RecordedMessage, messages
-from coterie.testing.recording.recorded_messages import message_document
-from coterie.testing.recording.recorded_steering import recorded_pauses, recorded_signals
+from coterie.testing.recording.recorded_steering import (
+    message_document,
+    recorded_pauses,
+    recorded_signals,
+)
 
 START = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def signal(name: str, seconds: float, payload: JsonValue = None) -> RecordedMessage:
-    return RecordedMessage("signal", name, payload, START + timedelta(seconds=seconds))
+def signal(name: str, seconds: float, payload: JsonValue = None) -> SignalReceived:
+    value = RecordedValue(data_converter.payload_converter.to_payloads([payload]))
+    return SignalReceived(1, START + timedelta(seconds=seconds), name, value)
+
+
+def update(name: str) -> UpdateAccepted:
+    return UpdateAccepted(1, START, name, RecordedValue(), "u", "u")
 
 
 ANN: Json = {"by": "ann", "why": "lunch"}
@@ -28,12 +42,12 @@ ANN: Json = {"by": "ann", "why": "lunch"}
 def test_a_pause_lasts_from_its_signal_to_the_next_resume() -> None:
     came = [
         signal("resume", 1),
-        RecordedMessage("update", "pause", None, START),
+        update("pause"),
         signal("go", 2),
         signal("pause", 3.9, ANN),
         signal("pause", 5, {"by": "ben"}),
         signal("go", 6),
-        RecordedMessage("update", "resume", None, START),
+        update("resume"),
         signal("resume", 9),
         signal("resume", 10),
         signal("pause", 20),
@@ -53,9 +67,7 @@ def test_a_pause_lasts_from_its_signal_to_the_next_resume() -> None:
 def test_a_cancellation_is_a_message_from_outside() -> None:
     cancelled = HistoryEvent(event_type=EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED)
     cancelled.event_time.FromDatetime(START)
-    started = HistoryEvent(event_type=EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED)
-    found = list(messages([WorkflowHistory("r", [started, cancelled])]))
-    assert found == [RecordedMessage("cancel", "", None, START)]
+    assert read_event(cancelled) == CancelRequested(0, START)
 
 
 LONG = "x" * 299

@@ -4,12 +4,13 @@ import json
 
 import pytest
 from temporalio.api.common.v1 import ActivityType, Payloads
+from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import ActivityTaskScheduledEventAttributes, HistoryEvent
 from temporalio.client import WorkflowHistory
 
 from coterie.activities.contracts import RUN_AGENT, AgentRequest
 from coterie.rendering.calls_text import call_data, calls_text
-from coterie.runs.in_process.recorded_calls import (
+from coterie.runs.histories.recorded_calls import (
     RecordedCall,
     filled_prompts,
     in_visits,
@@ -95,6 +96,10 @@ def _recorded(summary: str, id: str, task: str, *, activity: str = RUN_AGENT) ->
         activity_type=ActivityType(name=activity),
         input=Payloads(payloads=to_payloads([request])),
     )
-    event = HistoryEvent(event_id=1, activity_task_scheduled_event_attributes=scheduled)
+    event = HistoryEvent(
+        event_id=1,
+        event_type=EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
+        activity_task_scheduled_event_attributes=scheduled,
+    )
     event.user_metadata.summary.CopyFrom(to_payloads([summary])[0])
     return recorded_calls(WorkflowHistory("w", [event]))

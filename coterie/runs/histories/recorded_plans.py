@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-from pydantic import BaseModel, ValidationError
-from temporalio.api.common.v1 import Payload
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowExecutionDescription, WorkflowHistory
 from temporalio.service import RPCError
@@ -12,8 +10,15 @@ from coterie.activities.contracts import CompileResult, ForkResult
 from coterie.dsl.model.context.declarations import UNDECLARED, Declarations
 from coterie.dsl.model.plan import Plan
 from coterie.failures import CommandError
+from coterie.runs.histories.history_events import (
+    CallEnded,
+    MarkerRecorded,
+    RecordedValue,
+    RunStarted,
+    read_events,
+)
 from coterie.storage.histories import whole
-from coterie.storage.wire import data_converter, text_of
+from coterie.storage.wire import text_of
 from coterie.workflows.core.memo_keys import STARTED
 from coterie.workflows.core.messages import TeamInput
 
@@ -63,30 +68,20 @@ def recorded_plan(history: WorkflowHistory) -> Plan | None:
 
     Read only the start's input and the record of the compiling activity; do not replay.
     """
-    for payload in _plan_payloads(history):
+    for value in _plan_values(history):
         for model in (TeamInput, CompileResult, ForkResult):
-            plan = _plan_in(payload, model)
-            if plan is not None:
-                return plan
+            found = value.read_if(model)
+            if found is not None and found.plan is not None:
+                return found.plan
     return None
 
 
-def _plan_payloads(history: WorkflowHistory) -> Iterator[Payload]:
-    for event in history.events:
-        yield from event.workflow_execution_started_event_attributes.input.payloads
-        yield from _marker_payloads(event)
-        yield from event.activity_task_completed_event_attributes.result.payloads
-
-
-def _marker_payloads(event: HistoryEvent) -> Iterator[Payload]:
-    for payloads in event.marker_recorded_event_attributes.details.values():
-        yield from payloads.payloads
-
-
-def _plan_in(payload: Payload, model: type[BaseModel]) -> Plan | None:
-    try:
-        value = data_converter.payload_converter.from_payload(payload, model)
-    except (ValidationError, ValueError, RuntimeError):
-        return None
-    plan = getattr(value, "plan", None)
-    return plan if isinstance(plan, Plan) else None
+def _plan_values(history: WorkflowHistory) -> Iterator[RecordedValue]:
+    for event in read_events(history.events):
+        match event:
+            case RunStarted() | CallEnded():
+                yield event.value
+            case MarkerRecorded():
+                yield from event.details.values()
+            case _:
+                pass

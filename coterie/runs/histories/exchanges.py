@@ -1,30 +1,25 @@
 """Read the messages of a session and their replies from its histories."""
 
 from collections.abc import Iterator
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-from pydantic import JsonValue, TypeAdapter
-from temporalio.api.common.v1 import Payload
-from temporalio.api.enums.v1 import EventType
+from pydantic import JsonValue
 from temporalio.client import Client, WorkflowHistory
 
-from coterie.runs.previous_histories import previous_history
+from coterie.runs.histories.history_events import (
+    CallEnded,
+    MarkerRecorded,
+    TimerFired,
+    UpdateAccepted,
+    UpdateCompleted,
+    read_events,
+    started,
+)
+from coterie.runs.histories.history_links import previous_history
 from coterie.runs.run_client import Run
 from coterie.workflows.core.messages import SEND_MESSAGE, SessionInput
 from coterie.workflows.core.requests import NOT_YET
 from coterie.workflows.core.state import RunState
-
-_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
-
-_WORK = (
-    EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED,
-    EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED,
-    EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT,
-    EventType.EVENT_TYPE_MARKER_RECORDED,
-    EventType.EVENT_TYPE_TIMER_FIRED,
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED,
-)
-"""Events after which a run does something, or has done it."""
 
 
 class Exchange(NamedTuple):
@@ -71,36 +66,33 @@ def exchanges(history: WorkflowHistory) -> Iterator[Exchange]:
     A message that moved to the next history unanswered is not one of this history.
     """
     asked: dict[int, Exchange] = {}
-    worked = history.events[0].event_time
-    for event in history.events:
-        if event.event_type in _WORK:
-            worked = event.event_time
-        accepted = event.workflow_execution_update_accepted_event_attributes
-        request = accepted.accepted_request
-        if request.input.name == SEND_MESSAGE:
-            sent = SessionInput.model_validate(_value(request.input.args.payloads))
-            idle = (event.event_time.ToDatetime() - worked.ToDatetime()).total_seconds()
-            asked[event.event_id] = Exchange(
-                request.meta.update_id, sent.by, sent.message, idle_seconds=idle
-            )
-        ended = event.workflow_execution_update_completed_event_attributes
-        known = asked.get(ended.accepted_event_id)
-        if known is None:
-            continue
-        outcome = ended.outcome
-        code = outcome.failure.application_failure_info.type
-        if code == NOT_YET:
-            del asked[ended.accepted_event_id]
-            continue
-        reply = _value(outcome.success.payloads) if outcome.HasField("success") else None
-        asked[ended.accepted_event_id] = known._replace(
-            answered=True, reply=reply, error=outcome.failure.message, code=code
-        )
+    worked = started(history).at
+    for event in read_events(history.events):
+        match event:
+            case UpdateAccepted(name=name) if name == SEND_MESSAGE:
+                sent = SessionInput.model_validate(event.value.json)
+                idle = (event.at - worked).total_seconds()
+                asked[event.id] = Exchange(event.update, sent.by, sent.message, idle_seconds=idle)
+            case CallEnded() if event.end != "cancelled":
+                worked = event.at
+            case MarkerRecorded() | TimerFired():
+                worked = event.at
+            case UpdateCompleted():
+                worked = event.at
+                _answer(asked, event)
+            case _:
+                pass
     yield from asked.values()
 
 
-def _value(payloads: object) -> JsonValue:
-    known = list(cast("list[Payload]", payloads))
-    if not known or known[0].metadata.get("encoding") == b"binary/null":
-        return None
-    return _JSON.validate_json(known[0].data)
+def _answer(asked: dict[int, Exchange], event: UpdateCompleted) -> None:
+    """Add the reply or the refusal to its message; forget one that must be sent again."""
+    exchange = asked.get(event.accepted)
+    if exchange is None:
+        return
+    if event.failure is not None and event.failure.type == NOT_YET:
+        del asked[event.accepted]
+        return
+    reply = None if event.value is None else event.value.json
+    error, code = ("", "") if event.failure is None else (event.failure.message, event.failure.type)
+    asked[event.accepted] = exchange._replace(answered=True, reply=reply, error=error, code=code)

@@ -1,0 +1,387 @@
+"""The events of a history as typed facts: no other module reads the forms of Temporal's API.
+
+A reader asks for the value of an event, as what it expects; so large values cost those who ask.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal, TypeVar
+
+from pydantic import BaseModel, JsonValue, ValidationError
+from temporalio.api.common.v1 import Payload, RetryPolicy
+from temporalio.api.enums.v1 import EventType
+from temporalio.api.failure.v1 import Failure
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.client import WorkflowHistory
+
+from coterie.dsl.model.outcomes import Failure as RunFailure
+from coterie.dsl.visible import shortened_text
+from coterie.failures import CommandError
+from coterie.runs.ends.end_facts import ClosedState, RunEnd
+from coterie.storage.wire import data_converter, text_of
+from coterie.workflows.core.messages import TeamInput
+from coterie.workflows.core.views import TeamResult
+
+Model = TypeVar("Model", bound=BaseModel)
+_MAX_ERROR_LENGTH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedValue:
+    """An input or a result, decoded on demand."""
+
+    payloads: Sequence[Payload] = ()
+
+    def read(self, model: type[Model]) -> Model:
+        """Decode the first value; raises ValueError, RuntimeError or IndexError."""
+        return data_converter.payload_converter.from_payload(self.payloads[0], model)
+
+    def read_if(self, model: type[Model]) -> Model | None:
+        """Decode the first value; None if there is none, or it has another form."""
+        try:
+            value = self.read(model)
+        except (ValidationError, ValueError, RuntimeError, IndexError):
+            return None
+        return value if isinstance(value, model) else None
+
+    @property
+    def json(self) -> JsonValue:
+        """The single value that our calls and results have; a list if there are several."""
+        held = [payload for payload in self.payloads if payload.metadata]
+        values: list[JsonValue] = data_converter.payload_converter.from_payloads(held)
+        return values[0] if len(values) == 1 else values or None
+
+
+NO_VALUE = RecordedValue()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFailure:
+    """A failure of a call, an update or the run."""
+
+    type: str
+    """Empty if Temporal itself reports it."""
+    message: str
+    details: RecordedValue = NO_VALUE
+    cause: "RecordedFailure | None" = None
+
+    @classmethod
+    def of(cls, failure: Failure) -> "RecordedFailure":
+        """Decode a failure with its causes."""
+        info = failure.application_failure_info
+        cause = cls.of(failure.cause) if failure.HasField("cause") else None
+        return cls(info.type, failure.message, RecordedValue(info.details.payloads), cause)
+
+    @property
+    def text(self) -> str:
+        """The failure with its causes, on one line."""
+        text = f"{self.type}: {self.message}" if self.type else self.message
+        if self.cause is not None:
+            text += f" ({self.cause.text})"
+        return shortened_text(text, _MAX_ERROR_LENGTH)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedEvent:
+    """One event; one that no reader needs stays this class."""
+
+    id: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted(RecordedEvent):
+    """The first event of a history."""
+
+    queue: str
+    value: RecordedValue
+    previous: str
+    """The run id of the history before continue-as-new; empty if there is none."""
+    memo: Mapping[str, str]
+
+    @property
+    def input(self) -> TeamInput:
+        """The input of the run."""
+        return self.value.read(TeamInput)
+
+
+@dataclass(frozen=True, slots=True)
+class CallScheduled(RecordedEvent):
+    """An activity is scheduled."""
+
+    call: str
+    """Its activity id."""
+    activity: str
+    """Its type."""
+    queue: str
+    value: RecordedValue
+    timeout: timedelta
+    retry: RetryPolicy
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallStarted(RecordedEvent):
+    """The last attempt of an activity has started."""
+
+    scheduled: int
+    attempt: int
+    failure: RecordedFailure | None
+    """Of the attempt before."""
+
+
+CallEnd = Literal["completed", "failed", "timed out", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnded(RecordedEvent):
+    """An activity has ended, after all its attempts."""
+
+    scheduled: int
+    end: CallEnd
+    value: RecordedValue = NO_VALUE
+    failure: RecordedFailure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MarkerRecorded(RecordedEvent):
+    """A marker: of a local activity, or of a patch."""
+
+    name: str
+    task: int
+    """The event that completed its workflow task."""
+    details: Mapping[str, RecordedValue]
+    failure: RecordedFailure | None
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimerFired(RecordedEvent):
+    """A timer has fired."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimerStarted(RecordedEvent):
+    """A timer is set."""
+
+    timer: str
+    length: timedelta
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class SignalReceived(RecordedEvent):
+    """A signal has arrived."""
+
+    name: str
+    value: RecordedValue
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateAccepted(RecordedEvent):
+    """The run takes an update."""
+
+    name: str
+    value: RecordedValue
+    update: str
+    """Its id, as the client chose it."""
+    instance: str
+    """Its id, as the server chose it."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateCompleted(RecordedEvent):
+    """The run has answered an update."""
+
+    accepted: int
+    update: str
+    value: RecordedValue | None
+    failure: RecordedFailure | None
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequested(RecordedEvent):
+    """Somebody has cancelled the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContinuedAsNew(RecordedEvent):
+    """The history ends, and the next one continues with this state."""
+
+    value: RecordedValue
+
+
+@dataclass(frozen=True, slots=True)
+class RunClosed(RecordedEvent):
+    """The last event of a run that has ended."""
+
+    state: ClosedState
+    value: RecordedValue = NO_VALUE
+    failure: RecordedFailure | None = None
+    reason: str = ""
+    """Of a termination."""
+
+    @property
+    def why(self) -> str:
+        """The message of its failure, or the reason of its termination."""
+        return self.reason if self.failure is None else self.failure.message
+
+    @property
+    def end(self) -> RunEnd:
+        """How the run ended.
+
+        Raises:
+            CommandError: Its result is not that of a run of ours.
+        """
+        if self.failure is None:
+            return RunEnd(self.state, _result_in(self.value), details=self.reason)
+        failure = RunFailure(type=self.failure.type or "Failed", message=self.failure.message)
+        return RunEnd(self.state, _result_in(self.failure.details), failure)
+
+
+def _result_in(value: RecordedValue) -> TeamResult | None:
+    if not value.payloads:
+        return None
+    try:
+        return value.read(TeamResult)
+    except (ValidationError, RuntimeError):
+        raise CommandError(
+            "this is not the history of a Coterie run: its result has another form"
+        ) from None
+
+
+def started(history: WorkflowHistory) -> RunStarted:
+    """Read the first event of a history.
+
+    Raises:
+        CommandError: It is none.
+    """
+    match read_event(history.events[0]):
+        case RunStarted() as first:
+            return first
+        case _:
+            raise CommandError("the history does not begin with the start of a run")
+
+
+def closed(history: WorkflowHistory) -> RunClosed | None:
+    """Return how a run ended, from its latest history; None if it is open."""
+    last = read_event(history.events[-1])
+    return last if isinstance(last, RunClosed) else None
+
+
+def read_events(events: Iterable[HistoryEvent]) -> Iterator[RecordedEvent]:
+    """Read each event."""
+    return map(read_event, events)
+
+
+def read_event(event: HistoryEvent) -> RecordedEvent:
+    """Read one event."""
+    at = event.event_time.ToDatetime(UTC)
+    return _of_call(event, at) or _of_message(event, at) or _of_run(event, at)
+
+
+def _of_call(event: HistoryEvent, at: datetime) -> RecordedEvent | None:
+    id, summary = event.event_id, text_of(event.user_metadata.summary)
+    match event.event_type:
+        case EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
+            it = event.activity_task_scheduled_event_attributes
+            type, queue, timeout = it.activity_type, it.task_queue, it.start_to_close_timeout
+            value = RecordedValue(it.input.payloads)
+            return CallScheduled(
+                id,
+                at,
+                it.activity_id,
+                type.name,
+                queue.name,
+                value,
+                timeout.ToTimedelta(),
+                it.retry_policy,
+                summary,
+            )
+        case EventType.EVENT_TYPE_ACTIVITY_TASK_STARTED:
+            it = event.activity_task_started_event_attributes
+            failure = RecordedFailure.of(it.last_failure) if it.HasField("last_failure") else None
+            return CallStarted(id, at, it.scheduled_event_id, it.attempt, failure)
+        case EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
+            it = event.activity_task_completed_event_attributes
+            value = RecordedValue(it.result.payloads)
+            return CallEnded(id, at, it.scheduled_event_id, "completed", value)
+        case EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED:
+            it = event.activity_task_failed_event_attributes
+            failure = RecordedFailure.of(it.failure)
+            return CallEnded(id, at, it.scheduled_event_id, "failed", NO_VALUE, failure)
+        case EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
+            it = event.activity_task_timed_out_event_attributes
+            failure = RecordedFailure.of(it.failure)
+            return CallEnded(id, at, it.scheduled_event_id, "timed out", NO_VALUE, failure)
+        case EventType.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
+            it = event.activity_task_canceled_event_attributes
+            failure = RecordedFailure("", "cancelled")
+            return CallEnded(id, at, it.scheduled_event_id, "cancelled", NO_VALUE, failure)
+        case EventType.EVENT_TYPE_MARKER_RECORDED:
+            it = event.marker_recorded_event_attributes
+            details = {key: RecordedValue(one.payloads) for key, one in it.details.items()}
+            failure = RecordedFailure.of(it.failure) if it.HasField("failure") else None
+            task = it.workflow_task_completed_event_id
+            return MarkerRecorded(id, at, it.marker_name, task, details, failure, summary)
+        case EventType.EVENT_TYPE_TIMER_STARTED:
+            it = event.timer_started_event_attributes
+            length = it.start_to_fire_timeout.ToTimedelta()
+            return TimerStarted(id, at, it.timer_id, length, summary)
+        case EventType.EVENT_TYPE_TIMER_FIRED:
+            return TimerFired(id, at)
+        case _:
+            return None
+
+
+def _of_message(event: HistoryEvent, at: datetime) -> RecordedEvent | None:
+    id = event.event_id
+    match event.event_type:
+        case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
+            it = event.workflow_execution_signaled_event_attributes
+            return SignalReceived(id, at, it.signal_name, RecordedValue(it.input.payloads))
+        case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
+            it = event.workflow_execution_update_accepted_event_attributes
+            sent, update = it.accepted_request.input, it.accepted_request.meta.update_id
+            value = RecordedValue(sent.args.payloads)
+            return UpdateAccepted(id, at, sent.name, value, update, it.protocol_instance_id)
+        case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED:
+            it = event.workflow_execution_update_completed_event_attributes
+            success, failure, update = it.outcome.success, it.outcome.failure, it.meta.update_id
+            done = it.outcome.HasField("success")
+            value = RecordedValue(success.payloads) if done else None
+            refusal = None if done else RecordedFailure.of(failure)
+            return UpdateCompleted(id, at, it.accepted_event_id, update, value, refusal)
+        case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
+            return CancelRequested(id, at)
+        case _:
+            return None
+
+
+def _of_run(event: HistoryEvent, at: datetime) -> RecordedEvent:
+    id = event.event_id
+    match event.event_type:
+        case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
+            it = event.workflow_execution_started_event_attributes
+            memo = {key: text_of(value) for key, value in it.memo.fields.items()}
+            value, before = RecordedValue(it.input.payloads), it.continued_execution_run_id
+            return RunStarted(id, at, it.task_queue.name, value, before, memo)
+        case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
+            it = event.workflow_execution_continued_as_new_event_attributes
+            return ContinuedAsNew(id, at, RecordedValue(it.input.payloads))
+        case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED:
+            it = event.workflow_execution_completed_event_attributes
+            return RunClosed(id, at, "completed", RecordedValue(it.result.payloads))
+        case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
+            failure = event.workflow_execution_failed_event_attributes.failure
+            return RunClosed(id, at, "failed", failure=RecordedFailure.of(failure))
+        case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED:
+            return RunClosed(id, at, "cancelled")
+        case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED:
+            reason = event.workflow_execution_terminated_event_attributes.reason
+            return RunClosed(id, at, "terminated", reason=reason)
+        case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT:
+            return RunClosed(id, at, "timed out")
+        case _:
+            return RecordedEvent(id, at)

@@ -1,0 +1,236 @@
+"""Read the calls of steps from a run's history: requests, attempts, results.
+
+A local activity is one marker, written when it ended. Temporal does not record what it was asked; a
+skill's result repeats it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from pydantic import BaseModel
+from temporalio.client import WorkflowHistory
+
+from coterie.activities.agents.prompts import system_message, user_message
+from coterie.activities.contracts import (
+    CALL_SKILL,
+    RUN_AGENT,
+    AgentRequest,
+    AgentResponse,
+    FailureType,
+    SkillRequest,
+    SkillResult,
+    TurnSuffix,
+    named_turn,
+    skill_step,
+)
+from coterie.dsl.errors import TemplateFailed
+from coterie.dsl.model.outcomes import Failure
+from coterie.runs.histories.history_events import (
+    NO_VALUE,
+    CallEnd,
+    CallEnded,
+    CallScheduled,
+    CallStarted,
+    MarkerRecorded,
+    RecordedFailure,
+    read_events,
+)
+from coterie.workflows.core.state_keys import SkillCallKey, StepKey
+from coterie.workflows.core.views import TrailEntry
+
+_LOCAL = "core_local_activity"
+_MOMENT = timedelta(microseconds=1)
+
+
+@dataclass(slots=True)
+class RecordedCall:
+    """One model turn or one skill call."""
+
+    id: str
+    path: str
+    """`team/path of the step`."""
+    visit: int
+    scheduled: datetime
+    request: AgentRequest | SkillRequest
+    """What was asked; of a failed local activity, only which skill."""
+    suffix: TurnSuffix = field(default_factory=TurnSuffix)
+    """Of a model turn."""
+    attempts: int = 0
+    started: datetime | None = None
+    """Start of the last attempt."""
+    earlier_failure: RecordedFailure | None = None
+    """Of the attempt before the last one."""
+    ended: datetime | None = None
+    end: CallEnd | None = None
+    answer: AgentResponse | SkillResult | None = None
+    failure: RecordedFailure | None = None
+    """Why the call failed after all attempts."""
+    notes: list[str] = field(default_factory=list[str])
+    is_local: bool = False
+    """Whether it was a local activity."""
+
+    @property
+    def waited(self) -> float:
+        """Seconds from the call to its last attempt: queueing and retry intervals."""
+        return 0.0 if self.started is None else (self.started - self.scheduled).total_seconds()
+
+    @property
+    def seconds(self) -> float:
+        """From the request to the end, including retries."""
+        if self.is_local and isinstance(self.answer, SkillResult):
+            return self.answer.seconds
+        return 0.0 if self.ended is None else (self.ended - self.scheduled).total_seconds()
+
+    @property
+    def earlier_error(self) -> str:
+        """Why the attempt before the last one failed; empty if it did not."""
+        return "" if self.earlier_failure is None else self.earlier_failure.text
+
+    @property
+    def error(self) -> str:
+        """Why the call failed after all attempts; empty if it did not."""
+        return "" if self.failure is None else self.failure.text
+
+    @property
+    def outcome(self) -> AgentResponse | SkillResult | Failure | None:
+        """What the run saw of its end; None if nothing, or if the history lacks what was asked."""
+        match self.end:
+            case "completed":
+                return self.answer
+            case "failed" if self.failure is not None and not self.is_local:
+                return Failure(type=self.failure.type or "Error", message=self.failure.message)
+            case "timed out":
+                return Failure(type="Timeout", message="it did not answer in time")
+            case _:
+                return None
+
+
+def recorded_calls(history: WorkflowHistory) -> list[RecordedCall]:
+    """Read every call of a history, in the order of scheduling.
+
+    The markers of one workflow task stand in the order in which their calls ended; the calls are
+    returned in the order in which they began.
+    """
+    calls: dict[int, RecordedCall] = {}
+    local: dict[int, list[tuple[int, RecordedCall]]] = {}
+    """`{workflow task: its local calls, each with its number}`."""
+    places: dict[int, int] = {}
+    for event in read_events(history.events):
+        match event:
+            case CallScheduled():
+                call = _call(event)
+                if call is not None:
+                    calls[event.id] = call
+            case CallStarted() if event.scheduled in calls:
+                _start(calls[event.scheduled], event)
+            case CallEnded() if event.scheduled in calls:
+                _end(calls[event.scheduled], event)
+            case MarkerRecorded(name=name) if name == _LOCAL:
+                marked = _local(event)
+                if marked is not None:
+                    local.setdefault(event.task, []).append(marked)
+                    places[event.id] = event.task
+                    calls[event.id] = marked[1]
+            case _:
+                pass
+    begun = {
+        task: iter(sorted(marked, key=lambda numbered: numbered[0]))
+        for task, marked in local.items()
+    }
+    return [next(begun[places[id]])[1] if id in places else call for id, call in calls.items()]
+
+
+def in_visits(calls: Sequence[RecordedCall], trail: Sequence[TrailEntry]) -> None:
+    """Assign each call to the visit of its team at the time of scheduling."""
+    began = [
+        (entry.team, entry.visit, datetime.fromisoformat(entry.at))
+        for entry in trail
+        if entry.kind == "team"
+    ]
+    for call in calls:
+        team = StepKey(call.path).team
+        visits = [visit for name, visit, at in began if name == team and at <= call.scheduled]
+        call.visit = visits[-1] if visits else call.visit
+
+
+def filled_prompts(request: AgentRequest) -> tuple[str | None, str]:
+    """Return the system prompt and the prompt as sent to the model, or why they are unknown."""
+    if request.tool_turn is not None and request.tool_turn.continues:
+        return None, ""
+    if request.persona is None:
+        return None, "the agent class builds its own prompts"
+    try:
+        system = system_message(request.persona, request.inputs)
+        return system, user_message(request.persona, request.inputs, request.task)
+    except (TemplateFailed, KeyError) as error:
+        return None, f"the prompt could not be rendered: {error}"
+
+
+def _call(event: CallScheduled) -> RecordedCall | None:
+    """Return the call that an event schedules; None for another activity."""
+    if event.activity == CALL_SKILL and (skill := event.value.read_if(SkillRequest)) is not None:
+        path, visit = skill_step(event.summary, skill.skill), SkillCallKey(skill.key).execution
+        return RecordedCall(event.call, path, visit, event.at, skill)
+    if event.activity == RUN_AGENT and (agent := event.value.read_if(AgentRequest)) is not None:
+        path, suffix = named_turn(event.summary, agent.task)
+        return RecordedCall(event.call, path, agent.visit, event.at, agent, suffix)
+    return None
+
+
+def _start(call: RecordedCall, event: CallStarted) -> None:
+    call.started, call.attempts, call.earlier_failure = event.at, event.attempt, event.failure
+
+
+def _end(call: RecordedCall, event: CallEnded) -> None:
+    call.ended, call.end, call.failure = event.at, event.end, event.failure
+    model = AgentResponse if isinstance(call.request, AgentRequest) else SkillResult
+    call.answer = event.value.read_if(model)
+
+
+class _Moment(BaseModel):
+    seconds: int = 0
+    nanos: int = 0
+
+
+class _LocalData(BaseModel):
+    """What the SDK keeps of a local activity beside its result."""
+
+    seq: int = 0
+    """Its number, in the order in which the run began them."""
+    activity_id: str = ""
+    activity_type: str = ""
+    complete_time: _Moment = _Moment()
+    """By the run's clock."""
+
+
+def _local(marker: MarkerRecorded) -> tuple[int, RecordedCall] | None:
+    """Return the skill call that a marker stands for, with its number.
+
+    A call that its worker has handed on to an activity is none.
+    """
+    data = marker.details.get("data", NO_VALUE).read_if(_LocalData)
+    if data is None or data.activity_type != CALL_SKILL:
+        return None
+    if marker.failure is not None and marker.failure.type == FailureType.NOT_LOCAL:
+        return None
+    result = marker.details.get("result", NO_VALUE).read_if(SkillResult)
+    skill = marker.summary.rpartition(": ")[2]
+    request = (None if result is None else result.request) or SkillRequest(skill=skill, key="")
+    at = data.complete_time
+    ended = datetime.fromtimestamp(at.seconds + at.nanos / 1e9, UTC)
+    began = ended - _MOMENT  # a visit that begins when the call has ended does not own it
+    return data.seq, RecordedCall(
+        data.activity_id,
+        skill_step(marker.summary, request.skill),
+        SkillCallKey(request.key).execution if result is not None else 1,
+        began,
+        request,
+        attempts=1,
+        started=began,
+        ended=ended,
+        end="completed" if marker.failure is None else "failed",
+        answer=None if result is None else result.model_copy(update={"request": None}),
+        failure=marker.failure,
+        is_local=True,
+    )

@@ -5,7 +5,7 @@ Nothing connects to a server here: its tools come from a recorded listing.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from coterie.dsl.checks.tools.tool_names import subagents_of
 from coterie.dsl.compile.server_offers import server_of, with_servers
@@ -13,9 +13,13 @@ from coterie.dsl.egress.channel_labels import open_commands
 from coterie.dsl.model.capabilities import Capabilities, McpContract, Reach
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.sections.worker_document import sandbox_mode
-from coterie.dsl.model.tools.tool_groups import is_group, is_included, member_name
-from coterie.dsl.model.tools.tool_section import AgentToolSection, McpToolSection
-from coterie.dsl.problem_details import Details, ProblemText, Remove, rule
+from coterie.dsl.model.tools.tool_groups import is_included, member_name
+from coterie.dsl.model.tools.tool_section import (
+    AgentToolSection,
+    McpGroupSection,
+    McpToolSection,
+)
+from coterie.dsl.problem_details import ProblemText, Remove, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.source.unknown_names import unknown
@@ -62,20 +66,20 @@ def with_mcp_tools(
     tools = dict(document.tools)
     nodes = dict(tree.find(("tools",)).entries())
     for name, section in document.tools.items():
-        if not isinstance(section, McpToolSection):
+        if isinstance(section, McpToolSection):
+            expansion.check_one(name, section)
+        if not isinstance(section, McpGroupSection):
             continue
         contracts = expansion.tools_of(section.mcp, ("tools", name, "mcp"))
-        if not is_group(section):
-            expansion.check_one(name, section, contracts)
-            continue
         for tool, contract in expansion.members(name, section, contracts):
             member = member_name(name, tool)
             if member in document.tools:
                 continue
             if member in tools:
                 member = member_name(name, tool, taken=True)
-            own: dict[str, object] = {"mcp": contract.name, "include": (), "description": ""}
-            tools[member] = section.model_copy(update=own)
+            shared: dict[str, Any] = {key: value for key, value in section if key != "include"}
+            own = {"mcp": contract.name, "description": ""}
+            tools[member] = McpToolSection.model_construct(None, **shared | own)
             nodes[member] = nodes[name]
     if len(tools) == len(document.tools):
         return document, tree
@@ -131,15 +135,6 @@ def server_without_tools(server: str) -> ProblemText:
 
 
 @rule("E107")
-def included_by_tool(name: str) -> ProblemText:
-    return ProblemText(
-        f"`include` chooses tools of a whole MCP server, and {name!r} is one tool",
-        fix="remove `include`, or write only the server's name in `mcp`",
-        edit=Remove("include"),
-    )
-
-
-@rule("E107")
 def group_described(name: str) -> ProblemText:
     return ProblemText(
         f"`description` has no effect: {name!r} stands for several tools, and each has its own",
@@ -172,28 +167,26 @@ class _Expansion:
                 tools = self.capabilities.mcp_tools
                 return [one for name, one in tools.items() if server_of(name) == server]
 
-    def check_one(
-        self, name: str, section: McpToolSection, contracts: Sequence[McpContract] | None
-    ) -> None:
-        """Note a single tool that its server does not have, or that has `include`."""
-        if section.include:
-            self._note(("tools", name, "include"), included_by_tool(name))
-        known = None if contracts is None else [one.name for one in contracts]
+    def check_one(self, name: str, section: McpToolSection) -> None:
+        """Note a single tool that its server does not have."""
+        path: NodePath = ("tools", name, "mcp")
+        contracts = self.tools_of(section.mcp, path)
+        known = None if contracts is None else [contract.name for contract in contracts]
         if known is not None and section.mcp not in known:
-            path = ("tools", name, "mcp")
             unknown(self.problems, self.tree.value_at(path), "MCP tool", section.mcp, known)
 
     def members(
-        self, name: str, section: McpToolSection, contracts: Sequence[McpContract] | None
+        self, name: str, section: McpGroupSection, contracts: Sequence[McpContract] | None
     ) -> Iterator[tuple[str, McpContract]]:
         """Yield each member of a group by its own name; note globs that match nothing."""
         if section.description:
-            self._note(("tools", name, "description"), group_described(name))
+            path: NodePath = ("tools", name, "description")
+            self.problems.report(group_described(name), self.tree.key_at(path))
         if contracts is None:
             return
         plain = {one.name.partition("/")[2]: one for one in contracts}
         if not plain or not (section.include or any(is_included(section, one) for one in plain)):
-            path: NodePath = ("tools", name, "mcp")
+            path = ("tools", name, "mcp")
             details = server_without_tools(section.mcp)
             self.problems.report(details, self.tree.value_at(path))
         for index, pattern in enumerate(section.include):
@@ -204,6 +197,3 @@ class _Expansion:
         for tool, contract in plain.items():
             if is_included(section, tool):
                 yield tool, contract
-
-    def _note(self, path: NodePath, details: Details) -> None:
-        self.problems.report(details, self.tree.key_at(path))

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Tag
 from typing_extensions import TypeAliasType
 
 from coterie.dsl.model import conditions, steps
-from coterie.dsl.model.tools.tool_section import TOOL_SECTIONS
+from coterie.dsl.model.tools.tool_section import TOOL_SECTION_OF_TAG
 from coterie.dsl.values import NodePath
 
 TAGGED: dict[str, type[BaseModel]] = {
@@ -26,7 +26,7 @@ TAGGED: dict[str, type[BaseModel]] = {
         )
     },
     **steps.STEP_OF_TAG,
-    **{f"tool:{kind}": model for kind, model in TOOL_SECTIONS.items()},
+    **TOOL_SECTION_OF_TAG,
 }
 
 

@@ -15,7 +15,13 @@ from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.sections.variable_names import written_variable
 from coterie.dsl.model.step_kinds.wait_step import WAIT_KEYS
 from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS, STEP_OF_TAG, UNKNOWN_STEP
-from coterie.dsl.model.tools.tool_section import TOOL_SECTIONS, UNKNOWN_TOOL, written_kinds
+from coterie.dsl.model.tools.tool_section import (
+    TOOL_KINDS,
+    TOOL_SECTION_OF_TAG,
+    UNKNOWN_TOOL,
+    McpToolSection,
+    written_kinds,
+)
 from coterie.dsl.normalise.replacements import (
     REPLACED_OPERATORS,
     explained,
@@ -35,6 +41,7 @@ from coterie.dsl.problem_details import (
     OutOfBounds,
     ProblemText,
     RefusedKey,
+    Remove,
     Replace,
     Suggestion,
     UnknownConditionKind,
@@ -169,7 +176,7 @@ class ShapeProblem:
         if self.kind == UNKNOWN_CONDITION:
             return node.with_value({"outcome": Node("all_success", node.mark)})
         if self.kind == UNKNOWN_TOOL:
-            keys = {key: one for key, one in node.entries().items() if key not in TOOL_SECTIONS}
+            keys = {key: one for key, one in node.entries().items() if key not in TOOL_KINDS}
             return node.with_value({**keys, "skill": Node(UNREADABLE, node.mark)})
         if self.kind != UNKNOWN_STEP:
             return None
@@ -254,6 +261,8 @@ class ShapeProblem:
 
     def _unknown_key(self, tree: Node) -> Details:
         name = self._key
+        if self.model is McpToolSection and name == "include":
+            return included_by_tool(str(self.path[-2]))
         known = self._possible_keys
         there = tree.find(self.path[:-1]).entries()
         part = self.model.__name__ if self.model else None
@@ -281,8 +290,8 @@ class ShapeProblem:
             kinds = (tag.split(":")[1] for tag, model in STEP_OF_TAG.items() if key in keys(model))
             known = tuple(dict.fromkeys(kinds))
             return of_other_kinds(key, known) if known else None
-        if self.model in TOOL_SECTIONS.values():
-            kinds = [kind for kind, model in TOOL_SECTIONS.items() if key in keys(model)]
+        if self.model in (models := TOOL_SECTION_OF_TAG.values()):
+            kinds = list(dict.fromkeys(model.kind for model in models if key in keys(model)))
             return key_of_other_tools(key, kinds) if kinds else None
         return None
 
@@ -343,6 +352,15 @@ _BOUNDS: dict[str, tuple[Bound, str]] = {
 _BOOLS = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 _OWN_FORMS = get_args(Form)
 _MAPPINGS = ("dict_type", "model_type", "model_attributes_type")
+
+
+@rule("E107")
+def included_by_tool(name: str) -> ProblemText:
+    return ProblemText(
+        f"`include` chooses tools of a whole MCP server, and {name!r} is one tool",
+        fix="remove `include`, or write only the server's name in `mcp`",
+        edit=Remove("include"),
+    )
 
 
 def _describe_found(node: Node) -> Found:

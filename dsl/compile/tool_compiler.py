@@ -34,6 +34,7 @@ from coterie.dsl.model.tools.local_activities import is_local
 from coterie.dsl.model.tools.tool_contract import AgentTool, McpTool, SkillTool, TeamTool, Tool
 from coterie.dsl.model.tools.tool_section import (
     AgentToolSection,
+    McpGroupSection,
     McpToolSection,
     NestedToolSection,
     OneCallSection,
@@ -94,6 +95,8 @@ class ToolCompiler:
                 return self._team(name, section, path)
             case McpToolSection():
                 return self._mcp(name, section, path)
+            case McpGroupSection():
+                return None  # its members are tools
             case _:
                 assert_never(section)
 
@@ -113,7 +116,7 @@ class ToolCompiler:
     def _mcp(self, name: str, section: McpToolSection, path: NodePath) -> Tool | None:
         contract = self.capabilities.mcp_tools.get(section.mcp)
         if contract is None:
-            return None  # a group, whose members are tools; or an unknown tool, already noted
+            return None  # already noted
         make = partial(McpTool, mcp=section.mcp, listing=contract.listing)
         return self._tool_of_contract(name, section, contract, path, make)
 

@@ -11,7 +11,7 @@ from coterie.dsl.kinds import KINDS
 from coterie.dsl.kinds.key_rules import NOT_EMPTY, RESERVED_SIGNALS, has, has_key, none_of
 from coterie.dsl.model.step_kinds.step_base import StepBase
 from coterie.dsl.model.steps import STEP_MODELS
-from coterie.dsl.model.tools.tool_section import TOOL_SECTIONS
+from coterie.dsl.model.tools.tool_section import TOOL_KINDS, TOOL_SECTION_OF_TAG
 from coterie.dsl.values import Json, JsonValue
 
 
@@ -195,7 +195,9 @@ def laid_over(defs: Json) -> Json:
 def _any_tool(defs: Json) -> Json:
     """Return the schema of changes to a tool: null removes what it was made of."""
     properties: Json = {}
-    for kind, model in TOOL_SECTIONS.items():
+    made_of: dict[str, list[JsonValue]] = {kind: [{"type": "null"}] for kind in TOOL_KINDS}
+    for model in TOOL_SECTION_OF_TAG.values():
         properties |= properties_of(defs[model.__name__])
-        properties[kind] = {**cast("Json", properties[kind]), "type": ["string", "null"]}
+        made_of[model.kind].append(properties[model.kind])
+    properties |= {kind: {"anyOf": forms} for kind, forms in made_of.items()}
     return mapping(properties)

@@ -31,6 +31,7 @@ from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT,
 from coterie.dsl.model.steps import AgentStep, ReturnStep, SkillStep, Step, TeamStep, ToolStep
 from coterie.dsl.model.tools.tool_section import (
     AgentToolSection,
+    McpGroupSection,
     McpToolSection,
     SkillToolSection,
     TeamToolSection,
@@ -177,7 +178,7 @@ class DeclaredOutputs:
         match section:
             case SkillToolSection(skill=skill):
                 return self._contract(skill)
-            case McpToolSection(mcp=mcp):
+            case McpToolSection(mcp=mcp) | McpGroupSection(mcp=mcp):
                 offered = self._mcp_tools.get(mcp)
                 return None if offered is None else offered.output_schema or None
             case _ if section.output_schema is not None:

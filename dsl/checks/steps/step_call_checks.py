@@ -13,8 +13,8 @@ from coterie.dsl.model.capabilities import SkillContract
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
 from coterie.dsl.model.steps import AgentStep, SkillStep, ToolStep
 from coterie.dsl.model.tools.long_calls import continues_long
-from coterie.dsl.model.tools.tool_groups import is_group, tool_groups
-from coterie.dsl.model.tools.tool_section import OneCallSection, ToolSection
+from coterie.dsl.model.tools.tool_groups import tool_groups
+from coterie.dsl.model.tools.tool_section import McpGroupSection, OneCallSection, ToolSection
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.problem_texts import called
 from coterie.dsl.templates.jsonable import brief
@@ -139,7 +139,7 @@ def check_tool(scope: StepScope, step: ToolStep, path: NodePath) -> None:
     if section is None:
         scope.unknown("tool", step.tool, scope.tools, (*path, "tool"))
         return
-    if is_group(section):
+    if isinstance(section, McpGroupSection):
         members = tool_groups(scope.tools)[step.tool]
         scope.report_value(group_called(step.tool, members), (*path, "tool"))
         return

@@ -6,16 +6,13 @@ The compiler adds a tool for each member; a persona that names the group offers 
 import re
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import TypeGuard
 
 from coterie.dsl.model.tools.offer_names import kind_of_offer, matches_offer
-from coterie.dsl.model.tools.tool_section import McpToolSection, ToolSection
-
-
-def is_group(section: ToolSection) -> TypeGuard[McpToolSection]:
-    """Return whether the section declares the tools of a whole MCP server."""
-    return isinstance(section, McpToolSection) and "/" not in section.mcp
-
+from coterie.dsl.model.tools.tool_section import (
+    McpGroupSection,
+    McpToolSection,
+    ToolSection,
+)
 
 MAX_NAME_LENGTH = 64
 """Characters of a tool's name that every vendor takes."""
@@ -33,7 +30,7 @@ def member_name(group: str, tool: str, *, taken: bool = False) -> str:
     return f"{name[: MAX_NAME_LENGTH - len(digest) - 1]}_{digest}"
 
 
-def is_included(section: McpToolSection, tool: str) -> bool:
+def is_included(section: McpGroupSection, tool: str) -> bool:
     """Return whether an offer of the server belongs to the group: without `include`, every tool."""
     if not section.include:
         return kind_of_offer(tool) == "tool"
@@ -43,17 +40,16 @@ def is_included(section: McpToolSection, tool: str) -> bool:
 def tool_groups(tools: Mapping[str, ToolSection]) -> dict[str, tuple[str, ...]]:
     """Return `{group: its members}`, in the order of the document."""
     return {
-        name: tuple(one for one, tool in tools.items() if _is_member(one, tool, name, section))
-        for name, section in tools.items()
-        if is_group(section)
+        group: tuple(name for name, tool in tools.items() if _is_member(name, tool, group, section))
+        for group, section in tools.items()
+        if isinstance(section, McpGroupSection)
     }
 
 
-def _is_member(name: str, tool: ToolSection, group: str, section: McpToolSection) -> bool:
+def _is_member(name: str, tool: ToolSection, group: str, section: McpGroupSection) -> bool:
     server, _, own = tool.made_of.partition("/")
     return (
         isinstance(tool, McpToolSection)
-        and bool(own)
         and server == section.mcp
         and name in (member_name(group, own), member_name(group, own, taken=True))
         and is_included(section, own)

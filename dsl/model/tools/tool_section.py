@@ -89,14 +89,21 @@ class SkillToolSection(OneCallSection):
 
 
 class McpToolSection(OneCallSection):
-    """A tool of an MCP server, or all of them."""
+    """A tool of an MCP server."""
 
     kind = "mcp"
-    mcp: str = Field(pattern=r"^[a-zA-Z0-9_-]{1,40}(/\S+)?$")
-    """`server/tool` of an MCP server that the worker configures, or `server` for all its tools,
-    each as `NAME_tool`."""
+    mcp: str = Field(pattern=r"^[a-zA-Z0-9_-]{1,40}/\S+$")
+    """`server/tool` of an MCP server that the worker configures."""
+
+
+class McpGroupSection(OneCallSection):
+    """All tools of an MCP server, or those that match."""
+
+    kind = "mcp"
+    mcp: str = Field(pattern=r"^[a-zA-Z0-9_-]{1,40}$")
+    """The server, which the worker configures: each of its tools is a tool `NAME_tool`."""
     include: tuple[str, ...] = ()
-    """Of a whole server: the globs of the tools to take, such as `search_*`; empty for all."""
+    """The globs of the tools to take, such as `search_*`; empty for all."""
 
 
 class NestedToolSection(ToolSectionBase):
@@ -132,10 +139,6 @@ class TeamToolSection(NestedToolSection):
     """A team: each call runs it to its end, with the arguments in its copy of the context."""
 
 
-TOOL_SECTIONS: dict[ToolKind, type[ToolSectionBase]] = {
-    one.kind: one for one in (SkillToolSection, AgentToolSection, TeamToolSection, McpToolSection)
-}
-
 UNKNOWN_TOOL = "unknown_tool_kind"
 """The type of pydantic's error for a tool that is made of nothing, or of several things."""
 
@@ -151,12 +154,16 @@ def tool_tag(value: object) -> str | None:
     A misspelled key counts, so that it alone is reported.
     """
     if isinstance(value, ToolBase):
-        return f"tool:{value.kind}"
+        return _tag(value.kind, value.made_of)
     if not isinstance(value, Mapping):
         return f"tool:{TOOL_KINDS[0]}"
     keys = cast("Mapping[str, object]", value)
-    kinds = written_kinds(keys) or tuple(filter(None, (closest(one, TOOL_KINDS) for one in keys)))
-    return f"tool:{kinds[0]}" if len(kinds) == 1 else None
+    kinds = written_kinds(keys) or tuple(filter(None, (closest(key, TOOL_KINDS) for key in keys)))
+    return _tag(kinds[0], keys.get(kinds[0])) if len(kinds) == 1 else None
+
+
+def _tag(kind: str, made_of: object) -> str:
+    return "tool:mcp:group" if kind == "mcp" and "/" not in str(made_of) else f"tool:{kind}"
 
 
 OF_ONE_KIND = Discriminator(
@@ -172,7 +179,13 @@ ToolSection = TypeAliasType(
         Annotated[SkillToolSection, Tag("tool:skill")]
         | Annotated[AgentToolSection, Tag("tool:agent")]
         | Annotated[TeamToolSection, Tag("tool:team")]
-        | Annotated[McpToolSection, Tag("tool:mcp")],
+        | Annotated[McpToolSection, Tag("tool:mcp")]
+        | Annotated[McpGroupSection, Tag("tool:mcp:group")],
         OF_ONE_KIND,
     ],
 )
+
+TOOL_SECTION_OF_TAG: dict[str, type[ToolSectionBase]] = {
+    tag.tag: model for model, tag in map(get_args, get_args(get_args(ToolSection.__value__)[0]))
+}
+"""`{tag: its class}`, in the order of the union."""

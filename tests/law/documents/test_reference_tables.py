@@ -25,7 +25,7 @@ from coterie.dsl.model.step_kinds.step_base import StepBase
 from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS, PersonaDocument, ReturnStep
 from coterie.dsl.model.tools.tool_section import (
     AgentToolSection,
-    McpToolSection,
+    McpGroupSection,
     SkillToolSection,
     TeamToolSection,
 )
@@ -49,7 +49,7 @@ from tests.law.documents.test_documented_examples import compiled, placed
 from tests.law.sources import ROOT
 
 
-class AnyTool(SkillToolSection, AgentToolSection, TeamToolSection, McpToolSection):
+class AnyTool(SkillToolSection, AgentToolSection, TeamToolSection, McpGroupSection):
     """The keys of all kinds of tools, which have one table."""
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from coterie.dsl.errors import InvalidDocument, Problem
+from coterie.dsl.errors import InvalidDocument, Problem, unreadable_file
 from coterie.dsl.model.context.declarations import (
     UNDECLARED,
     Declarations,
@@ -177,19 +177,15 @@ def read_text(file: Path, name: str) -> str:
     """
     if not is_unicode(name):
         message = f"{name!a} is a name that is not UTF-8"
-        raise InvalidDocument(
-            [Problem("E001", ascii(name), 1, 1, "", message, "", "rename the file")]
-        )
+        raise unreadable_file(ascii(name), message, fix="rename the file")
     try:
         with file.open("rb") as given:
             data = given.read(_MAX_TEXT_SIZE + 1)
         if len(data) <= _MAX_TEXT_SIZE:
             return StringIO(data.decode(), newline=None).read()
-        message = f"{name} has more than {_MAX_TEXT_SIZE:,} bytes"
-        raise InvalidDocument([Problem("E001", name, 1, 1, "", message)])
+        raise unreadable_file(name, f"{name} has more than {_MAX_TEXT_SIZE:,} bytes")
     except (OSError, UnicodeDecodeError) as error:
         found = unreadable_text(error)
         message = f"could not read {name}: {found.reason}"
         at = (found.line, found.column)
-        problem = Problem("E001", name, *at, "", message, "", found.fix)
-        raise InvalidDocument([problem]) from None
+        raise unreadable_file(name, message, fix=found.fix, at=at) from None

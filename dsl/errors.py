@@ -28,8 +28,7 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Literal
 
-from coterie.dsl.problem_codes import Code
-from coterie.dsl.problem_details import Details, Edit, Replace
+from coterie.dsl.problem_details import Code, Details, Edit, Replace
 
 _MAX_SORTED = 5_000
 _MAX_COMPARED = 50
@@ -92,6 +91,16 @@ class InvalidDocument(TeamError):
                 f"{p.file}:{p.line}:{p.column}: {p.message} [{p.code}]" for p in self.problems
             )
         )
+
+
+_UNREADABLE_FILE: Code = "E001"
+
+
+def unreadable_file(
+    file: str, message: str, *, allowed: str = "", fix: str = "", at: tuple[int, int] = (1, 1)
+) -> InvalidDocument:
+    """Return the refusal of a file whose text cannot be read."""
+    return InvalidDocument([Problem(_UNREADABLE_FILE, file, *at, "", message, allowed, fix)])
 
 
 class InvalidPlan(TeamError):

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, ParamSpec, cast
 
-from coterie.dsl.problem_codes import Code
-
 if TYPE_CHECKING:  # the command line starts without pydantic
     from pydantic import JsonValue
 
 Given = ParamSpec("Given")
+
+Code = str
+"""The stable code of a rule, like `E107`; `docs/errors.md` has one heading for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,18 +238,6 @@ class WrongForm:
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
-    """A problem in words alone: two of them at one place with the same names are one."""
-
-    code: Code = field(repr=False)
-    message: str = field(compare=False)
-    allowed: str = field(compare=False, default="")
-    fix: str = field(compare=False, default="")
-    names: tuple[str, ...] = ()
-    """The names that it is about; they distinguish what one check finds at one place."""
-
-
-@dataclass(frozen=True, slots=True)
 class Statement:
     """What one rule finds: the rule, its code, its facts, and their words."""
 
@@ -300,7 +289,7 @@ def _no_words() -> ProblemText:
 OfKeys = MissingKey | UnknownKey | RefusedKey | UnknownName
 OfKinds = UnknownStepKind | UnknownConditionKind | UnknownOperator
 OfValues = UnlistedValue | OutOfBounds | EmptyCollection | WrongForm
-Details = OfKeys | OfKinds | OfValues | Statement | Remark
+Details = OfKeys | OfKinds | OfValues | Statement
 
 
 def key_meant(details: Details) -> str | None:

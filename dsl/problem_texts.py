@@ -20,7 +20,6 @@ from coterie.dsl.problem_details import (
     ProblemText,
     Quote,
     RefusedKey,
-    Remark,
     Replace,
     Statement,
     Suggestion,
@@ -40,8 +39,6 @@ from coterie.dsl.values import UNREADABLE
 def problem_text(details: Details) -> ProblemText:
     """Return the text for the facts."""
     match details:
-        case Remark(message=message, allowed=allowed, fix=fix):
-            return ProblemText(message, allowed, fix)
         case Statement(words=words):
             return words()
         case MissingKey() | UnknownKey() | RefusedKey() | UnknownName():

@@ -17,7 +17,7 @@ import coterie.config as config
 from coterie.documents.file_kinds import SUFFIXES, is_test
 from coterie.documents.includes import included_files, with_includes
 from coterie.dsl.compile.compiler import SourceText
-from coterie.dsl.errors import InvalidDocument, Problem, listed, nearest
+from coterie.dsl.errors import InvalidDocument, listed, nearest, unreadable_file
 from coterie.dsl.source.yaml_reader import read
 from coterie.dsl.visible import is_unicode
 from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE, Settings
@@ -223,7 +223,7 @@ def shown(file: Path, settings: Settings) -> str:
 def _unreadable(
     file: str, what: str, fix: str, allowed: str = "", at: tuple[int, int] = (1, 1)
 ) -> InvalidDocument:
-    return InvalidDocument([Problem("E001", file, *at, "", f"{file} {what}", allowed, fix)])
+    return unreadable_file(file, f"{file} {what}", allowed=allowed, fix=fix, at=at)
 
 
 def _root_of(file: Path) -> Path | None:

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from coterie.dsl.checks.steps.template_checks import parse_template
-from coterie.dsl.errors import closest
+from coterie.dsl.errors import nearest
 from coterie.dsl.json_schema.schema_problems import schema_problem
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import NodePath
@@ -27,6 +28,37 @@ def check_graders(tree: Node, suite: EvalSuite, problems: Problems) -> None:
     for index, case in enumerate(suite.document.cases):
         for number, grader in enumerate(case.graders):
             checks.check(grader, ("cases", index, "graders", number))
+
+
+@rule("E505")
+def unusable_grader_schema(reason: str) -> ProblemText:
+    return ProblemText(f"`schema` cannot be used: {reason}")
+
+
+@rule("E105")
+def expression_without_braces(expression: str) -> ProblemText:
+    return ProblemText(
+        f"the expression {expression!r} is not a template, so it tests nothing",
+        fix='write it in braces, such as "{{ output.total == expected }}"',
+    )
+
+
+@rule("E105")
+def rubric_too_short() -> ProblemText:
+    return ProblemText(f"a rubric has at least {_MIN_RUBRIC} characters")
+
+
+@rule("E105")
+def rubric_without_quotes() -> ProblemText:
+    return ProblemText(
+        "`judge.heuristics` looks for texts in double quotes, and this rubric has none",
+        fix="quote the words that the value must have",
+    )
+
+
+@rule("E207")
+def unknown_grader_name(what: str, name: str, known: Sequence[str]) -> ProblemText:
+    return ProblemText(f"{what} has no name {name!r}", ", ".join(known), nearest(name, known))
 
 
 class _GraderChecks:
@@ -56,20 +88,14 @@ class _GraderChecks:
             problem = schema_problem(grader.schema_)
             if problem is not None:
                 key_path = (*path, "schema")
-                message = f"`schema` cannot be used: {problem}"
-                self.problems.add("E505", self.tree.find(key_path).at, key_path, message)
+                self.problems.report(unusable_grader_schema(problem), self.tree.key_at(key_path))
 
     def _expression(self, grader: GraderDocument, path: NodePath) -> None:
         if is_template(grader.expression):
             self._template(grader.expression, path)
-            return
-        self.problems.add(
-            "E105",
-            self.tree.find(path).mark,
-            path,
-            f"the expression {grader.expression!r} is not a template, so it tests nothing",
-            fix='write it in braces, such as "{{ output.total == expected }}"',
-        )
+        else:
+            details = expression_without_braces(grader.expression)
+            self.problems.report(details, self.tree.value_at(path))
 
     def _rubric(self, grader: GraderDocument, path: NodePath) -> None:
         """Check the templates; what a model wrote has no place in a rubric."""
@@ -78,16 +104,9 @@ class _GraderChecks:
         if is_template(grader.rubric):
             self._template(grader.rubric, key_path, AUTHORED, "a rubric")
         elif len(grader.rubric) < _MIN_RUBRIC:
-            message = f"a rubric has at least {_MIN_RUBRIC} characters"
-            self.problems.add("E105", self.tree.find(key_path).mark, key_path, message)
+            self.problems.report(rubric_too_short(), self.tree.value_at(key_path))
         elif self.heuristics and grader.rubric.count('"') < 2:
-            self.problems.add(
-                "E105",
-                self.tree.find(key_path).mark,
-                key_path,
-                "`judge.heuristics` looks for texts in double quotes, and this rubric has none",
-                fix="quote the words that the value must have",
-            )
+            self.problems.report(rubric_without_quotes(), self.tree.value_at(key_path))
 
     def _templates(self, value: JsonValue, path: NodePath) -> None:
         match value:
@@ -114,14 +133,6 @@ class _GraderChecks:
         node = self.tree.find(path)
         template = parse_template(text, node, self.problems, path)
         for named, line in () if template is None else template.paths.items():
-            if named[0] in known:
-                continue
-            meant = closest(named[0], known)
-            self.problems.add(
-                "E207",
-                node.line(line, named[0]),
-                path,
-                f"{what} has no name {named[0]!r}",
-                allowed=", ".join(known),
-                fix="" if meant is None else f"did you mean {meant!r}?",
-            )
+            if named[0] not in known:
+                details = unknown_grader_name(what, named[0], known)
+                self.problems.report(details, Place(node.line(line, named[0]), path))

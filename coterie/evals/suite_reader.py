@@ -1,17 +1,16 @@
 """Read a suite file: report all its problems, or return what to run."""
 
-from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from coterie.argument_values import read_text
-from coterie.arguments import model_name
 from coterie.documents.catalog import Catalog, shown
 from coterie.documents.compilation import CompiledDocument, compile_target, startable
 from coterie.dsl.compile.shapes import parse_as
 from coterie.dsl.errors import InvalidDocument, TemplateFailed
 from coterie.dsl.model.traversal.step_walk import message_waits
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
@@ -22,8 +21,8 @@ from coterie.evals.suite import EvalSuite, Variant, context_of
 from coterie.evals.suite_document import EvalCaseDocument, SuiteDocument, VariantDocument
 from coterie.failures import CommandError
 from coterie.settings import OVERRIDE_FILE, Settings
-from coterie.testing.files.case_reader import merged_context
-from coterie.testing.files.case_references import check_paths
+from coterie.testing.files.case_reader import case_cannot_start, is_model, merged_context
+from coterie.testing.files.case_references import check_names, check_paths
 
 _JUDGE = "judge"
 """The team that judges rubrics, shipped or the project's own."""
@@ -40,6 +39,25 @@ def read_suite(settings: Settings, target: str) -> EvalSuite:
     return _SuiteReader(settings, settings.cwd / target).read()
 
 
+@rule("E001")
+def named_nothing(key: str, name: object, what: str) -> ProblemText:
+    return ProblemText(
+        f"`{key}` names {name}, which is not a {what}", fix=f"name a {what}, relative to this suite"
+    )
+
+
+@rule("E105")
+def takes_no_messages(team: str) -> ProblemText:
+    return ProblemText(f"{team} takes no messages", fix="put the task into `context`")
+
+
+@rule("E102")
+def case_without_messages(team: str, case: str) -> ProblemText:
+    return ProblemText(
+        f"{team} is a session, and the case {case!r} says nothing", fix="add `messages` to the case"
+    )
+
+
 class _SuiteReader:
     def __init__(self, settings: Settings, file: Path) -> None:
         self.settings = settings
@@ -51,7 +69,8 @@ class _SuiteReader:
         tree = read(read_text(self.file, self.shown), self.shown)
         document, _ = parse_as(tree, SuiteDocument, self.problems)
         for key, what in (("cases", "a case"), ("variants", "a variant")):
-            self._check_names(tree, key, what)
+            fix = "give each a unique name: results are compared by it"
+            check_names(tree, key, what, fix, self.problems)
         check_paths(tree, self.problems)
         workspace = self._workspace(tree)
         settings = self._settings_of(workspace)
@@ -71,24 +90,6 @@ class _SuiteReader:
         if self.problems.errors:
             raise InvalidDocument(self.problems.errors)
         return suite
-
-    def _check_names(self, tree: Node, key: str, what: str) -> None:
-        """Report several entries of a list with the same name."""
-        seen: dict[str, int] = {}
-        entries = tree.child(key)
-        for number, entry in enumerate(entries.items() if entries is not None else ()):
-            name = entry.child("name")
-            if name is None or not isinstance(name.value, str):
-                continue
-            if name.value in seen:
-                self.problems.add(
-                    "E208",
-                    name.mark,
-                    (key, number, "name"),
-                    f"line {seen[name.value]} already has {what} {name.value!r}",
-                    fix="give each a unique name: results are compared by it",
-                )
-            seen.setdefault(name.value, name.mark.line)
 
     def _workspace(self, tree: Node) -> Path | None:
         node = tree.child("workspace")
@@ -129,7 +130,8 @@ class _SuiteReader:
         for number, variant in enumerate(document.variants or (DEFAULT_VARIANT,)):
             path: NodePath = ("variants", number)
             override = self._override(tree, path, variant.override)
-            if not self._is_model(tree, path, variant.model) or self.problems.errors:
+            is_named = is_model(tree, (*path, "model"), variant.model, self.problems)
+            if not is_named or self.problems.errors:
                 continue
             compiled = compile_target(
                 settings,
@@ -152,8 +154,8 @@ class _SuiteReader:
         graders = (*document.graders, *(one for case in document.cases for one in case.graders))
         judge = document.judge
         override = self._override(tree, ("judge",), judge.override)
-        is_model = self._is_model(tree, ("judge",), judge.model)
-        if not is_model or self.problems.errors or not any(one.has("rubric") for one in graders):
+        is_named = is_model(tree, ("judge", "model"), judge.model, self.problems)
+        if not is_named or self.problems.errors or not any(one.has("rubric") for one in graders):
             return None
         return compile_target(
             settings,
@@ -172,25 +174,8 @@ class _SuiteReader:
         self._not_there(tree.find((*path, "override")), (*path, "override"), "override", "file")
         return None
 
-    def _is_model(self, tree: Node, path: NodePath, model: str | None) -> bool:
-        if model is None:
-            return True
-        try:
-            model_name(model)
-        except ArgumentTypeError as error:
-            key_path = (*path, "model")
-            self.problems.add("E103", tree.find(key_path).mark, key_path, str(error))
-            return False
-        return True
-
     def _not_there(self, node: Node, path: NodePath, key: str, what: str) -> None:
-        self.problems.add(
-            "E001",
-            node.mark,
-            path,
-            f"`{key}` names {node.value}, which is not a {what}",
-            fix=f"name a {what}, relative to this suite",
-        )
+        self.problems.report(named_nothing(key, node.value, what), Place(node.mark, path))
 
     def _check_case(
         self, node: Node, path: NodePath, suite: EvalSuite, case: EvalCaseDocument
@@ -207,8 +192,8 @@ class _SuiteReader:
             except (TemplateFailed, CommandError) as error:
                 with_variant = "" if len(suite.variants) == 1 else f" with {variant.name!r}"
                 written = node.find(("context",))
-                message = f"the case {case.name!r} cannot start{with_variant}: {error}"
-                self.problems.add("E405", written.at, (*path, "context"), message)
+                details = case_cannot_start(case.name, str(error), under=with_variant)
+                self.problems.report(details, Place(written.at, (*path, "context")))
                 return
 
     def _note_messages(
@@ -216,12 +201,8 @@ class _SuiteReader:
     ) -> None:
         if case.messages:
             written = node.find(("messages",))
-            message = f"{suite.document.team} takes no messages"
-            self.problems.add(
-                "E105", written.at, (*path, "messages"), message, fix="put the task into `context`"
-            )
+            details = takes_no_messages(suite.document.team)
+            self.problems.report(details, Place(written.at, (*path, "messages")))
         else:
-            message = f"{suite.document.team} is a session, and the case {case.name!r} says nothing"
-            self.problems.add(
-                "E102", node.at, (*path, "messages"), message, fix="add `messages` to the case"
-            )
+            details = case_without_messages(suite.document.team, case.name)
+            self.problems.report(details, Place(node.at, (*path, "messages")))

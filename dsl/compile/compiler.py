@@ -21,7 +21,6 @@ from coterie.dsl.model.price import Price
 from coterie.dsl.model.sections.provider_document import ProviderSection
 from coterie.dsl.model.sections.worker_document import WorkerSection
 from coterie.dsl.normalise.forms import normalised
-from coterie.dsl.problem_codes import UNREADABLE
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.dialects import dialect_of, other_system
@@ -30,7 +29,8 @@ from coterie.dsl.source.yaml_events import document_events, not_a_mapping
 from coterie.dsl.source.yaml_reader import document_tree, partial_tree
 from coterie.dsl.values import NodePath
 
-_UNMERGED = (*UNREADABLE, "E111")
+_UNMERGED = ("E001", "E002", "E004", "E005", "E006", "E111")
+"""Codes of files that cannot be read: other problems may only follow from these."""
 
 PriceLookup = Callable[[Mapping[str, ProviderSection], str, str], Price | None]
 """Returns the price of a model, given the document's providers, a provider and a model."""

@@ -6,18 +6,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from coterie.dsl.errors import Problem
-from coterie.dsl.problem_codes import Code
 from coterie.dsl.problem_details import (
+    Code,
     Details,
     ProblemText,
-    Remark,
     Statement,
     key_meant,
     without_long_facts,
 )
 from coterie.dsl.problem_texts import edit_of, problem_text
 from coterie.dsl.redaction import redacted
-from coterie.dsl.source.nodes import Mark, Place, dotted
+from coterie.dsl.source.nodes import Place, dotted
 from coterie.dsl.values import NodePath, Segment
 
 _REFUSED_VALUES = ("E103", "E105", "E106")
@@ -57,20 +56,6 @@ class Problems:
     """Each with the hash of its details: one text can have thousands of problems at one place."""
     _described: Counter[Code] = field(default_factory=Counter[Code])
     """How many problems of each code have a text."""
-
-    def add(
-        self,
-        code: Code,
-        mark: Mark,
-        path: Sequence[Segment],
-        message: str,
-        *,
-        allowed: str = "",
-        fix: str = "",
-        names: Collection[str] = (),
-    ) -> None:
-        """Note a problem that one check words itself, and the names that it is about."""
-        self.report(Remark(code, message, allowed, fix, tuple(names)), Place(mark, path))
 
     def report(self, details: Details, place: Place) -> None:
         """Note one problem with secrets masked; codes that start with W are warnings."""

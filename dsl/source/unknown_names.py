@@ -3,11 +3,33 @@
 from collections.abc import Collection
 
 from coterie.dsl.errors import closest
-from coterie.dsl.problem_codes import CODES_OF_NAMES
-from coterie.dsl.problem_details import DidYouMean, UnknownName
+from coterie.dsl.problem_details import Code, DidYouMean, UnknownName
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Place
 from coterie.dsl.values import UNREADABLE
+
+_CODES: dict[str, Code] = {
+    "key": "E101",
+    "model": "E105",
+    "team": "E201",
+    "persona": "E202",
+    "agent type": "E203",
+    "aggregation": "E204",
+    "MCP server": "E204",
+    "MCP tool": "E204",
+    "offered tool": "E204",
+    "skill": "E204",
+    "tool": "E204",
+    "provider": "E205",
+    "provider kind": "E205",
+    "signal": "E206",
+    "task": "E206",
+    "task of an agent": "E206",
+    "command": "E209",
+    "channel": "E212",
+    "prompt": "E502",
+}
+"""`{kind of thing: the code of a name that no such thing has}`."""
 
 
 def unknown(
@@ -31,7 +53,7 @@ def unknown(
     """
     if name == UNREADABLE or problems.has("E303", place.path):
         return
-    code, title = CODES_OF_NAMES[what], f"{what}{origin}"
+    code, title = _CODES[what], f"{what}{origin}"
     if not problems.describes(code):
         problems.report(UnknownName(code, title, name, (), None), place)
         return

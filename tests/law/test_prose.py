@@ -102,7 +102,7 @@ CHECKERS = tuple(
     f"dsl.{shelf}." for shelf in ("analysis", "checks", "compile", "normalise", "source")
 )
 """The shelves that find problems."""
-WORDS = ("ProblemText", "str", "Advice", "Remark", "Statement")
+WORDS = ("ProblemText", "str", "Advice", "Statement")
 """What a function returns that only words."""
 
 

@@ -16,11 +16,12 @@ from coterie.dsl.compile.shapes import parse_as
 from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.dsl.evaluate.context import lacking_context
 from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.source.yaml_reader import read
-from coterie.dsl.values import Json
+from coterie.dsl.values import Json, NodePath
 from coterie.settings import OVERRIDE_FILE, Settings
 from coterie.testing.files.case_document import CaseDocument, SkillResultDocument, TestDocument
 from coterie.testing.files.case_references import (
@@ -92,6 +93,48 @@ def team_beside(file: Path) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
+@rule("E405")
+def case_cannot_start(case: str, reason: str, *, under: str = "", fix: str = "") -> ProblemText:
+    return ProblemText(f"the case {case!r} cannot start{under}: {reason}", fix=fix)
+
+
+@rule("E001")
+def no_workspace(name: str) -> ProblemText:
+    return ProblemText(
+        f"the workspace {name} is not a folder", fix="name a folder, relative to this file"
+    )
+
+
+@rule("E102")
+def team_missing() -> ProblemText:
+    return ProblemText(
+        "the key 'team' is missing",
+        fix="add `team:`, or name the file after the team's file "
+        "beside it: review.test.yml beside review.yml",
+    )
+
+
+@rule("E001")
+def unreadable_answers(reason: str) -> ProblemText:
+    return ProblemText(reason)
+
+
+@rule("E103")
+def model_name_refused(reason: str) -> ProblemText:
+    return ProblemText(reason)
+
+
+def is_model(tree: Node, path: NodePath, model: str | None, problems: Problems) -> bool:
+    """Return whether there is no name of a model, or it can be one; report any other."""
+    try:
+        if model is not None:
+            model_name(model)
+    except ArgumentTypeError as error:
+        problems.report(model_name_refused(str(error)), tree.value_at(path))
+        return False
+    return True
+
+
 class _Reader:
     def __init__(self, settings: Settings, file: Path) -> None:
         self.settings = settings
@@ -105,7 +148,7 @@ class _Reader:
         stand_ins = {} if document is None else document.stand_ins
         check_stand_ins(stand_ins, tree, self.problems)
         check_operators(tree, self.problems)
-        check_names(tree, self.problems)
+        check_names(tree, "cases", "a case", "give each case a unique name", self.problems)
         check_paths(tree, self.problems)
         workspace = self._workspace(tree)
         settings = self._settings_of(workspace)
@@ -133,10 +176,8 @@ class _Reader:
         for number, case in enumerate(cases):
             lacking = lacking_context(needs, case.context)
             if lacking is not None:
-                path = ("cases", number, "context")
-                message = f"the case {case.name!r} cannot start: {lacking}"
-                fix = "set it in `context`"
-                self.problems.add("E405", tree.find(path).at, path, message, fix=fix)
+                details = case_cannot_start(case.name, lacking, fix="set it in `context`")
+                self.problems.report(details, tree.key_at(("cases", number, "context")))
 
     def _workspace(self, tree: Node) -> Path | None:
         node = tree.child("workspace")
@@ -144,13 +185,7 @@ class _Reader:
             return None
         folder = self.file.parent / node.value
         if not folder.is_dir():
-            self.problems.add(
-                "E001",
-                node.mark,
-                ("workspace",),
-                f"the workspace {node.value} is not a folder",
-                fix="name a folder, relative to this file",
-            )
+            self.problems.report(no_workspace(node.value), Place(node.mark, ("workspace",)))
             return None
         return folder.resolve()
 
@@ -171,13 +206,9 @@ class _Reader:
         if target is None:
             return None
         model = tree.child("model")
-        if model is not None and isinstance(model.value, str):
-            try:
-                model_name(model.value)
-            except ArgumentTypeError as error:
-                self.problems.add("E103", model.mark, ("model",), str(error))
-                return None
         given = model.value if model is not None and isinstance(model.value, str) else None
+        if not is_model(tree, ("model",), given, self.problems):
+            return None
         workspace = str(self.file.parent)
         return compile_target(settings, target, model=given, workspace=workspace, skills=skills)
 
@@ -186,14 +217,7 @@ class _Reader:
         if node is None:
             beside = team_beside(self.file)
             if beside is None:
-                self.problems.add(
-                    "E102",
-                    tree.mark,
-                    ("team",),
-                    "the key 'team' is missing",
-                    fix="add `team:`, or name the file after the team's file "
-                    "beside it: review.test.yml beside review.yml",
-                )
+                self.problems.report(team_missing(), Place(tree.mark, ("team",)))
             return None if beside is None else str(beside)
         if not isinstance(node.value, str):
             return None
@@ -221,7 +245,8 @@ class _Reader:
             else:
                 yield tuple(ScriptedAnswer.model_validate(entry.plain()) for entry in node.items())
         except ProviderFailure as failure:
-            self.problems.add("E001", node.mark, ("answers",), failure.message)
+            details = unreadable_answers(failure.message)
+            self.problems.report(details, Place(node.mark, ("answers",)))
         except ValueError:
             pass  # already reported: the entry is not a valid answer
 

@@ -7,6 +7,7 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.traversal.call_paths import call_paths, called_agents
 from coterie.dsl.model.traversal.step_paths import agent_tasks, asking_steps, step_paths
 from coterie.dsl.model.traversal.step_walk import waited_for
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
@@ -28,22 +29,30 @@ def check_operators(tree: Node, problems: Problems) -> None:
         problems_of(node, path, problems, time=path[-1] in _TIMES)
 
 
-def check_names(tree: Node, problems: Problems) -> None:
-    """Report cases with the same name."""
+@rule("E208")
+def entry_name_taken(what: str, name: str, line: int, fix: str) -> ProblemText:
+    return ProblemText(f"line {line} already has {what} {name!r}", fix=fix)
+
+
+def check_names(tree: Node, key: str, what: str, fix: str, problems: Problems) -> None:
+    """Report entries of a list with the same name."""
     seen: dict[str, int] = {}
-    for case, path in _items(tree, "cases", ()):
-        name = case.child("name")
+    for entry, path in _items(tree, key, ()):
+        name = entry.child("name")
         if name is None or not isinstance(name.value, str):
             continue
         if name.value in seen:
-            problems.add(
-                "E208",
-                name.mark,
-                (*path, "name"),
-                f"line {seen[name.value]} already has a case {name.value!r}",
-                fix="give each case a unique name",
-            )
+            details = entry_name_taken(what, name.value, seen[name.value], fix)
+            problems.report(details, Place(name.mark, (*path, "name")))
         seen.setdefault(name.value, name.mark.line)
+
+
+@rule("E105")
+def path_outside_workspace(name: str) -> ProblemText:
+    return ProblemText(
+        f"{name!r} is not a path within the workspace",
+        fix="name a file relative to the workspace",
+    )
 
 
 def check_paths(tree: Node, problems: Problems) -> None:
@@ -55,13 +64,8 @@ def check_paths(tree: Node, problems: Problems) -> None:
         for name, file in (files.entries() if files is not None else {}).items():
             parts = PurePosixPath(name).parts
             if not parts or name.startswith("/") or ".." in parts or "\\" in name:
-                problems.add(
-                    "E105",
-                    file.at,
-                    (*path, "files", name),
-                    f"{name!r} is not a path within the workspace",
-                    fix="name a file relative to the workspace",
-                )
+                place = Place(file.at, (*path, "files", name))
+                problems.report(path_outside_workspace(name), place)
 
 
 def check_references(tree: Node, plan: Plan, problems: Problems) -> None:
@@ -74,6 +78,32 @@ def check_references(tree: Node, plan: Plan, problems: Problems) -> None:
         expect = case.child("expect")
         if expect is not None:
             known.expected(expect, (*path, "expect"))
+
+
+@rule("E105")
+def one_execution_named(during: object, step: str) -> ProblemText:
+    return ProblemText(
+        f"`during` is {during!r}, and it names a step, not one execution of it",
+        fix=f"write {step!r}, and `after:` for a later moment",
+    )
+
+
+@rule("E206")
+def ambiguous_step(name: str, steps: Sequence[str]) -> ProblemText:
+    return ProblemText(
+        f"{name!r} is the end of the names of {len(steps)} steps",
+        _shown_names(steps[:MAX_SHOWN], len(steps)),
+        f"write more of it, such as {steps[0]!r}",
+    )
+
+
+@rule("E206")
+def unknown_step(name: str, near: Sequence[str], known: int) -> ProblemText:
+    return ProblemText(
+        f"unknown step {name!r}",
+        _shown_names(near, known),
+        f"did you mean {near[0]!r}?" if near else "",
+    )
 
 
 class _Known:
@@ -147,13 +177,8 @@ class _Known:
             return
         step, number, _ = str(during.value).partition("#")
         if number:
-            self.problems.add(
-                "E105",
-                during.mark,
-                (*path, "during"),
-                f"`during` is {during.value!r}, and it names a step, not one execution of it",
-                fix=f"write {step!r}, and `after:` for a later moment",
-            )
+            place = Place(during.mark, (*path, "during"))
+            self.problems.report(one_execution_named(during.value, step), place)
             return
         self._step(node, "during", path)
 
@@ -167,28 +192,13 @@ class _Known:
         name = node.value if name is None else name
         if not isinstance(name, str) or PATTERN.search(name):
             return
-        found = known.candidates(name)
-        if len(found) == 1:
-            return
-        if found:
-            self.problems.add(
-                "E206",
-                node.mark,
-                path,
-                f"{name!r} is the end of the names of {len(found)} steps",
-                allowed=_shown_names(found[:MAX_SHOWN], len(found)),
-                fix=f"write more of it, such as {found[0]!r}",
-            )
-            return
-        near = nearest_names(base_of(name), known.known)
-        self.problems.add(
-            "E206",
-            node.mark,
-            path,
-            f"unknown step {name!r}",
-            allowed=_shown_names(near, len(known.known)),
-            fix=f"did you mean {near[0]!r}?" if near else "",
-        )
+        steps = known.candidates(name)
+        if len(steps) > 1:
+            self.problems.report(ambiguous_step(name, steps), Place(node.mark, path))
+        elif not steps:
+            near = nearest_names(base_of(name), known.known)
+            details = unknown_step(name, near, len(known.known))
+            self.problems.report(details, Place(node.mark, path))
 
     def _key(self, node: Node, key: str, path: NodePath, what: str, known: Collection[str]) -> None:
         below = node.child(key)

@@ -1,7 +1,7 @@
 """Evaluate checks of found values, with the operators of the language's conditions."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import cast
 
 from pydantic import JsonValue
@@ -16,9 +16,9 @@ from coterie.dsl.evaluate.operator_table import (
 )
 from coterie.dsl.model.conditions import Operator
 from coterie.dsl.paths import MISSING
-from coterie.dsl.problem_codes import Code
+from coterie.dsl.problem_details import Details, ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.values import NodePath, seconds
 
 
@@ -64,6 +64,35 @@ def as_seconds(check: JsonValue) -> JsonValue:
         return check
 
 
+@rule("E401")
+def unknown_check_operator(operator: str) -> ProblemText:
+    return ProblemText(
+        f"unknown operator {operator!r}",
+        ", ".join(OPERATORS),
+        nearest(operator, (*OPERATORS, *SHORT_NAMES))
+        or "to compare with a whole mapping, put it below `equals:`",
+    )
+
+
+@rule("E402")
+def value_of_check(operator: str, wanted: str, value: JsonValue) -> ProblemText:
+    return ProblemText(f"{operator!r} {wanted}, and this is {shown(value, 60)}")
+
+
+@rule("E403")
+def broken_pattern_of_check(text: str, reason: str) -> ProblemText:
+    return ProblemText(f"{text!r} is not a regular expression: {reason}")
+
+
+@rule("E106")
+def empty_check() -> ProblemText:
+    return ProblemText(
+        "a check without operators always holds",
+        f"operators: {listed(OPERATORS)}",
+        "to find an empty mapping, write `equals: {}`",
+    )
+
+
 def problems_of(node: Node, path: NodePath, problems: Problems, *, time: bool = False) -> None:
     """Report errors in a check: unknown operators, or values that an operator cannot take.
 
@@ -75,38 +104,22 @@ def problems_of(node: Node, path: NodePath, problems: Problems, *, time: bool = 
     """
     for key, below in node.entries().items():
         if key not in OPERATORS and key not in SHORT_NAMES:
-            problems.add(
-                "E401",
-                below.at,
-                (*path, key),
-                f"unknown operator {key!r}",
-                allowed=", ".join(OPERATORS),
-                fix=nearest(key, (*OPERATORS, *SHORT_NAMES))
-                or "to compare with a whole mapping, put it below `equals:`",
-            )
+            problems.report(unknown_check_operator(key), Place(below.at, (*path, key)))
             continue
         value = as_seconds(below.plain()) if time else below.plain()
-        for code, message in _value_problems(_full(key), value):
-            problems.add(code, below.mark, (*path, key), message)
+        wrong = _value_problem(_full(key), value)
+        if wrong is not None:
+            problems.report(wrong, Place(below.mark, (*path, key)))
     if isinstance(node.value, dict) and not node.value:
-        problems.add(
-            "E106",
-            node.at,
-            path,
-            "a check without operators always holds",
-            allowed=f"operators: {listed(OPERATORS)}",
-            fix="to find an empty mapping, write `equals: {}`",
-        )
+        problems.report(empty_check(), Place(node.at, path))
 
 
-def _value_problems(operator: Operator, value: JsonValue) -> Iterator[tuple[Code, str]]:
+def _value_problem(operator: Operator, value: JsonValue) -> Details | None:
     wrong = wrong_value(operator, value)
     if wrong is not None:
-        yield "E402", f"{operator!r} {wrong}, and this is {shown(value, 60)}"
-        return
+        return value_of_check(operator, wrong, value)
     broken = unusable_pattern(operator, value)
-    if broken is not None:
-        yield "E403", f"{broken.text!r} is not a regular expression: {broken.reason}"
+    return None if broken is None else broken_pattern_of_check(broken.text, broken.reason)
 
 
 def _full(name: str) -> Operator:

@@ -1,13 +1,13 @@
 """Stand-ins: skills that do not exist yet, declared by the test that needs them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from pydantic import Field, JsonValue
 
 from coterie.activities.answer_schema import InvalidAnswerSchema, schema_errors
 from coterie.activities.skills.skill_contracts import known_contracts
-from coterie.dsl.errors import closest, listed
+from coterie.dsl.errors import listed, nearest
 from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.model.capabilities import Effect, SkillContract
 from coterie.dsl.model.plan import Plan
@@ -15,8 +15,9 @@ from coterie.dsl.model.steps import SkillStep
 from coterie.dsl.model.tools.tool_contract import SkillTool
 from coterie.dsl.model.traversal.step_lists import lists_of_plan
 from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.values import Frozen, Json
 
 _NAME = re.compile(r"[A-Za-z]\w*\.[A-Za-z]\w*")
@@ -54,21 +55,22 @@ def contracts_of(stand_ins: Mapping[str, StandInDocument]) -> dict[str, SkillCon
     return {name: stand_in.contract(name) for name, stand_in in stand_ins.items()}
 
 
+@rule("W517")
+def unused_stand_in(name: str, used: Collection[str]) -> ProblemText:
+    return ProblemText(
+        f"the team never calls the skill {name!r}, so nothing uses its stand-in",
+        listed(used),
+        nearest(name, used) or "remove it",
+    )
+
+
 def check_use(tree: Node, plan: Plan, problems: Problems) -> None:
     """Warn about stand-ins that the team never calls."""
     used = _skills_of(plan)
     written = tree.child(_PATH)
     for name, node in (written.entries() if written is not None else {}).items():
         if name not in used:
-            near = closest(name, used)
-            problems.add(
-                "W517",
-                node.at,
-                (_PATH, name),
-                f"the team never calls the skill {name!r}, so nothing uses its stand-in",
-                allowed=listed(used),
-                fix="remove it" if near is None else f"did you mean {near!r}?",
-            )
+            problems.report(unused_stand_in(name, used), Place(node.at, (_PATH, name)))
 
 
 def _skills_of(plan: Plan) -> set[str]:
@@ -81,29 +83,42 @@ def _skills_of(plan: Plan) -> set[str]:
     return {name for name in called if name is not None and "." in name}
 
 
+@rule("E208")
+def stand_in_of_known_skill(name: str) -> ProblemText:
+    return ProblemText(
+        f"the skill {name!r} exists, and a stand-in would hide it",
+        fix="remove the stand-in, and write the results of its calls under `skills`",
+    )
+
+
+@rule("E105")
+def stand_in_name_refused(name: str) -> ProblemText:
+    return ProblemText(f"{name!r} is not the name of a skill", fix="write it like `Name.method`")
+
+
+@rule("E505")
+def unusable_stand_in_schema(key: str, reason: str) -> ProblemText:
+    return ProblemText(f"`{key}` cannot be used: {reason}")
+
+
+@rule("E105")
+def stand_in_data_mismatch(error: str) -> ProblemText:
+    return ProblemText(
+        f"the data does not match its own output_schema: {error}", fix="correct one of the two"
+    )
+
+
 def check_stand_ins(
     stand_ins: Mapping[str, StandInDocument], tree: Node, problems: Problems
 ) -> None:
     """Report stand-ins with an invalid name, an unusable schema, or data that violates it."""
     written = tree.child(_PATH)
     for name, node in (written.entries() if written is not None else {}).items():
-        path = (_PATH, name)
+        place = Place(node.at, (_PATH, name))
         if name in known_contracts():
-            problems.add(
-                "E208",
-                node.at,
-                path,
-                f"the skill {name!r} exists, and a stand-in would hide it",
-                fix="remove the stand-in, and write the results of its calls under `skills`",
-            )
+            problems.report(stand_in_of_known_skill(name), place)
         elif not _NAME.fullmatch(name):
-            problems.add(
-                "E105",
-                node.at,
-                path,
-                f"{name!r} is not the name of a skill",
-                fix="write it like `Name.method`",
-            )
+            problems.report(stand_in_name_refused(name), place)
         if name in stand_ins:
             _check_schemas(stand_ins[name], node, name, problems)
 
@@ -114,18 +129,12 @@ def _check_schemas(stand_in: StandInDocument, node: Node, name: str, problems: P
         key: problem for key, schema in schemas.items() if (problem := schema_problem(schema))
     }
     for key, problem in unusable.items():
-        path = (_PATH, name, key)
-        problems.add("E505", node.find((key,)).at, path, f"`{key}` cannot be used: {problem}")
+        place = Place(node.find((key,)).at, (_PATH, name, key))
+        problems.report(unusable_stand_in_schema(key, problem), place)
     if stand_in.has_result and "output_schema" not in unusable:
-        for error in _errors(stand_in):
-            path = (_PATH, name, "data")
-            problems.add(
-                "E105",
-                node.find(("data",)).mark,
-                path,
-                f"the data does not match its own output_schema: {error}",
-                fix="correct one of the two",
-            )
+        for error in _errors(stand_in)[:1]:  # the others follow from one wrong form, mostly
+            place = Place(node.find(("data",)).mark, (_PATH, name, "data"))
+            problems.report(stand_in_data_mismatch(error), place)
 
 
 def _errors(stand_in: StandInDocument) -> list[str]:

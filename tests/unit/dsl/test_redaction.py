@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from coterie.dsl.errors import Problem
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.redaction import (
     continued_lines,
     names_secret,
@@ -14,7 +15,7 @@ from coterie.dsl.redaction import (
     without_shapes,
 )
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Mark
+from coterie.dsl.source.nodes import Mark, Place
 from coterie.text.problems import problems_text
 from tests.support.compiling import problems_of
 
@@ -217,7 +218,8 @@ def test_a_sentence_repeats_no_secret_and_loses_nothing_else(
 
 def test_no_part_of_a_problem_has_the_secret() -> None:
     problems = Problems()
-    problems.add("E101", Mark("t.yml", 1, 1), ("a", SHAPED), SHAPED, allowed=SHAPED, fix=SHAPED)
+    words = rule("E101")(lambda: ProblemText(SHAPED, SHAPED, SHAPED))
+    problems.report(words(), Place(Mark("t.yml", 1, 1), ("a", SHAPED)))
     (problem,) = problems.found()
     assert (problem.path, problem.message) == ("a.***", "***")
     assert (problem.allowed, problem.fix) == ("***", "***")

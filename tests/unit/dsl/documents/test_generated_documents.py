@@ -1,7 +1,5 @@
 """Random documents compile and run to an end within their limits, or are refused with problems."""
 
-from typing import get_args
-
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
@@ -9,8 +7,8 @@ from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.dsl.evaluate.limits import depth_allowed
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.problem_codes import Code
 from coterie.dsl.values import Json
+from coterie.explaining.code_pages import known_codes
 from tests.support.documents.generated import CONTEXT, documents, written
 from tests.support.documents.mistakes import broken
 from tests.support.engine import CAPABILITIES
@@ -20,7 +18,7 @@ many = settings(
     max_examples=2 * settings().max_examples,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-CODES = get_args(Code)
+CODES = known_codes()
 
 
 def compiled(text: str) -> Plan | tuple[Problem, ...]:

@@ -6,6 +6,7 @@ import pytest
 
 from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.errors import InvalidDocument, Problem, listed
+from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.redaction import RedactedLine, redacted_line
 from coterie.dsl.source.collected_problems import MAX_DESCRIBED, Problems
 from coterie.dsl.source.nodes import Mark, Place
@@ -15,11 +16,21 @@ from tests.support.compiling import CAPABILITIES
 from tests.support.documents.mistake_shapes import MISTAKES
 
 
+@rule("E101")
+def wrong(line: int) -> ProblemText:
+    return ProblemText(f"wrong {line}", fix="x")
+
+
+@rule("W501")
+def another_code() -> ProblemText:
+    return ProblemText("another code", fix="x")
+
+
 def test_a_problem_beyond_the_limit_of_its_code_keeps_its_place_without_a_text() -> None:
     problems = Problems()
     for line in range(MAX_DESCRIBED + 2):
-        problems.add("E101", Mark("a.yml", line + 1, 1), ("a", line), f"wrong {line}", fix="x")
-    problems.add("W501", Mark("a.yml", 1, 1), ("b",), "another code", fix="x")
+        problems.report(wrong(line), Place(Mark("a.yml", line + 1, 1), ("a", line)))
+    problems.report(another_code(), Place(Mark("a.yml", 1, 1), ("b",)))
     *described, first, second = problems.errors
     assert [one.message for one in described] == [f"wrong {line}" for line in range(MAX_DESCRIBED)]
     assert first.message == "one more problem of this kind, not described: 500 of them are"

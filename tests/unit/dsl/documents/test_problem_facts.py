@@ -18,8 +18,9 @@ from coterie.dsl.problem_details import (
     DidYouMean,
     Found,
     MissingKey,
+    ProblemText,
     RefusedKey,
-    Remark,
+    Statement,
     UnknownKey,
     UnknownName,
     UnlistedValue,
@@ -28,7 +29,6 @@ from coterie.dsl.problem_details import (
     WrongValue,
     key_meant,
 )
-from coterie.dsl.problem_texts import ProblemText
 from coterie.dsl.source import collected_problems
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Mark, Place
@@ -163,9 +163,9 @@ def test_two_problems_are_one_when_their_facts_are() -> None:
     noted.report(UnknownName("E202", "persona", "wrter", ("writer",), None), place)
     noted.report(UnknownName("E202", "persona", "wrter", ("writer",), None), place)
     noted.report(UnknownName("E202", "persona", "reader", ("writer",), None), place)
-    noted.report(Remark("E207", "one wording", names=("context", "x")), place)
-    noted.report(Remark("E207", "another wording", names=("context", "x")), place)
-    noted.report(Remark("E207", "another wording", names=("context", "y")), place)
+    noted.report(Statement("E207", "x", ("context", "x"), lambda: ProblemText("one")), place)
+    noted.report(Statement("E207", "x", ("context", "x"), lambda: ProblemText("another")), place)
+    noted.report(Statement("E207", "x", ("context", "y"), lambda: ProblemText("another")), place)
     assert [one.code for one in noted.found()] == ["E202", "E202", "E207", "E207"]
 
 

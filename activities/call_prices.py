@@ -9,8 +9,9 @@ from typing import Literal
 
 from coterie.activities.contracts import TokenUsage
 from coterie.activities.providers.provider import ProviderSettings
-from coterie.activities.public_prices import PACKAGE, VENDORS, context_window, public_cost
+from coterie.activities.public_prices import PACKAGE, context_window, public_cost
 from coterie.dsl.model.price import BATCH_SHARE, Price, configured_price
+from coterie.dsl.model.vendors.vendors import VENDORS
 
 
 class Pricing:

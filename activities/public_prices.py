@@ -3,8 +3,6 @@
 from typing import NamedTuple
 
 PACKAGE = "genai_prices"
-VENDORS = ("anthropic", "openai")
-"""The kinds of providers whose models the public data knows."""
 
 
 class PublicCost(NamedTuple):

@@ -21,7 +21,6 @@ from coterie.dsl.model.model_options import Cloud
 Client = AsyncAnthropic | AsyncAnthropicBedrockMantle | AsyncAnthropicVertex | AsyncAnthropicFoundry
 """Each has `messages.create` with the parameters of the Messages API."""
 
-_ANTHROPIC_URL = "https://api.anthropic.com"
 _CREDENTIAL_ERRORS = ("google.auth", "botocore")
 
 
@@ -33,11 +32,7 @@ def open_client(settings: ProviderSettings) -> tuple[Endpoint, Client]:
             identity needs a package that is not installed.
     """
     region, project = settings.region or "", settings.project or ""
-    endpoint = Endpoint.of(
-        settings,
-        default_url=_default_url(settings),
-        default_env="ANTHROPIC_API_KEY",
-    )
+    endpoint = Endpoint.of(settings, _cloud_url(settings))
     url, key = endpoint.base_url, endpoint.key
     http = bounded(DefaultAsyncHttpxClient)
     match settings.cloud:
@@ -99,11 +94,11 @@ def without_identity(endpoint: Endpoint, error: Exception) -> ProviderFailure | 
     )
 
 
-def _default_url(settings: ProviderSettings) -> str:
+def _cloud_url(settings: ProviderSettings) -> str | None:
     region = settings.region
     match settings.cloud:
         case None | "foundry":  # a document cannot name Foundry without its address
-            return _ANTHROPIC_URL
+            return None
         case "bedrock":
             return f"https://bedrock-mantle.{region}.api.aws/anthropic"
         case "vertex":

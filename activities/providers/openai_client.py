@@ -25,9 +25,7 @@ class OpenAIAccess:
     """A client, and the server that it talks to."""
 
     def __init__(self, settings: ProviderSettings) -> None:
-        self.endpoint = Endpoint.of(
-            settings, default_url="https://api.openai.com/v1", default_env="OPENAI_API_KEY"
-        )
+        self.endpoint = Endpoint.of(settings)
         self.settings = settings
         self.is_own = settings.vendor_api in ("responses", "openai_chat")
         """Whether the server is OpenAI's own, or Azure's."""

@@ -20,7 +20,7 @@ from coterie.activities.providers.message_model import (
 from coterie.dsl.model.model_options import Cloud, Effort, PromptCache, Thinking
 from coterie.dsl.model.price import Price
 from coterie.dsl.model.tools.tool_use import ToolChoice
-from coterie.dsl.model.vendors.vendor_apis import OpenAIApi, VendorApi, vendor_api
+from coterie.dsl.model.vendors.vendors import OpenAIApi, VendorApi, vendor_api
 from coterie.dsl.tool_loop.exchange import OfferedTool
 from coterie.dsl.values import Json, JsonValue
 

@@ -15,6 +15,7 @@ from temporalio.exceptions import ApplicationError
 from coterie.activities.contracts import FailureType, TokenUsage
 from coterie.activities.providers.provider import ProviderSettings
 from coterie.activities.proxies import proxy_of
+from coterie.dsl.model.vendors.vendors import VENDORS
 from coterie.dsl.values import Json
 
 MAX_DELAY = timedelta(minutes=15)
@@ -79,22 +80,27 @@ class Endpoint:
     key: str | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, settings: ProviderSettings, *, default_url: str, default_env: str) -> "Endpoint":
+    def of(cls, settings: ProviderSettings, default_url: str | None = None) -> "Endpoint":
         """Build the endpoint from a provider's settings.
 
         Official servers need a key; a cloud, and a server at its own `api_base`, may not.
+
+        Args:
+            settings: Of a vendor's kind.
+            default_url: Without an `api_base`. Default: the vendor's.
 
         Raises:
             ProviderFailure: The key is missing or malformed, or the URL is unusable.
         """
         if settings.missing_env is not None:
             raise missing_key(settings.missing_env)
-        env = settings.api_key_env or default_env
+        vendor = VENDORS[settings.kind]
+        env = settings.api_key_env or vendor.key_env
         is_needed = bool(settings.api_key_env) or (
             settings.api_base is None and settings.cloud is None
         )
         key = _usable_key(settings.api_key, env, is_needed=is_needed)
-        url = settings.api_base or default_url
+        url = settings.api_base or default_url or vendor.url
         if not _is_http(url):
             raise ProviderFailure(
                 FailureType.PROVIDER_REFUSED,

@@ -11,7 +11,7 @@ from coterie.activities.providers.provider import ConnectedProvider, ProviderSet
 from coterie.activities.providers.provider_failures import ProviderFailure
 from coterie.activities.providers.scripted import ScriptedProvider
 from coterie.dsl.errors import listed, nearest
-from coterie.dsl.model.vendors.vendor_apis import openai_api
+from coterie.dsl.model.vendors.vendors import VENDORS, VendorClient
 
 
 def _anthropic(settings: ProviderSettings) -> ConnectedProvider:
@@ -21,27 +21,22 @@ def _anthropic(settings: ProviderSettings) -> ConnectedProvider:
 
 
 def _openai(settings: ProviderSettings) -> ConnectedProvider:
-    match openai_api(settings.api, settings.api_base):
-        case "responses":
-            from coterie.activities.providers.openai_responses import OpenAIResponsesProvider
+    if settings.vendor_api in ("responses", "compatible_responses"):
+        from coterie.activities.providers.openai_responses import OpenAIResponsesProvider
 
-            return OpenAIResponsesProvider(settings)
-        case "chat":
-            from coterie.activities.providers.openai import OpenAIProvider
+        return OpenAIResponsesProvider(settings)
+    from coterie.activities.providers.openai import OpenAIProvider
 
-            return OpenAIProvider(settings)
-
-
-def _scripted_provider(settings: ProviderSettings) -> ConnectedProvider:
-    return ScriptedProvider.of(settings)
+    return OpenAIProvider(settings)
 
 
 Maker = Callable[[ProviderSettings], ConnectedProvider]
 
+_CLIENTS: Mapping[VendorClient, Maker] = {"anthropic": _anthropic, "openai": _openai}
+
 KINDS: Mapping[str, Maker] = {
-    "anthropic": _anthropic,
-    "openai": _openai,
-    "scripted": _scripted_provider,
+    **{kind: _CLIENTS[vendor.client] for kind, vendor in VENDORS.items()},
+    "scripted": ScriptedProvider.of,
 }
 """The kinds of providers that Coterie has; packages may add others."""
 

@@ -3,12 +3,19 @@
 import asyncio
 import os
 import platform
+import re
+import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from shlex import quote
+from typing import NamedTuple
 
+from coterie.activities import proxies
 from coterie.activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
 from coterie.activities.processes.command_user import command_user
 from coterie.activities.processes.search_path import path_outside
@@ -25,21 +32,40 @@ from coterie.doctor.checkup import (
     sandbox_finding,
     system_finding,
 )
-from coterie.doctor.machine import free_space, missing_packages, write_problem
-from coterie.doctor.remote_servers import Contact, addresses, contact_all
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.compilation import compile_located
 from coterie.documents.trusted_catalog import trusted_catalog, trusted_document
 from coterie.documents.worker_trust import TrustedConfig, key_name
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.sections.provider_document import provider_kind
+from coterie.dsl.model.sections.provider_document import ProviderSection, provider_kind
 from coterie.dsl.model.traversal.used_skills import used_skills
+from coterie.dsl.model.vendors.vendors import VENDORS
 from coterie.failures import CommandError
 from coterie.server.embedded_server import EmbeddedServer
 from coterie.server.server_process import find_binary, free_ports, port_is_free
 from coterie.server.temporal_client import connect
 from coterie.settings import Settings
+
+_REQUIREMENT = re.compile(
+    r"""(?P<package>[\w.-]+)(?:\[(?P<extras>[^]]*)])?.*\bextra == ['"](?P<extra>[\w-]+)['"]"""
+)
+"""A line of a package's metadata: what it requires, and the extra that requires it."""
+
+_SECONDS = 5.0
+"""How long a server may take to answer."""
+
+
+class Contact(NamedTuple):
+    """One attempt to reach a host."""
+
+    name: str
+    """The provider."""
+    address: str
+    problem: str | None
+    """Why it was not reached; None if it answered, whatever it answered."""
+    skew: float | None
+    """Seconds by which this clock is ahead of the server's; None if it did not say."""
 
 
 async def examine(settings: Settings, *, offline: bool) -> list[Finding]:
@@ -213,3 +239,101 @@ def _network_finding(contact: Contact) -> Finding:
         return Finding("network", Level.OK, f"{contact.name} answers at {contact.address}")
     text = f"{contact.name} at {contact.address} {contact.problem}"
     return Finding("network", Level.WARNING, text, "check the address, the network and the proxy")
+
+
+def missing_packages(extras: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return `{extra of Coterie: its packages that are not installed}`, if it lacks any."""
+    missing = {extra: tuple(dict.fromkeys(_missing("coterie", extra))) for extra in extras}
+    return {extra: packages for extra, packages in missing.items() if packages}
+
+
+def _missing(package: str, extra: str) -> Iterator[str]:
+    """Yield what an extra of an installed package lacks, including the extras of what it needs."""
+    try:
+        lines = requires(package) or []
+    except PackageNotFoundError:  # Coterie itself may run from a folder, without being installed
+        return
+    for found in filter(None, map(_REQUIREMENT.match, lines)):
+        if found["extra"] != extra:
+            continue
+        if not _is_installed(found["package"]):
+            yield found["package"]
+            continue
+        for further in filter(None, (found["extras"] or "").split(",")):
+            yield from _missing(found["package"], further.strip())
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def write_problem(folder: Path) -> str | None:
+    """Return why this user cannot write into a folder, which need not exist; None if possible."""
+    existing = _existing(folder)
+    if not existing.is_dir():
+        return f"{existing} is not a folder"
+    return None if os.access(existing, os.W_OK | os.X_OK) else f"{existing} cannot be written"
+
+
+def free_space(folder: Path) -> int | None:
+    """Return the free bytes of a folder's disk, or None if the system does not say."""
+    try:
+        return shutil.disk_usage(_existing(folder)).free
+    except OSError:
+        return None
+
+
+def _existing(folder: Path) -> Path:
+    return next((part for part in (folder, *folder.parents) if part.exists()), folder)
+
+
+def addresses(trusted: TrustedConfig, names: Iterable[str]) -> dict[str, str]:
+    """Return `{provider: base URL}` of the named providers that are servers.
+
+    Clouds have addresses of their own for each region, and are left out.
+    """
+    sections = {name: trusted.providers[name] for name in names if name in trusted.providers}
+    found = {name: _address(name, section) for name, section in sections.items()}
+    return {name: address for name, address in found.items() if address is not None}
+
+
+def _address(name: str, section: ProviderSection) -> str | None:
+    if section.cloud is not None:
+        return None
+    vendor = VENDORS.get(provider_kind(name, section))
+    return section.api_base or (None if vendor is None else vendor.url)
+
+
+async def contact_all(providers: Mapping[str, str]) -> list[Contact]:
+    """Send one `HEAD` request to each address, without a key, all at once."""
+    import httpx2  # slow, and not needed offline
+
+    async def contact(client: httpx2.AsyncClient, name: str, address: str) -> Contact:
+        try:
+            answer = await client.head(address)
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            through = f" through the proxy {proxy}" if (proxy := proxies.proxy_of(address)) else ""
+            reason = str(error) or type(error).__name__
+            return Contact(name, address, f"does not answer{through}: {reason}", None)
+        return Contact(
+            name, address, None, clock_skew(answer.headers.get("date"), datetime.now(UTC))
+        )
+
+    async with httpx2.AsyncClient(
+        verify=proxies.trusted(), timeout=_SECONDS, mounts=proxies.DIRECT
+    ) as client:
+        return list(await asyncio.gather(*(contact(client, *pair) for pair in providers.items())))
+
+
+def clock_skew(date: str | None, now: datetime) -> float | None:
+    """Return the seconds by which `now` is ahead of a `Date` header (RFC 9110, 6.6.1)."""
+    if date is None:
+        return None
+    try:
+        return (now - parsedate_to_datetime(date)).total_seconds()
+    except (ValueError, TypeError):  # no date, or one without a zone
+        return None

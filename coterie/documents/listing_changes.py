@@ -10,7 +10,8 @@ from coterie.dsl.json_schema.argument_schemas import arguments_schema
 from coterie.dsl.json_schema.offered_schema import offered_schema
 from coterie.dsl.model.capabilities import ServerListing, ServerTool
 from coterie.dsl.model.tools.offer_names import OfferKind, kind_of_offer, matches_offer
-from coterie.dsl.model.vendors.tool_rules import TOOL_SCHEMA_RULES, vendor_names
+from coterie.dsl.model.vendors.vendor_rules import TOOL_SCHEMA_RULES
+from coterie.dsl.model.vendors.vendors import refusing_apis, vendor_names
 from coterie.dsl.values import Json
 from coterie.dsl.visible import one_line
 from coterie.text.problems import counted
@@ -116,9 +117,8 @@ class RefreshedListing(NamedTuple):
             arguments = arguments_schema(tool.input_schema)
             rules = () if arguments is None else offered_schema(arguments).rules
             if rules:
-                rows = [TOOL_SCHEMA_RULES[rule] for rule in rules]
-                refusing = vendor_names(api for row in rows for api in row.apis)
-                findings = ", ".join(row.finding for row in rows)
+                refusing = vendor_names(api for rule in rules for api in refusing_apis(rule))
+                findings = ", ".join(TOOL_SCHEMA_RULES[rule] for rule in rules)
                 yield name, f"{', '.join(refusing)} would refuse {findings}"
 
     @staticmethod

@@ -2,28 +2,22 @@
 
 from collections.abc import Iterable, Mapping
 from time import time
-from typing import get_args
 
 from coterie.activities.skills.skill_contracts import known_contracts
 from coterie.documents.installed_extensions import installed_paths
 from coterie.dsl.egress.channel_labels import open_commands
 from coterie.dsl.model.capabilities import Capabilities, Reach, ServerListing, SkillContract
-from coterie.dsl.model.sections.provider_document import BuiltInKind, ProviderSection
+from coterie.dsl.model.sections.provider_document import ProviderSection
 from coterie.dsl.model.sections.worker_document import CommandSection
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
+from coterie.dsl.model.vendors.vendors import BUILT_IN_KINDS, VENDORS
 
 AGENT_TYPES = (SINGLE_SHOT, ORCHESTRATING, TOOL_CALLING)
 """The types that the agent factory knows; loading it takes half a second."""
 
-PROVIDER_KINDS: tuple[str, ...] = get_args(BuiltInKind)
-"""The kinds that the registry of providers knows."""
-
-KEY_NAMES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
-"""Environment variables where each vendor's own tools look for the key."""
-
 BUILT_IN_PROVIDERS = {
-    kind: ProviderSection.model_validate({"kind": kind, "api_key_env": name})
-    for kind, name in KEY_NAMES.items()
+    kind: ProviderSection.model_validate({"kind": kind, "api_key_env": vendor.key_env})
+    for kind, vendor in VENDORS.items()
 }
 """Providers that need only a key."""
 
@@ -65,7 +59,7 @@ def capabilities(
         agent_packages=None if agent_packages is None else tuple(agent_packages),
         mcp_listings=dict(mcp_listings or {}),
         agent_paths=dict(installed_paths("coterie.agents")),
-        provider_kinds=PROVIDER_KINDS,
+        provider_kinds=BUILT_IN_KINDS,
         provider_packages=None if provider_packages is None else tuple(provider_packages),
         provider_paths=dict(installed_paths("coterie.providers")),
         now=time(),

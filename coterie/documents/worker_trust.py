@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS, KEY_NAMES
+from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS
 from coterie.documents.source_files import documents_of
 from coterie.dsl.egress.channel_labels import open_commands
 from coterie.dsl.model.capabilities import Reach
@@ -25,6 +25,7 @@ from coterie.dsl.model.sections.worker_document import (
     WebSection,
     WorkerSection,
 )
+from coterie.dsl.model.vendors.vendors import VENDORS
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.values import Frozen
 from coterie.failures import CommandError
@@ -199,4 +200,5 @@ def key_name(name: str, section: ProviderSection) -> str | None:
     """Return the variable of the key; a cloud, and a server at its own `api_base`, name theirs."""
     if section.api_key_env is not None or section.cloud is not None:
         return section.api_key_env
-    return KEY_NAMES.get(provider_kind(name, section)) if section.api_base is None else None
+    vendor = VENDORS.get(provider_kind(name, section)) if section.api_base is None else None
+    return None if vendor is None else vendor.key_env

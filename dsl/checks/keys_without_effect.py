@@ -1,13 +1,12 @@
 """Keys without effect where they are written, like prompts of an agent that asks no model."""
 
-from typing import get_args
-
 from coterie.dsl.checks.document_steps import PlacedSteps
 from coterie.dsl.checks.tools.tool_use_checks import TOOL_KEYS
 from coterie.dsl.model.document import SystemDocument
-from coterie.dsl.model.sections.provider_document import BuiltInKind, provider_kind
+from coterie.dsl.model.sections.provider_document import provider_kind
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
 from coterie.dsl.model.steps import AgentStep, ParallelStep, PersonaDocument, TeamStep
+from coterie.dsl.model.vendors.vendors import BUILT_IN_KINDS
 from coterie.dsl.problem_details import Details, ProblemText, Remove, rule
 from coterie.dsl.problem_texts import called
 from coterie.dsl.source.collected_problems import Problems
@@ -187,7 +186,7 @@ def _providers(document: SystemDocument, tree: Node, problems: Problems) -> None
         if section.project is not None and section.cloud is None and kind != "openai":
             path = ("llm_config", "providers", name, "project")
             _warn(path, tree, problems, key_of_another_kind("project", name, kind, "openai"))
-        if section.options and kind in get_args(BuiltInKind):
+        if section.options and kind in BUILT_IN_KINDS:
             path = ("llm_config", "providers", name, "options")
             _warn(path, tree, problems, options_unread(name, kind))
 

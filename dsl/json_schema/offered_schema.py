@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from coterie.dsl.json_schema.references import is_own, target_of
-from coterie.dsl.model.vendors.tool_rules import ToolSchemaRule
+from coterie.dsl.model.vendors.vendor_rules import ToolSchemaRule
 from coterie.dsl.values import Json
 
 _PROPERTY_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")

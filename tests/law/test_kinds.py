@@ -7,14 +7,12 @@ import pytest
 import yaml
 
 from coterie.activities.providers.provider_registry import KINDS
-from coterie.activities.public_prices import VENDORS
 from coterie.commands.table import VERBS
-from coterie.documents.product_capabilities import KEY_NAMES, PROVIDER_KINDS
 from coterie.dsl.evaluate.operator_table import OPERATORS
 from coterie.dsl.kinds import KINDS as STEP_KIND_OBJECTS
 from coterie.dsl.model.conditions import ContextField, Operator
-from coterie.dsl.model.sections.provider_document import BuiltInKind
 from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS, STEP_OF_TAG
+from coterie.dsl.model.vendors.vendors import BUILT_IN_KINDS, VENDORS
 from coterie.graph.condition_labels import condition_words
 from tests.law.documents.pages import STEP_PAGES, chapters_of
 from tests.law.sources import ROOT
@@ -70,23 +68,14 @@ def test_every_operator_has_its_row_in_the_table_of_operators() -> None:
 
 
 def test_every_provider_kind_has_a_loader() -> None:
-    assert sorted(get_args(BuiltInKind)) == sorted(KINDS)
+    assert sorted(BUILT_IN_KINDS) == sorted(KINDS)
     assert SDK_OF.keys() == KINDS.keys(), "its SDK, which its own file alone imports, or None"
-    assert sorted(PROVIDER_KINDS) == sorted(KINDS)
+    assert VENDORS.keys() == set(TESTED_KINDS), "the tests ask it over HTTP"
 
 
-def test_every_provider_with_an_api_has_a_key_a_vendor_and_a_test() -> None:
-    with_api = KINDS.keys() - {"scripted"}
-    assert with_api == KEY_NAMES.keys(), "the variable of its key"
-    assert with_api == set(VENDORS), "its models have public prices and context windows"
-    assert with_api == set(TESTED_KINDS), "the tests ask it over HTTP"
-
-
-@pytest.mark.parametrize("kind", sorted(KEY_NAMES))
+@pytest.mark.parametrize("kind", VENDORS)
 def test_the_key_of_every_provider_is_known_wherever_a_user_looks(kind: str) -> None:
-    variable = KEY_NAMES[kind]
-    own = "".join(file.read_text() for file in (ROOT / "activities/providers").glob(f"{kind}*.py"))
-    assert f'default_env="{variable}"' in own
+    variable = VENDORS[kind].key_env
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
     assert variable in compose["services"]["worker"]["environment"]
     for project in ("project", "tool_project"):

@@ -16,7 +16,7 @@ from typing import TypeVar, cast
 import yaml
 from temporalio.client import Client, WorkflowHistory
 
-from coterie.documents.product_capabilities import KEY_NAMES
+from coterie.dsl.model.vendors.vendors import VENDORS
 from coterie.dsl.values import Json
 from coterie.storage.wire import data_converter
 from tests.support.places import ROOT
@@ -29,7 +29,7 @@ from tests.support.programs.command_server import (
 
 SAMPLE = ROOT / "examples" / "invoicing"
 BIN = Path(sys.executable).parent
-VENDOR_PREFIXES = tuple(name.removesuffix("API_KEY") for name in KEY_NAMES.values())
+VENDOR_PREFIXES = tuple(vendor.key_env.removesuffix("API_KEY") for vendor in VENDORS.values())
 """`ANTHROPIC_` and others: keys, addresses and options, which no test takes from outside."""
 T = TypeVar("T")
 

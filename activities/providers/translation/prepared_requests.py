@@ -5,8 +5,7 @@ from dataclasses import replace
 from coterie.activities.providers.message_model import ModelMessage, ThinkingPart, unbound
 from coterie.activities.providers.provider import ModelRequest, ProviderSettings
 from coterie.activities.providers.translation.request_checks import check_request
-from coterie.dsl.model.vendors.tool_rules import offered_description
-from coterie.dsl.model.vendors.vendor_apis import VendorApi
+from coterie.dsl.model.vendors.vendors import VendorApi, offered_description
 
 
 def prepared(request: ModelRequest, settings: ProviderSettings) -> ModelRequest:

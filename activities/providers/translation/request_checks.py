@@ -22,7 +22,8 @@ from coterie.activities.providers.message_model import (
 from coterie.activities.providers.provider import ModelRequest, ProviderSettings
 from coterie.activities.providers.provider_failures import ProviderFailure
 from coterie.dsl.model.tools.tool_use import NamedTool
-from coterie.dsl.model.vendors.vendor_rules import CALL_RULES, CallSettings, broken_rule
+from coterie.dsl.model.vendors.vendor_rules import CallSettings
+from coterie.dsl.model.vendors.vendors import broken_rules
 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What every vendor accepts as the name of a tool."""
@@ -63,11 +64,11 @@ def call_settings(request: ModelRequest, settings: ProviderSettings) -> CallSett
 
 
 def _broken_rule(request: ModelRequest, settings: ProviderSettings | None) -> str | None:
-    if settings is None or settings.vendor_api is None:
+    if settings is None:
         return None
     call = call_settings(request, settings)
-    rule = broken_rule(CALL_RULES, settings.vendor_api, call, "refuse")
-    return None if rule is None else f"{rule.message}; {rule.fix}"
+    broken = broken_rules(settings.vendor_api, call, "refuse")
+    return next((f"{rule.message}; {rule.fix}" for rule in broken), None)
 
 
 def _problems(request: ModelRequest) -> Iterator[str]:

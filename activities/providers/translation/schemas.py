@@ -10,7 +10,7 @@ from typing import cast
 
 from coterie.activities.providers.provider import ModelRequest, ProviderSettings
 from coterie.activities.providers.translation.request_checks import call_settings
-from coterie.dsl.model.vendors.vendor_rules import CALL_RULES, broken_rule
+from coterie.dsl.model.vendors.vendors import broken_rules
 from coterie.dsl.values import Json, JsonValue
 
 _KEPT = ("title", "description", "type", "enum", "const", "required")
@@ -49,7 +49,7 @@ def requires_every_key(schema: JsonValue) -> bool:
 def goes_in_words(request: ModelRequest, settings: ProviderSettings) -> bool:
     """Return whether the vendor's feature for output schemas refuses the schema of this call."""
     call = call_settings(request, settings)
-    return broken_rule(CALL_RULES, settings.vendor_api, call, "in_words") is not None
+    return any(broken_rules(settings.vendor_api, call, "in_words"))
 
 
 def with_words(system: str | None, schema: Json) -> str:

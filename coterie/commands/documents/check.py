@@ -19,7 +19,7 @@ from coterie.dsl.compile.compiler import Compiled
 from coterie.dsl.errors import Problem
 from coterie.dsl.model.price import Price
 from coterie.dsl.model.sections.provider_document import provider_kind
-from coterie.dsl.model.vendors.ignored_variables import IGNORED_VARIABLES
+from coterie.dsl.model.vendors.vendors import VENDORS
 from coterie.dsl.values import Json
 from coterie.explaining.check_text import basis_text, exceeded, inputs_text, worst_text
 from coterie.failures import ExitCode
@@ -94,8 +94,8 @@ def ignored_variables(compiled: Compiled, settings: Settings) -> dict[str, str]:
     kinds = {provider_kind(name, compiled.providers.get(name)) for name in names}
     return {
         variable: key
-        for kind in sorted(kinds & IGNORED_VARIABLES.keys())
-        for variable, key in IGNORED_VARIABLES[kind].items()
+        for kind in sorted(kinds & VENDORS.keys())
+        for variable, key in VENDORS[kind].ignored_variables.items()
         if settings.secret(variable) is not None
     }
 

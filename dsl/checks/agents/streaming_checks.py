@@ -1,14 +1,15 @@
 """Where an answer may not be shown while it is written: what may still reject it."""
 
 from collections.abc import Iterator, Mapping
-from typing import cast, get_args
+from typing import cast
 
 from coterie.dsl.model.plan import Persona, Plan, Team
-from coterie.dsl.model.sections.provider_document import BuiltInKind, ProviderSection
+from coterie.dsl.model.sections.provider_document import ProviderSection
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 from coterie.dsl.model.steps import AgentStep, ApprovalStep
 from coterie.dsl.model.terms import call_approval
 from coterie.dsl.model.traversal.step_walk import message_waits, templated, walk
+from coterie.dsl.model.vendors.vendors import BUILT_IN_KINDS
 from coterie.dsl.model_names import split_model
 from coterie.dsl.paths import Path
 from coterie.dsl.problem_details import ProblemText, rule
@@ -139,7 +140,7 @@ def check_batch(
     names = (persona.provider, *(split_model(entry)[0] for entry in persona.fallback))
     for name in dict.fromkeys(names):
         section = sections.get(name)
-        if section is None and name in get_args(BuiltInKind):
+        if section is None and name in BUILT_IN_KINDS:
             section = ProviderSection()
         if section is not None and not section.takes_batches(name):
             problems.report(provider_without_batches(name), tree.key_at(path))

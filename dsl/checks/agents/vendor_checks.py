@@ -1,14 +1,14 @@
 """Checks of an agent's settings by the rules of its vendors, before the run."""
 
 from collections.abc import Mapping
-from typing import get_args
 
 from coterie.dsl.checks.tools.tool_use_checks import Written
 from coterie.dsl.model.plan import Persona
-from coterie.dsl.model.sections.provider_document import BuiltInKind, ProviderSection, provider_kind
+from coterie.dsl.model.sections.provider_document import ProviderSection, provider_kind
 from coterie.dsl.model.step_kinds.agent_types import TOOL_CALLING
 from coterie.dsl.model.steps import AgentStep
-from coterie.dsl.model.vendors.vendor_rules import CALL_RULES, CallSettings, broken_rules
+from coterie.dsl.model.vendors.vendor_rules import CallSettings
+from coterie.dsl.model.vendors.vendors import BUILT_IN_KINDS, broken_rules
 from coterie.dsl.model_names import split_model
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
@@ -46,7 +46,7 @@ def check_vendor_rules(
         if section is None:
             continue
         call = _call_settings(step, persona, name, section)
-        for refusal in broken_rules(CALL_RULES, section.vendor_api(provider), call, "refuse"):
+        for refusal in broken_rules(section.vendor_api(provider), call, "refuse"):
             written = (written_at(key) for key in refusal.keys)
             path: NodePath = next((one for one in written if tree.has(one)), written_at())
             if not problems.has("E511", path):
@@ -57,7 +57,7 @@ def check_vendor_rules(
 def _section(provider: str, sections: Mapping[str, ProviderSection]) -> ProviderSection | None:
     """Return the section of a provider; None where only the worker knows it."""
     known = sections.get(provider)
-    if known is None and provider_kind(provider, None) in get_args(BuiltInKind):
+    if known is None and provider_kind(provider, None) in BUILT_IN_KINDS:
         return ProviderSection()
     return known
 

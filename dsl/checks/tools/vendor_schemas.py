@@ -1,6 +1,7 @@
 """Checks of the tools that a persona offers, by what its vendors refuse of tools."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from coterie.dsl.errors import listed
@@ -9,13 +10,8 @@ from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.sections.provider_document import ProviderSection
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.model.tools.tool_use import NamedTool
-from coterie.dsl.model.vendors.tool_rules import (
-    MAX_OFFERED,
-    TOOL_SCHEMA_RULES,
-    ToolSchemaRule,
-    vendor_names,
-)
-from coterie.dsl.model.vendors.vendor_apis import VendorApi
+from coterie.dsl.model.vendors.vendor_rules import TOOL_SCHEMA_RULES, ToolSchemaRule
+from coterie.dsl.model.vendors.vendors import APIS, VendorApi, refusing_apis, vendor_names
 from coterie.dsl.model_names import split_model
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
@@ -72,7 +68,7 @@ def check_offered_schemas(
             broken |= one.rules
             apis |= one.apis
         rules: list[ToolSchemaRule] = [rule for rule in TOOL_SCHEMA_RULES if rule in broken]
-        findings = [TOOL_SCHEMA_RULES[rule].finding for rule in rules]
+        findings = [TOOL_SCHEMA_RULES[rule] for rule in rules]
         details = schemas_rewritten(sorted(of_tools), vendor_names(apis), findings)
         problems.report(details, tree.key_at(path))
 
@@ -114,12 +110,12 @@ def tools_left_out(persona: str, vendor: str, most: int, left_out: Sequence[str]
 def _within_limit(
     key: str, persona: Persona, sections: Sections, tree: Node, problems: Problems
 ) -> Persona:
-    apis: list[VendorApi] = [one for one in _apis_of(persona, sections) if one in MAX_OFFERED]
-    if not apis:
+    apis = (APIS[name] for name in _apis_of(persona, sections))
+    limits = [(api.max_tools, api.vendor) for api in apis if api.max_tools is not None]
+    if not limits:
         return persona
-    strictest = min(apis, key=lambda api: MAX_OFFERED[api])
-    room = MAX_OFFERED[strictest] - len(persona.handoffs)
-    over = len(persona.tools) - room
+    limit, vendor = min(limits, key=itemgetter(0))
+    over = len(persona.tools) - (limit - len(persona.handoffs))
     if over <= 0:
         return persona
     needed = {policy.tool for policy in persona.tool_policy}
@@ -128,8 +124,7 @@ def _within_limit(
     left_out = [name for name in reversed(persona.tools) if name not in needed][:over][::-1]
     path: NodePath = ("llm_config", "personas", key.partition("/")[0], "tools")
     path = path if tree.has(path) else ("llm_config", "personas")
-    vendor = vendor_names([strictest])[0]
-    details = tools_left_out(key, vendor, MAX_OFFERED[strictest], left_out)
+    details = tools_left_out(key, vendor, limit, left_out)
     problems.report(details, tree.key_at(path))
     kept = tuple(name for name in persona.tools if name not in left_out)
     return persona.model_copy(update={"tools": kept})
@@ -139,7 +134,7 @@ def _find_refusal(tool: Tool | None, apis: frozenset[VendorApi]) -> _Refused:
     if tool is None or tool.offered_schema is None or tool.input_schema is None:
         return _Refused(frozenset(), frozenset())
     found = offered_schema(tool.input_schema).rules
-    rules = {rule: apis & TOOL_SCHEMA_RULES[rule].apis for rule in found}
+    rules = {rule: apis & refusing_apis(rule) for rule in found}
     broken: list[ToolSchemaRule] = [rule for rule in found if rules[rule]]
     return _Refused(frozenset(broken), frozenset[VendorApi]().union(*rules.values()))
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Literal, NamedTuple, Self, get_args
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import AliasChoices, Field, JsonValue, field_validator, model_validator
 
@@ -12,7 +12,13 @@ from coterie.dsl.model.price import Price
 from coterie.dsl.model.sections.mcp_document import HeaderName
 from coterie.dsl.model.sections.variable_names import VariableName
 from coterie.dsl.model.steps import PersonaDocument
-from coterie.dsl.model.vendors.vendor_apis import OpenAIApi, VendorApi, vendor_api
+from coterie.dsl.model.vendors.vendors import (
+    BUILT_IN_KINDS,
+    VENDORS,
+    OpenAIApi,
+    VendorApi,
+    vendor_api,
+)
 from coterie.dsl.values import Frozen, Json, form_mismatch
 
 
@@ -58,14 +64,11 @@ class RateLimitPolicy(Frozen):
         return None if rate is None else rate / 60
 
 
-BuiltInKind = Literal["anthropic", "openai", "scripted"]
-"""The adapters that Coterie has."""
-
 ProviderKind = Annotated[
     str,
     Field(
         pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*(:[A-Za-z_][A-Za-z0-9_]*)?$",
-        json_schema_extra={"examples": [*get_args(BuiltInKind)]},
+        json_schema_extra={"examples": [*BUILT_IN_KINDS]},
     ),
 ]
 """A name; packages that the worker allows add names, and `package.module:name` needs none."""
@@ -150,7 +153,8 @@ class ProviderSection(Frozen):
     def takes_batches(self, name: str) -> bool:
         """Return whether the provider of this name has a batch API that Coterie uses."""
         kind = self.kind or name
-        return kind == "scripted" or (kind == "openai" and self.api_base is None)
+        vendor = VENDORS.get(kind) if self.api_base is None else None
+        return kind == "scripted" or (vendor is not None and vendor.has_batches)
 
 
 _ADDRESS_PART = re.compile(r"[a-z0-9][a-z0-9.:-]{0,99}")

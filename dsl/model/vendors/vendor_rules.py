@@ -1,49 +1,22 @@
-"""What vendors refuse: one row for each rule, which validation and the request builder both ask.
+"""What vendors refuse of a call: one rule for each.
 
-A row refuses a call before it is sent and paid for, and before its run if the document shows it;
-or it sends a schema in words, where the vendor's own feature would refuse it. To add a rule, add a
-row.
+A rule refuses a call before it is sent and paid for, and before its run if the document shows it;
+or it sends a schema in words, where the vendor's own feature would refuse it. Which rules an API
+has stands in its row in `vendors`.
 Rules about conversations are in `activities/providers/translation/request_checks.py`.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Literal
 
 from coterie.dsl.model.model_options import Effort, Thinking
 from coterie.dsl.model.tools.tool_use import NamedTool, ToolChoice
-from coterie.dsl.model.vendors.schema_sizes import (
-    depth,
-    enum_values,
-    optional_keys,
-    properties,
-    union_types,
-)
-from coterie.dsl.model.vendors.vendor_apis import VendorApi
-from coterie.dsl.values import Json
+from coterie.dsl.values import Json, JsonValue
 
 Action = Literal["refuse", "in_words"]
 """Refuse the call; or send its schema in words, as part of the system prompt."""
-
-Subject = TypeVar("Subject")
-
-
-@dataclass(frozen=True, slots=True)
-class VendorRule(Generic[Subject]):
-    """One thing that vendors refuse."""
-
-    name: str
-    apis: frozenset[VendorApi]
-    """Where it holds."""
-    breaks: Callable[[Subject], bool]
-    action: Action
-    keys: tuple[str, ...]
-    """The keys of a persona that it is about; the first that is written has the problem."""
-    message: str
-    fix: str
-    source: str
-    """The vendor's page, or a report of its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,31 +36,20 @@ class CallSettings:
     """What the provider's section says of its models."""
 
 
-def broken_rule(
-    rules: Sequence[VendorRule[Subject]], api: VendorApi | None, subject: Subject, action: Action
-) -> VendorRule[Subject] | None:
-    """Return the first rule of an action that holds for an API and that the subject breaks."""
-    return next(broken_rules(rules, api, subject, action), None)
+@dataclass(frozen=True, slots=True)
+class VendorRule:
+    """One thing that vendors refuse."""
 
+    name: str
+    breaks: Callable[[CallSettings], bool]
+    action: Action
+    keys: tuple[str, ...]
+    """The keys of a persona that it is about; the first that is written has the problem."""
+    message: str
+    fix: str
+    source: str
+    """The vendor's page, or a report of its answer."""
 
-def broken_rules(
-    rules: Sequence[VendorRule[Subject]], api: VendorApi | None, subject: Subject, action: Action
-) -> Iterator[VendorRule[Subject]]:
-    """Yield the rules of an action that hold for an API and that the subject breaks."""
-    for rule in rules:
-        if rule.action == action and api in rule.apis and rule.breaks(subject):
-            yield rule
-
-
-_ANTHROPIC = frozenset[VendorApi]({"messages"})
-_MESSAGES = frozenset[VendorApi]({"messages", "compatible_messages"})
-_OPENAI = frozenset[VendorApi]({"responses", "openai_chat"})
-_OPENAI_CHAT = frozenset[VendorApi]({"openai_chat"})
-_GEMINI = frozenset[VendorApi]({"gemini_chat"})
-_RESPONSES = frozenset[VendorApi]({"responses", "compatible_responses"})
-_OF_OPENAI_KIND = frozenset[VendorApi](
-    {"responses", "openai_chat", "gemini_chat", "compatible_responses", "compatible_chat"}
-)
 
 _THINKING_PAGE = "https://platform.claude.com/docs/en/build-with-claude/extended-thinking"
 _FORMAT_PAGE = "https://platform.claude.com/docs/en/build-with-claude/structured-outputs"
@@ -117,10 +79,9 @@ def _is_forced(choice: ToolChoice) -> bool:
     return choice == "required" or isinstance(choice, NamedTool)
 
 
-CALL_RULES: tuple[VendorRule[CallSettings], ...] = (
+OF_MESSAGES = (
     VendorRule(
         "forced_call_with_thinking_budget",
-        _MESSAGES,
         lambda call: (
             isinstance(call.thinking, int) and call.has_tools and _is_forced(call.tool_choice)
         ),
@@ -132,7 +93,6 @@ CALL_RULES: tuple[VendorRule[CallSettings], ...] = (
     ),
     VendorRule(
         "thinking_budget_above_max_tokens",
-        _MESSAGES,
         lambda call: isinstance(call.thinking, int) and call.thinking >= call.max_tokens,
         "refuse",
         ("thinking", "max_tokens"),
@@ -142,7 +102,6 @@ CALL_RULES: tuple[VendorRule[CallSettings], ...] = (
     ),
     VendorRule(
         "temperature_with_thinking",
-        _MESSAGES,
         lambda call: _thinks(call) and call.temperature not in (None, 1),
         "refuse",
         ("temperature", "thinking"),
@@ -152,7 +111,6 @@ CALL_RULES: tuple[VendorRule[CallSettings], ...] = (
     ),
     VendorRule(
         "top_p_with_thinking",
-        _MESSAGES,
         lambda call: (
             _thinks(call) and call.top_p is not None and call.top_p < _MIN_TOP_P_WITH_THINKING
         ),
@@ -163,8 +121,30 @@ CALL_RULES: tuple[VendorRule[CallSettings], ...] = (
         _THINKING_PAGE,
     ),
     VendorRule(
+        "optional_keys",
+        lambda call: _count_optional_keys(call.output_schema) > _MAX_OPTIONAL_KEYS,
+        "in_words",
+        ("output_schema",),
+        f"Anthropic refuses an output format with more than {_MAX_OPTIONAL_KEYS} optional keys",
+        "require more keys",
+        _FORMAT_PAGE,
+    ),
+    VendorRule(
+        "union_types",
+        lambda call: _count_union_types(call.output_schema) > _MAX_UNION_TYPES,
+        "in_words",
+        ("output_schema",),
+        f"Anthropic refuses an output format with more than {_MAX_UNION_TYPES} keys of several "
+        "types",
+        "use fewer of them",
+        _FORMAT_PAGE,
+    ),
+)
+"""Of every server of the Messages API."""
+
+OF_ANTHROPIC = (
+    VendorRule(
         "temperature_above_one",
-        _ANTHROPIC,
         lambda call: call.temperature is not None and call.temperature > 1,
         "refuse",
         ("temperature",),
@@ -174,7 +154,6 @@ CALL_RULES: tuple[VendorRule[CallSettings], ...] = (
     ),
     VendorRule(
         "effort_of_other_vendors",
-        _ANTHROPIC,
         lambda call: call.effort in ("none", "minimal"),
         "refuse",
         ("effort",),
@@ -182,9 +161,12 @@ CALL_RULES: tuple[VendorRule[CallSettings], ...] = (
         "choose one of them, or set `thinking: off`",
         "https://platform.claude.com/docs/en/build-with-claude/effort",
     ),
+)
+"""Of Anthropic, itself or in a cloud."""
+
+OF_OPENAI_APIS = (
     VendorRule(
         "thinking_of_other_vendors",
-        _OF_OPENAI_KIND,
         lambda call: call.thinking is not None,
         "refuse",
         ("thinking",),
@@ -193,8 +175,20 @@ CALL_RULES: tuple[VendorRule[CallSettings], ...] = (
         "https://platform.openai.com/docs/guides/reasoning",
     ),
     VendorRule(
+        "schema_of_no_object",
+        lambda call: call.output_schema is not None and call.output_schema.get("type") != "object",
+        "in_words",
+        ("output_schema",),
+        "OpenAI's APIs refuse an output schema that is not an object at its root",
+        "give the schema the type object",
+        _STRICT_PAGE,
+    ),
+)
+"""Of every server of OpenAI's APIs."""
+
+OF_RESPONSES = (
+    VendorRule(
         "effort_without_reasoning",
-        _RESPONSES,
         lambda call: call.reasoning is False and call.effort not in (None, "none"),
         "refuse",
         ("effort",),
@@ -202,9 +196,12 @@ CALL_RULES: tuple[VendorRule[CallSettings], ...] = (
         "remove `effort`, or set `reasoning: true` on the provider",
         "https://platform.openai.com/docs/guides/reasoning",
     ),
+)
+"""Of every server of the Responses API."""
+
+OF_OPENAI = (
     VendorRule(
         "sampling_of_reasoning_model",
-        _OPENAI,
         lambda call: (
             _ALWAYS_REASONS.fullmatch(call.model) is not None
             and (call.temperature not in (None, 1) or call.top_p not in (None, 1))
@@ -216,8 +213,25 @@ CALL_RULES: tuple[VendorRule[CallSettings], ...] = (
         "https://platform.openai.com/docs/guides/latest-model",
     ),
     VendorRule(
+        "large_schema",
+        lambda call: (
+            _count_depth(call.output_schema) > _MAX_DEPTH
+            or _count_properties(call.output_schema) > _MAX_PROPERTIES
+            or _count_enum_values(call.output_schema) > _MAX_ENUM_VALUES
+        ),
+        "in_words",
+        ("output_schema",),
+        f"OpenAI refuses an output schema with more than {_MAX_DEPTH} levels, {_MAX_PROPERTIES} "
+        f"properties or {_MAX_ENUM_VALUES} enum values",
+        "split the schema",
+        _STRICT_PAGE,
+    ),
+)
+"""Of OpenAI's own servers, or Azure's."""
+
+OF_OPENAI_CHAT = (
+    VendorRule(
         "tools_by_chat_completions",
-        _OPENAI_CHAT,
         lambda call: (
             call.has_tools
             and call.effort != "none"
@@ -229,9 +243,12 @@ CALL_RULES: tuple[VendorRule[CallSettings], ...] = (
         "set `api: responses` on the provider, or `effort: none` on the persona",
         "https://platform.openai.com/docs/guides/migrate-to-responses",
     ),
+)
+"""Of these, by Chat Completions."""
+
+OF_GEMINI = (
     VendorRule(
         "schema_beside_tools",
-        _GEMINI,
         lambda call: call.has_tools and call.output_schema is not None,
         "in_words",
         ("output_schema",),
@@ -239,51 +256,97 @@ CALL_RULES: tuple[VendorRule[CallSettings], ...] = (
         "leave it to Coterie, which sends the schema in words",
         "https://github.com/googleapis/python-genai/issues/867",
     ),
-    VendorRule(
-        "optional_keys",
-        _MESSAGES,
-        lambda call: optional_keys(call.output_schema) > _MAX_OPTIONAL_KEYS,
-        "in_words",
-        ("output_schema",),
-        f"Anthropic refuses an output format with more than {_MAX_OPTIONAL_KEYS} optional keys",
-        "require more keys",
-        _FORMAT_PAGE,
-    ),
-    VendorRule(
-        "union_types",
-        _MESSAGES,
-        lambda call: union_types(call.output_schema) > _MAX_UNION_TYPES,
-        "in_words",
-        ("output_schema",),
-        f"Anthropic refuses an output format with more than {_MAX_UNION_TYPES} keys of several "
-        "types",
-        "use fewer of them",
-        _FORMAT_PAGE,
-    ),
-    VendorRule(
-        "schema_of_no_object",
-        _OF_OPENAI_KIND,
-        lambda call: call.output_schema is not None and call.output_schema.get("type") != "object",
-        "in_words",
-        ("output_schema",),
-        "OpenAI's APIs refuse an output schema that is not an object at its root",
-        "give the schema the type object",
-        _STRICT_PAGE,
-    ),
-    VendorRule(
-        "large_schema",
-        _OPENAI,
-        lambda call: (
-            depth(call.output_schema) > _MAX_DEPTH
-            or properties(call.output_schema) > _MAX_PROPERTIES
-            or enum_values(call.output_schema) > _MAX_ENUM_VALUES
-        ),
-        "in_words",
-        ("output_schema",),
-        f"OpenAI refuses an output schema with more than {_MAX_DEPTH} levels, {_MAX_PROPERTIES} "
-        f"properties or {_MAX_ENUM_VALUES} enum values",
-        "split the schema",
-        _STRICT_PAGE,
-    ),
 )
-"""Rules about the settings of a call."""
+"""Of Google's server for Gemini."""
+
+ToolSchemaRule = Literal[
+    "forms_at_root",
+    "property_name",
+    "array_without_items",
+    "items_of_tuple",
+    "boolean_schema",
+    "required_unknown",
+    "reference_outside",
+]
+"""A form of a tool's schema that some vendors refuse.
+
+A schema with such a form is rewritten for the model, and a call gets its tool's own names again
+(`dsl/json_schema/offered_schema.py`). Validation warns of it.
+"""
+
+TOOL_SCHEMA_RULES: dict[ToolSchemaRule, str] = {
+    "forms_at_root": "a choice such as `anyOf` at its root",
+    "property_name": (
+        "a property whose name has other characters than letters, digits, `_`, `.` and `-`"
+    ),
+    "array_without_items": "an array without `items`",
+    "items_of_tuple": "a list of schemas as `items`",
+    "boolean_schema": "`true` or `false` in the place of a schema",
+    "required_unknown": "a name in `required` that `properties` does not have",
+    "reference_outside": "a `$ref` to another document",
+}
+"""What such a schema has."""
+
+_MAPS = ("properties", "$defs", "definitions")
+"""Keywords whose values are `{name: schema}`."""
+_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_SINGLE = ("items", "additionalProperties", "not")
+
+
+def _count_optional_keys(schema: Json | None) -> int:
+    """Count the properties that their objects do not require."""
+    return sum(len(_keys_of(one) - _required_keys(one)) for one, _ in _schemas(schema, 0))
+
+
+def _count_properties(schema: Json | None) -> int:
+    """Count the properties of all objects."""
+    return sum(len(_keys_of(one)) for one, _ in _schemas(schema, 0))
+
+
+def _count_union_types(schema: Json | None) -> int:
+    """Count the schemas that allow values of several types."""
+    return sum(_is_union(one) for one, _ in _schemas(schema, 0))
+
+
+def _count_enum_values(schema: Json | None) -> int:
+    """Count the values of all enums."""
+    enums = (one.get("enum") for one, _ in _schemas(schema, 0))
+    return sum(len(values) for values in enums if isinstance(values, list))
+
+
+def _count_depth(schema: Json | None) -> int:
+    """Count the levels of objects and arrays within each other."""
+    return max((level for _, level in _schemas(schema, 0)), default=0)
+
+
+def _schemas(schema: JsonValue, level: int) -> Iterator[tuple[Json, int]]:
+    """Yield a schema and those within it, each with the level that it has."""
+    if not isinstance(schema, dict):
+        return
+    inner = level + (bool(_keys_of(schema)) or "items" in schema)
+    yield schema, inner
+    for key in _MAPS:
+        named = schema.get(key)
+        for one in named.values() if isinstance(named, dict) else ():
+            yield from _schemas(one, inner if key == "properties" else 0)
+    for key in _LISTS:
+        listed = schema.get(key)
+        for one in listed if isinstance(listed, list) else ():
+            yield from _schemas(one, inner)
+    for key in _SINGLE:
+        yield from _schemas(schema.get(key), inner)
+
+
+def _is_union(schema: Json) -> bool:
+    types = schema.get("type")
+    return isinstance(types, list) or "anyOf" in schema or "oneOf" in schema
+
+
+def _keys_of(schema: Json) -> set[str]:
+    found = schema.get("properties")
+    return set(found) if isinstance(found, dict) else set()
+
+
+def _required_keys(schema: Json) -> set[str]:
+    found = schema.get("required")
+    return {str(one) for one in found} if isinstance(found, list) else set()

@@ -12,7 +12,7 @@ import pytest
 from coterie.activities.providers.provider import ProviderSettings
 from coterie.activities.providers.provider_failures import ProviderFailure
 from coterie.activities.providers.provider_registry import Providers
-from coterie.dsl.model.vendors.ignored_variables import IGNORED_VARIABLES
+from coterie.dsl.model.vendors.vendors import VENDORS
 from tests.activity.providers.test_provider_answers import SAYS
 from tests.support.servers.asking import APIS, KEY, request, settings
 from tests.support.servers.raw_server import Received, raw_server
@@ -91,7 +91,7 @@ def headers_of(received: Received) -> dict[str, str]:
 def test_the_variables_of_both_sdks_are_found() -> None:
     assert {"OPENAI_CUSTOM_HEADERS", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"} <= {*VARIABLES}
     assert {"ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_PROFILE", "CLOUD_ML_REGION"} <= {*VARIABLES}
-    ignored = {name for named in IGNORED_VARIABLES.values() for name in named}
+    ignored = {name for vendor in VENDORS.values() for name in vendor.ignored_variables}
     assert ignored <= {*VARIABLES}, "`check` names a variable that no SDK reads"
 
 

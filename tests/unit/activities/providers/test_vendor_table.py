@@ -20,8 +20,8 @@ from coterie.activities.providers.translation.prepared_requests import prepared
 from coterie.activities.providers.translation.responses_turns import responses_body
 from coterie.activities.providers.translation.schemas import openai_format
 from coterie.dsl.model.tools.tool_use import NamedTool
-from coterie.dsl.model.vendors.vendor_apis import VendorApi
-from coterie.dsl.model.vendors.vendor_rules import CALL_RULES, VendorRule
+from coterie.dsl.model.vendors.vendor_rules import VendorRule
+from coterie.dsl.model.vendors.vendors import APIS, VendorApi
 from coterie.dsl.tool_loop.exchange import OfferedTool
 from coterie.dsl.values import Json
 from tests.support.compiling import problems_of
@@ -117,17 +117,16 @@ SECTIONS: dict[VendorApi, Json] = {
     "compatible_chat": {"kind": "openai", "api_base": "http://models.test/v1"},
 }
 
-CASES = [(rule, api) for rule in CALL_RULES for api in sorted(rule.apis)]
+CASES = [(rule, name) for name, api in APIS.items() for rule in api.call_rules]
 NAMES = [f"{rule.name}-{api}" for rule, api in CASES]
 REFUSED = [case for case in CASES if case[0].action == "refuse"]
 IN_WORDS = [case for case in CASES if case[0].action == "in_words"]
-Rule = VendorRule[Any]
 
 
 def test_every_rule_has_an_example_and_every_api_a_section() -> None:
-    assert EXAMPLES.keys() == {rule.name for rule in CALL_RULES}
+    assert EXAMPLES.keys() == {rule.name for rule, _ in CASES}
     assert SECTIONS.keys() == set(get_args(VendorApi))
-    assert all(rule.source.startswith("https://") for rule in CALL_RULES)
+    assert all(rule.source.startswith("https://") for rule, _ in CASES)
 
 
 def settings(api: VendorApi, example: Example) -> ProviderSettings:
@@ -168,7 +167,9 @@ def found(persona: Json, api: VendorApi, example: Example, **more: Json | list[s
 
 
 @pytest.mark.parametrize(("rule", "api"), REFUSED, ids=lambda one: getattr(one, "name", one))
-def test_what_a_vendor_always_refuses_is_refused_before_the_run(rule: Rule, api: VendorApi) -> None:
+def test_what_a_vendor_always_refuses_is_refused_before_the_run(
+    rule: VendorRule, api: VendorApi
+) -> None:
     example = EXAMPLES[rule.name]
     (problem,) = found(example.persona, api, example)
     assert problem.message == f"vendor/{example.model} would refuse each call: {rule.message}"
@@ -178,7 +179,7 @@ def test_what_a_vendor_always_refuses_is_refused_before_the_run(rule: Rule, api:
 
 @pytest.mark.parametrize(("rule", "api"), REFUSED, ids=lambda one: getattr(one, "name", one))
 def test_what_a_vendor_always_refuses_of_a_fallback_is_refused_too(
-    rule: Rule, api: VendorApi
+    rule: VendorRule, api: VendorApi
 ) -> None:
     example = EXAMPLES[rule.name]
     other: Any = {"provider": "other", "fallback": [f"vendor/{example.model}"]}
@@ -187,7 +188,7 @@ def test_what_a_vendor_always_refuses_of_a_fallback_is_refused_too(
 
 
 @pytest.mark.parametrize(("rule", "api"), REFUSED, ids=lambda one: getattr(one, "name", one))
-def test_what_a_vendor_always_refuses_is_not_sent(rule: Rule, api: VendorApi) -> None:
+def test_what_a_vendor_always_refuses_is_not_sent(rule: VendorRule, api: VendorApi) -> None:
     example = EXAMPLES[rule.name]
     own = settings(api, example)
     with pytest.raises(ProviderFailure) as caught:
@@ -198,7 +199,7 @@ def test_what_a_vendor_always_refuses_is_not_sent(rule: Rule, api: VendorApi) ->
 
 
 @pytest.mark.parametrize(("rule", "api"), IN_WORDS, ids=lambda one: getattr(one, "name", one))
-def test_a_schema_that_a_vendor_refuses_is_sent_in_words(rule: Rule, api: VendorApi) -> None:
+def test_a_schema_that_a_vendor_refuses_is_sent_in_words(rule: VendorRule, api: VendorApi) -> None:
     example = EXAMPLES[rule.name]
     own = settings(api, example)
     assert found(example.persona, api, example) == []

@@ -19,8 +19,7 @@ from coterie.doctor.checkup import (
     system_finding,
 )
 from coterie.doctor.doctor_text import doctor_text
-from coterie.doctor.machine import missing_packages
-from coterie.doctor.remote_servers import clock_skew
+from coterie.doctor.examination import clock_skew, missing_packages
 from coterie.dsl.model.sections.worker_document import SandboxMode
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -12,10 +12,11 @@ from coterie.activities.processes.command_user import command_user
 from coterie.cli import main
 from coterie.doctor import examination
 from coterie.doctor.checkup import Finding, Level, extra_findings
-from coterie.doctor.examination import examine, needed_extras
+from coterie.doctor.examination import addresses, examine, needed_extras
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.dsl.model.sections.mcp_document import McpServerSection
 from coterie.dsl.model.sections.provider_document import ProviderSection
+from coterie.dsl.model.vendors.vendors import VENDORS
 from coterie.failures import ExitCode
 from coterie.settings import load
 from tests.support.compiling import plan_of
@@ -143,6 +144,17 @@ def test_what_needs_an_extra_is_named_with_its_team(tmp_path: Path) -> None:
     ]
     assert finding.text.endswith("; Web.fetch in the team news needs it")
     assert finding.fix == install_command("web")
+
+
+def test_every_vendor_of_the_table_is_asked_at_its_own_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toy = VENDORS["openai"]._replace(url="https://api.toy.test")
+    monkeypatch.setitem(VENDORS, "toy", toy)
+    sections = {kind: ProviderSection(kind=kind) for kind in (*VENDORS, "scripted")}
+    trusted = TrustedConfig(workspace=str(tmp_path), providers=sections)
+    asked = addresses(trusted, sections)
+    assert asked == {kind: vendor.url for kind, vendor in VENDORS.items()}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the tests do not run as root")

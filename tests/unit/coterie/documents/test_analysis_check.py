@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from coterie.cli import main
-from coterie.dsl.model.vendors.ignored_variables import IGNORED_VARIABLES
+from coterie.dsl.model.vendors.vendors import VENDORS
 
 DOCUMENT = """\
 llm_config:
@@ -229,8 +229,8 @@ def test_a_bound_that_is_no_number_is_refused(desk: Desk, arguments: tuple[str, 
     ("provider", "variable", "key"),
     [
         (kind, variable, key)
-        for kind, named in IGNORED_VARIABLES.items()
-        for variable, key in named.items()
+        for kind, vendor in VENDORS.items()
+        for variable, key in vendor.ignored_variables.items()
     ],
 )
 def test_variables_that_only_an_sdk_reads_are_named_as_ignored(

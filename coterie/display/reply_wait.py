@@ -15,12 +15,13 @@ from typing import Any
 from pydantic import JsonValue
 
 from coterie.display.decider import Decider
-from coterie.display.following.plain_view import PlainView, RunNews
+from coterie.display.following.plain_view import PlainView
 from coterie.display.reply_text import ReplyText
 from coterie.dsl.visible import one_line
 from coterie.failures import CommandError
 from coterie.runs.live_texts import POLL_SECONDS, LiveAnswer, live_answers, streams
 from coterie.runs.run_client import Run
+from coterie.runs.run_view import RunNews
 from coterie.terminal import note
 from coterie.workflows.core.views import Paused
 

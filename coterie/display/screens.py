@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from coterie.display.following.follower import RequestHandling
-from coterie.display.following.plain_view import ProgressView, RunNews
+from coterie.display.following.plain_view import ProgressView
 from coterie.display.written_decisions import WrittenDecision, decisions_for
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.run_client import Run
+from coterie.runs.run_view import RunNews
 from coterie.workflows.core.requests import Pending
 
 

@@ -14,7 +14,7 @@ from coterie.arguments import login_name
 from coterie.display.following.events_view import EventsView, event_lines
 from coterie.display.following.follower import Watch
 from coterie.display.following.live import LiveView
-from coterie.display.following.plain_view import PlainView, ProgressView, RunNews
+from coterie.display.following.plain_view import PlainView, ProgressView
 from coterie.display.screens import OpenScreen, PastRun, ScreenLeft
 from coterie.failures import CommandError, ExitCode
 from coterie.inspection.trace import traced
@@ -26,6 +26,7 @@ from coterie.replay.rebuilt_run import NotFollowed, rebuilt
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.progress import Progress
 from coterie.runs.run_client import Run
+from coterie.runs.run_view import RunNews
 from coterie.runs.run_workspaces import workspace_of_run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings

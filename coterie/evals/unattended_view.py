@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-from coterie.display.following.plain_view import RunNews
 from coterie.runs.live_texts import LiveAnswer
 from coterie.runs.progress import Progress
+from coterie.runs.run_view import RunNews
 from coterie.workflows.core.requests import Pending
 
 

@@ -7,7 +7,7 @@ from rich.cells import cell_len, set_cell_size
 
 from coterie.dsl.model.budgets import column_money
 from coterie.dsl.visible import one_line
-from coterie.runs.progress import Progress, RowState, TaskRow, VisitRow
+from coterie.runs.progress import Progress, RowState, TaskRow, Tone, VisitRow
 from coterie.text.cell_wrap import wrap_cells
 from coterie.text.durations import duration
 
@@ -24,6 +24,12 @@ STYLES: dict[RowState, str] = {
     "partial": "yellow",
     "failure": "red",
     "skipped": "dim",
+}
+TONES: dict[Tone, str] = {
+    "working": "cyan",
+    "waiting": "yellow",
+    "good": "green",
+    "bad": "red",
 }
 _TIME, _TOKENS, _MONEY = 12, 10, 9
 _MIN_NAME_WIDTH = 16

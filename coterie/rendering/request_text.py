@@ -1,7 +1,7 @@
-"""Format requests for a decision, and decisions."""
+"""Format requests for a decision, as text and as a panel, and decisions."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -15,6 +15,7 @@ from coterie.activities.changes.shown_changes import (
     request_diff,
 )
 from coterie.rendering.decision_commands import decision_commands, show_command
+from coterie.rendering.progress_lines import ProgressLine, wrapped
 from coterie.text.durations import duration
 from coterie.text.lines import one_entry, prompt_lines, text_of
 from coterie.text.moments import day_and_clock
@@ -23,6 +24,8 @@ from coterie.workflows.core.requests import Decision, Pending, RequestView
 
 _MAX_SHOW_LENGTH = 4000
 _MAX_DIFF_LINES = 120
+_MAX_PANEL_LINES = 120
+_MIN_DIFF_LINES = 40
 
 _DIGITS = 12
 
@@ -61,7 +64,7 @@ def _request(one: PendingOfRun, login: str) -> str:
     if request.cut:
         lines.append(f"    [shortened; in full: {whole}]")
     lines += why_asked(request)
-    lines.append(f"  since {day_and_clock(request.since)}{_deadline(request)}")
+    lines.append(f"  since {_since(request)}")
     if request.approvers:
         lines.append(f"  may decide: {', '.join(request.approvers)}")
     if request.quorum > 1:
@@ -94,21 +97,9 @@ def request_text(
     request = view.pending
     if request is None:
         return text_of(_decision_lines(run, view.decision)) if view.decision is not None else run
-    who = ", ".join(request.approvers) or "anyone"
-    who += f"; {request.quorum} must approve" * (request.quorum > 1)
-    facts = [
-        ("call", _call_name(request)),
-        ("because", request.asked_because),
-        ("since", f"{day_and_clock(request.since)}{_deadline(request)}"),
-        ("may decide", who),
-        ("approved by", ", ".join(request.approved_by) if request.approved_by else "nobody yet"),
-        ("changed", "; ".join(request.changes)),
-        ("meanwhile", _meanwhile(request)),
-        ("digest", short_digest(request.digest)),
-    ]
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
     lines += subject_lines(request, workspace)
-    lines += [f"  {name:<12} {value}" for name, value in facts if value]
+    lines += _fact_lines(request)
     if request.editable:
         lines.append("  editable: approve with --payload JSON to change what is shown")
     if request.payload_schema is not None:
@@ -121,17 +112,38 @@ def shown_text(run: str, request: Pending, workspace: Path | None) -> str:
     """Return what a person decides: the question, its whole subject, who changed what."""
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
     lines += subject_lines(request, workspace)
-    facts = (
-        ("call", _call_name(request)),
-        ("because", request.asked_because),
-        ("changed", "; ".join(request.changes)),
-        ("digest", short_digest(request.digest)),
-    )
-    return text_of([*lines, *(f"  {name:<12} {value}" for name, value in facts if value)])
+    return text_of([*lines, *_fact_lines(request, ("call", "because", "changed", "digest"))])
 
 
-def _call_name(request: Pending) -> str:
-    return "" if request.call is None else request.call.name
+def _fact_lines(request: Pending, shown: Collection[str] | None = None) -> Iterator[str]:
+    """Yield the facts of a request that are known, by their names: all, or those shown."""
+    facts = {
+        "call": "" if request.call is None else request.call.name,
+        "because": request.asked_because,
+        "since": _since(request),
+        "may decide": _deciders(request),
+        "approved by": ", ".join(request.approved_by) or "nobody yet",
+        "changed": "; ".join(request.changes),
+        "meanwhile": _meanwhile(request),
+        "digest": short_digest(request.digest),
+    }
+    for name, value in facts.items():
+        if value and (shown is None or name in shown):
+            yield f"  {name:<12} {value}"
+
+
+def _deciders(request: Pending) -> str:
+    quorum = f"; {request.quorum} must approve" if request.quorum > 1 else ""
+    return f"{', '.join(request.approvers) or 'anyone'}{quorum}"
+
+
+def _since(request: Pending) -> str:
+    until = f", until {_until(request)}" if request.deadline else ""
+    return f"{day_and_clock(request.since)}{until}"
+
+
+def _until(request: Pending) -> str:
+    return f"{day_and_clock(request.deadline or '')}, then: {request.at_deadline}"
 
 
 def why_asked(request: Pending) -> Iterator[str]:
@@ -165,15 +177,16 @@ def _decision_lines(run: str, decision: Decision) -> Iterator[str]:
     yield from show_lines(decision.payload)
 
 
-def _deadline(request: Pending) -> str:
-    if request.deadline is None:
-        return ""
-    return f", until {day_and_clock(request.deadline)}, then: {request.at_deadline}"
-
-
 def asked_change(request: Pending) -> AskedChange:
     """Return what is known of the files that a request would change."""
     return AskedChange(request.show, request.given, request.changing_call, request.commit)
+
+
+def _subject(request: Pending, workspace: Path | None) -> tuple[JsonValue, Sequence[str]]:
+    """Return what a request shows beside changes of files, and these as a diff."""
+    asked = asked_change(request)
+    _, rest = asked_changes(asked)
+    return rest, request_diff(asked, workspace)
 
 
 def subject_lines(
@@ -186,10 +199,8 @@ def subject_lines(
         workspace: Folder of the files that it would change; None if it is elsewhere.
         whole: The command that shows all of it; None to shorten nothing here.
     """
-    asked = asked_change(request)
-    _, rest = asked_changes(asked)
+    rest, diff = _subject(request, workspace)
     yield from show_lines(rest, whole)
-    diff = request_diff(asked, workspace)
     for line in diff if whole is None else cut_diff(diff, _MAX_DIFF_LINES, whole):
         yield f"    {line}"
 
@@ -203,7 +214,7 @@ def show_lines(show: JsonValue, whole: str | None = None) -> Iterator[str]:
     """
     if show is None:
         return
-    text = show if isinstance(show, str) else json.dumps(show, indent=2, ensure_ascii=False)
+    text = _value_text(show)
     if isinstance(show, Mapping):
         text = "\n".join(_field(key, value) for key, value in show.items())
     more = 0 if whole is None else max(len(text) - _MAX_SHOW_LENGTH, 0)
@@ -213,8 +224,12 @@ def show_lines(show: JsonValue, whole: str | None = None) -> Iterator[str]:
         yield f"    [{counted(more, 'character')} more: {whole}]"
 
 
+def _value_text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+
+
 def _field(key: str, value: JsonValue) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    text = _value_text(value)
     return f"{key}:\n{_indent_text(text)}" if "\n" in text else f"{key}: {text}"
 
 
@@ -229,3 +244,82 @@ def decision_line(decision: Decision) -> str:
         f"{decision.id} {decision.verdict} by {decision.by} at {day_and_clock(decision.at)} "
         f"({decision.how}){comment}"
     )
+
+
+def panel_lines(
+    run: str,
+    request: Pending,
+    width: int,
+    workspace: Path | None,
+    *,
+    max_lines: int | None = _MAX_PANEL_LINES,
+) -> list[ProgressLine]:
+    """Return the lines inside the panel, wrapped at words with hanging indents.
+
+    Args:
+        run: Id of the run.
+        request: The waiting request.
+        width: Inner width of the panel, in cells.
+        workspace: Folder of the files that it would change; None if it is elsewhere.
+        max_lines: Of the question and its subject; None for all.
+    """
+    rest, diff = _subject(request, workspace)
+    whole = show_command(run, request.id)
+    lines = [ProgressLine(line, "bold") for line in wrapped(request.prompt, width, "")]
+    shown = list(_value_lines(rest, width))
+    if shown:
+        lines += [ProgressLine(""), *(ProgressLine(line) for line in shown)]
+    if diff:
+        lines.append(ProgressLine(""))
+        room = len(diff) if max_lines is None else max(max_lines - len(lines), _MIN_DIFF_LINES)
+        for line in cut_diff(diff, room, whole):
+            style = _style(line)
+            lines += [ProgressLine(part, style) for part in wrapped(line, width, "", "    ")]
+    if max_lines is not None and not diff and len(lines) > max_lines:
+        more = len(lines) - max_lines
+        more_lines = f"... {more} more lines: {whole}"
+        lines = [*lines[:max_lines], ProgressLine(more_lines, "dim")]
+    return [
+        *lines,
+        ProgressLine(""),
+        *(ProgressLine(line, "dim") for line in _terms(request, width)),
+    ]
+
+
+def plain_lines(run: str, request: Pending, workspace: Path | None) -> Iterator[str]:
+    """Yield the subject without a panel, and why a person is asked; file changes as a diff.
+
+    Args:
+        run: Id of the run.
+        request: The waiting request.
+        workspace: Folder of the files that it would change; None if it is elsewhere.
+    """
+    yield from subject_lines(request, workspace, show_command(run, request.id))
+    yield from why_asked(request)
+
+
+def _style(line: str) -> str:
+    if line.startswith(("+++", "---", "@@")):
+        return "cyan"
+    return {"+": "green", "-": "red"}.get(line[:1], "")
+
+
+def _value_lines(value: JsonValue, width: int) -> Iterator[str]:
+    if value is None:
+        return
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            margin = f"{key}: "
+            yield from wrapped(
+                f"{margin}{_value_text(inner)}", width, "", " " * min(len(margin), 12)
+            )
+    else:
+        yield from wrapped(_value_text(value), width, "")
+
+
+def _terms(request: Pending, width: int) -> Iterator[str]:
+    for why in why_asked(request):
+        yield from wrapped(why.strip(), width, "", "  ")
+    yield from wrapped(f"may decide: {_deciders(request)}", width, "", "  ")
+    if request.deadline:
+        yield from wrapped(f"until: {_until(request)}", width, "", "  ")

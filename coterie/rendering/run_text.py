@@ -16,7 +16,7 @@ from coterie.text.lines import one_entry, text_of
 from coterie.text.moments import clock
 from coterie.text.problems import counted
 from coterie.text.round_counts import rounds_text, steps_shown
-from coterie.workflows.core.views import RunStatus, TeamResult, TrailEntry
+from coterie.workflows.core.views import Paused, RunStatus, TeamResult, TrailEntry
 
 _MAX_LINE_LENGTH = 160
 
@@ -35,6 +35,11 @@ def work_text(of: RunStatus | TeamResult) -> str:
     money = f", {money_text(of.cost, unpriced=of.unpriced)}" if of.model_calls else ""
     estimated = estimated_text(of.estimated, of.model_calls)
     return f"{calls}, {usage_text(of.usage)}{money}{estimated}"
+
+
+def paused_text(paused: Paused) -> str:
+    """Say who has paused a run, and why."""
+    return f"paused by {paused.by}{f': {paused.why}' if paused.why else ''}"
 
 
 def status_text(run: str, status: RunStatus, became: ClosedState | None = None) -> str:

@@ -15,6 +15,9 @@ from coterie.workflows.core.views import CostReport, StepInProgress, TrailEntry
 RowState = Literal["running", "success", "partial", "failure", "skipped"]
 """`partial`: it succeeded, but steps in it failed."""
 
+Tone = Literal["working", "waiting", "good", "bad"]
+"""How a view colours the state of a run."""
+
 END_STATES: dict[str, RowState] = {
     "success": "success",
     "failure": "failure",

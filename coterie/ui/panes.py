@@ -5,24 +5,22 @@ Pure: takes what was observed, returns lines.
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 from coterie.display.following.live_text_lines import last_lines
-from coterie.display.following.plain_view import innermost
 from coterie.dsl.visible import one_line
-from coterie.rendering.approval_panel import panel_lines
-from coterie.rendering.cost_tables import budget_lines, estimated_text, money_text
-from coterie.rendering.progress_lines import ProgressLine, wrapped
+from coterie.rendering.cost_tables import budget_lines
+from coterie.rendering.progress_lines import TONES, ProgressLine, wrapped
+from coterie.rendering.request_text import panel_lines
+from coterie.rendering.run_text import paused_text, work_text
 from coterie.runs.ends.end_words import incomplete_reason
+from coterie.runs.run_view import RunView, StepRow
 from coterie.text.durations import duration
-from coterie.text.problems import counted
 from coterie.text.task_counts import progress_of_tasks
-from coterie.ui.observed_run import ObservedRun
 from coterie.workflows.core.requests import Pending
-from coterie.workflows.core.state_keys import StepKey
-from coterie.workflows.core.views import BudgetUse, RunStatus, StepInProgress
+from coterie.workflows.core.views import BudgetUse
 
 _BAR = 20
 """Cells of a bar."""
@@ -32,24 +30,23 @@ _MAX_ARGUMENTS_LENGTH = 1000
 """Characters; the request has all of them."""
 
 
-def head_lines(seen: ObservedRun, width: int, now: datetime) -> list[ProgressLine]:
+def head_lines(seen: RunView, width: int, now: datetime) -> list[ProgressLine]:
     """Return the goal, the state of the run, and how far it is."""
     lines = [ProgressLine(f"Goal: {one_line(seen.goal)}", "bold")] if seen.goal else []
     status = seen.status
     if status is None:
         return [*lines, ProgressLine(f"{one_line(seen.run)}  starting")]
-    passed = duration(max(0.0, ((seen.ended or now) - seen.began).total_seconds()))
-    state, style = _state(seen, status)
+    passed = duration(seen.seconds(now))
+    state, tone = seen.state
     visits = f"visit {status.visits_toward_limit} of {status.max_total_teams}"
-    lines.append(ProgressLine(f"{one_line(seen.run)}  {state}  {passed}  {visits}", style))
+    lines.append(ProgressLine(f"{one_line(seen.run)}  {state}  {passed}  {visits}", TONES[tone]))
     if seen.end is not None and not seen.end.completed:
         lines += [
             ProgressLine(one, "red")
             for one in wrapped(incomplete_reason(seen.end), width, "  ")[:3]
         ]
-    elif status.paused is not None and seen.end is None:
-        why = f": {status.paused.why}" if status.paused.why else ""
-        paused = wrapped(f"paused by {status.paused.by}{why}", width, "  ")
+    elif seen.paused is not None:
+        paused = wrapped(paused_text(seen.paused), width, "  ")
         lines += [ProgressLine(line, "yellow") for line in paused[:2]]
     for step, tasks in seen.graphs.items():
         counts = Counter(one.status for one in tasks.values())
@@ -58,7 +55,7 @@ def head_lines(seen: ObservedRun, width: int, now: datetime) -> list[ProgressLin
     return lines
 
 
-def thought_lines(seen: ObservedRun, width: int) -> list[ProgressLine]:
+def thought_lines(seen: RunView, width: int) -> list[ProgressLine]:
     """Return the answers that models write; without one, the last words and the last turn."""
     if seen.answers:
         return [ProgressLine(line) for line in last_lines(seen.answers, width)]
@@ -74,46 +71,33 @@ def thought_lines(seen: ObservedRun, width: int) -> list[ProgressLine]:
     return lines or [ProgressLine("No model has written yet.", "dim")]
 
 
-def action_lines(seen: ObservedRun, width: int, now: datetime) -> list[ProgressLine]:
+def action_lines(seen: RunView, width: int, now: datetime) -> list[ProgressLine]:
     """Return the calls and steps in progress, and the calls that are being retried."""
     if seen.end is not None:
         return [ProgressLine("Nothing: the run has ended.", "dim")]
-    doing = () if seen.status is None else seen.status.doing
-    asked = {StepKey.of_request(request.id) for request in seen.pending}
     lines: list[ProgressLine] = []
-    for one in innermost(doing):
-        text, style = _action(one, asked, now)
+    for step in seen.steps:
+        text, style = _action(step, now)
         lines += [ProgressLine(line, style) for line in wrapped(text, width, "", "  ")]
-        lines += _arguments(seen, one, width)
-    repeated = [one.describe() for one in seen.rows.repeated(doing)]
-    for retry in [*repeated, *(one.describe(now) for one in seen.retries)]:
-        said = wrapped(retry, width, "↻ ", "  ")[:_MAX_RETRY_LINES]
+        lines += _arguments(step, width)
+    for attempt in seen.attempts(now):
+        said = wrapped(attempt, width, "↻ ", "  ")[:_MAX_RETRY_LINES]
         lines += [ProgressLine(line, "yellow") for line in said]
     return lines or [ProgressLine("Nothing is in progress.", "dim")]
 
 
-def usage_lines(seen: ObservedRun, width: int) -> list[ProgressLine]:
+def usage_lines(seen: RunView, width: int) -> list[ProgressLine]:
     """Return calls, tokens and money, and each budget with a bar."""
     status = seen.status
     if status is None:
         return []
-    usage = status.usage
-    tokens = counted(usage.total, "token")
-    used = [
-        counted(status.model_calls, "model call"),
-        counted(status.skill_calls, "skill call"),
-        f"{tokens} ({usage.input_tokens:,} in, {usage.output_tokens:,} out)",
-    ]
-    if status.model_calls:
-        used.append(money_text(status.cost, unpriced=status.unpriced))
-    text = ", ".join(used) + estimated_text(status.estimated, status.model_calls)
-    lines = [ProgressLine(line) for line in wrapped(text, width, "", "  ")]
+    lines = [ProgressLine(line) for line in wrapped(work_text(status), width, "", "  ")]
     for use in status.budgets:
         lines += _budget(use, width)
     return lines
 
 
-def request_lines(seen: ObservedRun, width: int, workspace: Path | None) -> list[ProgressLine]:
+def request_lines(seen: RunView, width: int, workspace: Path | None) -> list[ProgressLine]:
     """Return the request that the person looks at, with its subject, its terms and its place."""
     request = seen.request
     if request is None:
@@ -128,31 +112,21 @@ def request_lines(seen: ObservedRun, width: int, workspace: Path | None) -> list
     return lines
 
 
-def _state(seen: ObservedRun, status: RunStatus) -> tuple[str, str]:
-    """Return the state of the run, with its style."""
-    if seen.end is not None:
-        return ("completed", "green") if seen.end.completed else (seen.end.state, "red")
-    return status.state, "cyan" if status.state == "running" else "yellow"
-
-
-def _action(one: StepInProgress, asked: Set[StepKey], now: datetime) -> tuple[str, str]:
+def _action(step: StepRow, now: datetime) -> tuple[str, str]:
     """Return the action, with its style."""
-    key = StepKey(one.step)
-    since = duration(max(0.0, (now - datetime.fromisoformat(one.since)).total_seconds()))
-    if not asked.isdisjoint((key, key.failed, key.input)):
-        return f"? {one_line(key)} waits for a decision, {since}", "yellow"
-    if key.is_model_call:
-        tool = key.without_model_calls().rpartition("/")[2]
-        return f"• calls {one_line(tool)}  {since}  ({one_line(key)})", "cyan"
-    turn = "" if one.turn is None else f"  turn {one.turn + 1}"
-    return f"• {one_line(key)}{turn}  {since}", "cyan"
+    name, since = one_line(step.key), duration(step.seconds(now))
+    if step.asks:
+        return f"? {name} waits for a decision, {since}", "yellow"
+    if step.key.is_model_call:
+        tool = step.key.without_model_calls().rpartition("/")[2]
+        return f"• calls {one_line(tool)}  {since}  ({name})", "cyan"
+    turn = "" if step.turn is None else f"  turn {step.turn}"
+    return f"• {name}{turn}  {since}", "cyan"
 
 
-def _arguments(seen: ObservedRun, one: StepInProgress, width: int) -> Iterator[ProgressLine]:
-    """Yield the arguments of a call: those that a person saw, else those that the run tells."""
-    key = StepKey(one.step)
-    shown = seen.asked.get(key, one.arguments) if key.is_model_call else None
-    if shown is not None:
+def _arguments(step: StepRow, width: int) -> Iterator[ProgressLine]:
+    if step.arguments is not None:
+        shown = step.arguments
         text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)
         lines = wrapped(one_line(text[:_MAX_ARGUMENTS_LENGTH]), width, "  ")
         yield from (ProgressLine(line, "dim") for line in lines[:_MAX_ARGUMENT_LINES])

@@ -14,10 +14,10 @@ from textual.widgets import Footer
 
 from coterie.failures import CommandError
 from coterie.rendering.progress_lines import ProgressLine
+from coterie.runs.run_view import RunView
 from coterie.text.moments import clock
 from coterie.ui.dialogs import DecisionDialog, DialogAnswer, DialogSubject
 from coterie.ui.line_pane import LinePane, TreePane
-from coterie.ui.observed_run import ObservedRun
 from coterie.ui.panes import action_lines, head_lines, request_lines, thought_lines, usage_lines
 from coterie.ui.steering import Steering
 from coterie.ui.subjects import DialogSubjects
@@ -55,7 +55,7 @@ class RunApp(App[None]):
         Binding("ctrl+c", "leave", "Quit", show=False, priority=True),
     ]
 
-    def __init__(self, seen: ObservedRun, steering: Steering, workspace: Path | None) -> None:
+    def __init__(self, seen: RunView, steering: Steering, workspace: Path | None) -> None:
         """Prepare the screen.
 
         Args:

@@ -7,14 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from coterie.arguments import login_name
-from coterie.display.following.plain_view import RunNews
 from coterie.display.screens import PastRun, ScreenLeft
 from coterie.failures import CommandError
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.live_texts import LiveAnswer
 from coterie.runs.progress import Progress
 from coterie.runs.run_client import Run
-from coterie.ui.observed_run import ObservedRun
+from coterie.runs.run_view import RunNews, RunView
 from coterie.ui.run_app import RunApp
 from coterie.ui.steering import Steering
 from coterie.workflows.core.requests import Pending
@@ -30,7 +29,7 @@ class RunScreen:
             run: The run.
             workspace: Folder of the files that the run changes; None if it is elsewhere.
         """
-        self._seen = ObservedRun(run.id, datetime.now(UTC))
+        self._seen = RunView(run.id, datetime.now(UTC))
         self._ended: datetime | None = None
         steering = Steering(run, login_name(), self.say)
         self.requests = ScreenRequests(run, self._seen, steering)
@@ -105,7 +104,7 @@ class RunScreen:
 class ScreenRequests:
     """Handles the requests that wait: by `auto`, else by what the person presses."""
 
-    def __init__(self, run: Run, seen: ObservedRun, steering: Steering) -> None:
+    def __init__(self, run: Run, seen: RunView, steering: Steering) -> None:
         self._run = run
         self._seen = seen
         self._steering = steering

@@ -6,9 +6,8 @@ from typing import Literal
 
 from coterie.control.deciding_names import DecidingNames
 from coterie.dsl.visible import one_line
-from coterie.rendering.approval_panel import panel_lines
 from coterie.rendering.progress_lines import ProgressLine, wrapped
-from coterie.rendering.request_text import short_digest
+from coterie.rendering.request_text import panel_lines, short_digest
 from coterie.ui.dialogs import DialogSubject
 from coterie.workflows.core.requests import Pending
 

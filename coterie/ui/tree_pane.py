@@ -11,10 +11,10 @@ from coterie.dsl.task_graph.graph_tasks import GraphTaskStatus
 from coterie.dsl.visible import one_line
 from coterie.rendering.progress_lines import ProgressLine, row_line
 from coterie.runs.progress import RowState, VisitRow
+from coterie.runs.run_view import GraphTaskRow, RunView, seconds_since
 from coterie.text.durations import duration
 from coterie.text.round_counts import rounds_text, steps_shown
 from coterie.text.task_counts import TASK_MARKS
-from coterie.ui.observed_run import ObservedRun, ObservedTask
 from coterie.workflows.core.state_keys import StepKey
 from coterie.workflows.core.views import StepInProgress
 
@@ -38,7 +38,7 @@ class ScreenRow:
     """`team/path` of the step that the row shows, by which a person skips it; empty if none."""
 
 
-def tree_rows(seen: ObservedRun, width: int, now: datetime) -> list[ScreenRow]:
+def tree_rows(seen: RunView, width: int, now: datetime) -> list[ScreenRow]:
     """Return all rows, in the order of the run.
 
     Args:
@@ -59,17 +59,17 @@ def tree_rows(seen: ObservedRun, width: int, now: datetime) -> list[ScreenRow]:
     return rows
 
 
-def _skippable(visit: VisitRow, key: StepKey, seen: ObservedRun) -> str:
+def _skippable(visit: VisitRow, key: StepKey, seen: RunView) -> str:
     return str(key) if visit.state == "running" and seen.end is None else ""
 
 
 def _below(
-    seen: ObservedRun, key: StepKey, state: RowState, width: int, now: datetime
+    seen: RunView, key: StepKey, state: RowState, width: int, now: datetime
 ) -> Iterator[ScreenRow]:
     """Yield the tasks of the task graph that a task is, and the steps within it."""
     status = seen.status if state == "running" and seen.end is None else None
     loops = () if status is None else status.loops
-    shown = steps_shown(() if status is None else status.doing, loops)
+    shown = steps_shown(seen.doing if status is not None else (), loops)
     inside = [one for one in shown.steps if key.holds(one.step)]
     for loop in loops:
         if key.holds(loop.step) or key == loop.step:
@@ -92,7 +92,7 @@ def _below(
 
 
 def _number_in_progress(
-    task: ObservedTask, key: StepKey, inside: Sequence[StepInProgress], numbered: set[str]
+    task: GraphTaskRow, key: StepKey, inside: Sequence[StepInProgress], numbered: set[str]
 ) -> str | None:
     """Return the number of the task in progress whose start nobody has read yet, if it is clear."""
     if task.status != "in_progress":
@@ -101,7 +101,7 @@ def _number_in_progress(
     return found.pop() if len(found) == 1 else None
 
 
-def _graph_line(id: str, task: ObservedTask, width: int) -> ProgressLine:
+def _graph_line(id: str, task: GraphTaskRow, width: int) -> ProgressLine:
     state = task.status.replace("_", " ").upper()
     name = f"    {TASK_MARKS[task.status]} {one_line(id)}"
     why = f"  {one_line(task.because)}" if width >= len(name) + 40 else ""
@@ -117,6 +117,6 @@ def _steps(
         around = [other.step for other in inside if StepKey(other.step).holds(one.step)]
         nearest = StepKey(max(around, key=len, default=above))
         name = one_line(key[len(nearest) + 1 :])
-        since = duration(max(0.0, (now - datetime.fromisoformat(one.since)).total_seconds()))
+        since = duration(seconds_since(one.since, now))
         indent = "  " * (depth + len(around))
         yield ScreenRow(ProgressLine(f"{indent}• {name}  {since}", "cyan"), str(key))

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from coterie.display.following.plain_view import PlainView, RunNews, follow
+from coterie.display.following.plain_view import PlainView
 from coterie.dsl.visible import one_line
+from coterie.runs.run_view import RunNews
 from coterie.terminal import say
 from coterie.text.durations import duration
 from coterie.text.moments import clock
@@ -37,6 +38,6 @@ class EventsView(PlainView):
 
     def progress(self, news: RunNews) -> None:
         """Print the named events since the last time."""
-        follow(self.rows, news)
+        self._seen.take(news)
         for line in event_lines(news.entries):
             say(line)

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from coterie.display.following.discovery_notes import DiscoveryNotes
-from coterie.display.following.plain_view import ProgressView, RunNews
+from coterie.display.following.plain_view import ProgressView
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.live_texts import POLL_SECONDS, LiveAnswer, live_answers, streams
 from coterie.runs.retries import PendingRetry, retries_of
 from coterie.runs.run_client import Run
+from coterie.runs.run_view import RunNews
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.views import TrailEntry
 

@@ -1,9 +1,8 @@
 """The live display of a run in a terminal: position, duration, usage, pending requests."""
 
-import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from shlex import quote
@@ -18,17 +17,22 @@ from rich.text import Text
 from coterie.arguments import login_name
 from coterie.display.following.console import SafeConsole
 from coterie.display.following.live_text_lines import last_lines
-from coterie.display.following.plain_view import RunNews, follow, innermost
 from coterie.dsl.visible import one_line, visible
-from coterie.rendering.approval_panel import panel_lines
 from coterie.rendering.cost_tables import budget_lines, estimated_text, money_text
 from coterie.rendering.decision_commands import decision_commands
 from coterie.rendering.graph_text import graph_line, task_lines
-from coterie.rendering.progress_lines import ProgressLine, head_line, progress_lines, wrapped
-from coterie.rendering.run_text import trail_line
+from coterie.rendering.progress_lines import (
+    TONES,
+    ProgressLine,
+    head_line,
+    progress_lines,
+    wrapped,
+)
+from coterie.rendering.request_text import panel_lines
+from coterie.rendering.run_text import paused_text, trail_line
 from coterie.runs.live_texts import LiveAnswer
 from coterie.runs.progress import Progress
-from coterie.runs.retries import PendingRetry
+from coterie.runs.run_view import RunNews, RunView, innermost, seconds_since
 from coterie.text.durations import duration
 from coterie.text.problems import counted
 from coterie.text.round_counts import rounds_text, steps_shown
@@ -72,30 +76,27 @@ class LiveView:
         """
         self._run = run
         self._console = console or SafeConsole(stderr=True, no_color=not color, highlight=False)
-        self._began = time.monotonic() - seconds
+        self._seen = RunView(run, datetime.now(UTC) - timedelta(seconds=seconds))
         self._asks = asks
         self._verbose = verbose
         self._workspace = workspace
-        self._status: RunStatus | None = None
-        self._pending: Sequence[Pending] = ()
-        self._retries: Sequence[PendingRetry] = ()
-        self._answers: Sequence[LiveAnswer] = ()
-        self.rows = Progress()
         self._spinner = Spinner("dots")
         self._live = self._start_live()
 
+    @property
+    def rows(self) -> Progress:
+        """Visits and tasks seen so far."""
+        return self._seen.rows
+
     def progress(self, news: RunNews) -> None:
         """Take the new state; the display redraws itself."""
-        self._status = news.status
-        self._pending = news.pending
-        self._retries = news.retries
-        follow(self.rows, news)
+        self._seen.take(news)
         for entry in news.entries if self._verbose else ():
             self.say(trail_line(entry))
 
     def writing(self, answers: Sequence[LiveAnswer]) -> None:
         """Take the answers in progress; the display redraws itself."""
-        self._answers = answers
+        self._seen.take_answers(answers)
 
     def show(self, request: Pending) -> None:
         """Print the request as a panel above the display."""
@@ -121,7 +122,7 @@ class LiveView:
     def drawn(self) -> RenderableType:
         """Return the whole current display."""
         below = [*self._doing(), *self._waiting()]
-        budgets = () if self._status is None else self._status.budgets
+        budgets = () if self._seen.status is None else self._seen.status.budgets
         near = [use for use in budgets if use.state != "open"]
         below += [Text(f" {line}", "yellow") for line in budget_lines(near)]
         taken = sum(len(self._console.render_lines(part, pad=False)) for part in below)
@@ -147,11 +148,12 @@ class LiveView:
 
     def _head(self) -> Text:
         head = Text.assemble((one_line(self._run), "bold"), "  ", no_wrap=True, overflow="ellipsis")
-        status = self._status
+        status = self._seen.status
         if status is None:
             return head.append("starting")
-        head.append(status.state, "cyan" if status.state == "running" else "yellow")
-        head.append(f"  {duration(time.monotonic() - self._began)}")
+        state, tone = self._seen.state
+        head.append(state, TONES[tone])
+        head.append(f"  {duration(self._seen.seconds(datetime.now(UTC)))}")
         head.append(f"  visit {status.visits_toward_limit} of {status.max_total_teams}", "dim")
         tokens = status.usage.total
         head.append(
@@ -163,30 +165,26 @@ class LiveView:
         return head
 
     def _doing(self) -> Iterator[RenderableType]:
-        if self._status is None:
+        seen, status, now = self._seen, self._seen.status, datetime.now(UTC)
+        if status is None:
             return
-        now = datetime.now(UTC)
-        stands = self._status.state != "running"
-        doing = self._status.doing
-        loops = self._status.loops
-        for loop in loops:
+        for loop in status.loops:
             for line in wrapped(rounds_text(loop), self._width, "  ", "    "):
                 yield Text(line)
-        shown = steps_shown(innermost(doing), loops)
+        shown = steps_shown(innermost(seen.doing), status.loops)
         for number, one in enumerate(shown.steps):
-            passed = (now - datetime.fromisoformat(one.since)).total_seconds()
             row = Table.grid(padding=(0, 1))
-            mark = Text(" ") if stands or number else self._spinner
-            row.add_row(mark, Text(one_line(one.step)), Text(duration(max(0.0, passed)), "dim"))
+            mark = Text(" ") if status.state != "running" or number else self._spinner
+            passed = Text(duration(seconds_since(one.since, now)), "dim")
+            row.add_row(mark, Text(one_line(one.step)), passed)
             yield row
         if shown.more:
             yield Text(f"    and {counted(shown.more, 'more step')}", "dim")
-        yield from self._graphs(self._status)
-        for line in last_lines(self._answers, self._width):
+        yield from self._graphs(status)
+        for line in last_lines(seen.answers, self._width):
             yield Text(line, "dim")
-        repeated = [one.describe() for one in self.rows.repeated(doing)]
-        for retry in [*repeated, *(one.describe(now) for one in self._retries)]:
-            for line in wrapped(retry, self._width, "  ↻ ", "    ")[:3]:
+        for attempt in seen.attempts(now):
+            for line in wrapped(attempt, self._width, "  ↻ ", "    ")[:3]:
                 yield Text(line, "yellow")
 
     def _graphs(self, status: RunStatus) -> Iterator[RenderableType]:
@@ -196,22 +194,19 @@ class LiveView:
                 yield Text(f"    {line}", "dim", no_wrap=True, overflow="ellipsis")
 
     def _waiting(self) -> Iterator[RenderableType]:
-        if self._status is None:
-            return
-        paused = self._status.paused
-        if paused is not None:
-            why = f": {paused.why}" if paused.why else ""
-            for line in wrapped(f"paused by {paused.by}{why}", self._width, "  ", "    "):
+        if self._seen.paused is not None:
+            for line in wrapped(paused_text(self._seen.paused), self._width, "  ", "    "):
                 yield Text(line, "yellow")
-        for request in self._pending[:_MAX_REQUESTS]:
+        pending = self._seen.pending
+        for request in pending[:_MAX_REQUESTS]:
             if self._asks:
                 yield Text(f"  ? waits for a person: {one_line(request.id)}", "yellow")
             else:
                 yield self._panel(request)
                 for line in wrapped(self._how_to_decide(request), self._width, "  ", "    "):
                     yield Text(line, "dim")
-        if len(self._pending) > _MAX_REQUESTS:
-            more = counted(len(self._pending) - _MAX_REQUESTS, "more request")
+        if len(pending) > _MAX_REQUESTS:
+            more = counted(len(pending) - _MAX_REQUESTS, "more request")
             yield Text(f"  ? {more}: coterie pending {quote(self._run)}", "yellow")
 
     def _how_to_decide(self, request: Pending) -> str:

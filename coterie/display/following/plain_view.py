@@ -2,41 +2,26 @@
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
 from coterie.display.following.live_text_lines import FlowingText
 from coterie.dsl.visible import one_line
-from coterie.rendering.approval_panel import plain_lines
 from coterie.rendering.progress_lines import task_text
+from coterie.rendering.request_text import plain_lines
 from coterie.rendering.run_text import trail_line
 from coterie.runs.live_texts import LiveAnswer
 from coterie.runs.progress import END_STATES, Progress
-from coterie.runs.retries import PendingRetry
+from coterie.runs.run_view import RunNews, RunView, innermost
 from coterie.terminal import note, prompt
 from coterie.text.lines import prompt_lines, text_of
 from coterie.text.moments import clock
 from coterie.workflows.core.requests import Pending
-from coterie.workflows.core.views import CostReport, RunStatus, StepInProgress, TrailEntry
+from coterie.workflows.core.views import TrailEntry
 
 _IN_PROGRESS = frozenset({"turn", "refused", "repeated", "exited", "retried", "caught"})
 """Statuses of a task that continues, each worth a line; `retried` also of a step within it."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunNews:
-    """A run's state, and what happened since the last time."""
-
-    status: RunStatus
-    entries: Sequence[TrailEntry]
-    pending: Sequence[Pending] = ()
-    """Requests that wait for a person."""
-    cost: CostReport | None = None
-    """Costs; None when unchanged."""
-    retries: Sequence[PendingRetry] = ()
-    """Calls that are being retried."""
 
 
 class ProgressView(Protocol):
@@ -73,13 +58,6 @@ class ProgressView(Protocol):
         ...
 
 
-def follow(rows: Progress, news: RunNews) -> None:
-    """Bring the rows up to date."""
-    rows.follow(news.entries, news.status.doing)
-    if news.cost is not None:
-        rows.price(news.cost)
-
-
 class PlainView:
     """Prints lines, for logs and pipes."""
 
@@ -107,16 +85,21 @@ class PlainView:
         self._verbose = verbose
         self._workspace = workspace
         self._printed: set[tuple[str, ...]] = set()
-        self.rows = Progress()
+        self._seen = RunView(run, datetime.now(UTC))
+
+    @property
+    def rows(self) -> Progress:
+        """Visits and tasks seen so far."""
+        return self._seen.rows
 
     def progress(self, news: RunNews) -> None:
         """Print a line for each event and for each step that started."""
-        follow(self.rows, news)
+        self._seen.take(news)
         self.events(news.entries)
         ended = {f"{entry.team}/{entry.step}" for entry in news.entries if entry.kind == "step"}
-        for one in innermost(news.status.doing):
-            if one.step not in ended and self._first(one.step, one.since):
-                self._write(f"      {clock(one.since)}  {one.step} ...")
+        for step in innermost(news.status.doing):
+            if step.step not in ended and self._first(step.step, step.since):
+                self._write(f"      {clock(step.since)}  {step.step} ...")
         now = datetime.now(UTC)
         for retry in news.retries:
             if self._first(retry.call, str(retry.attempt)):
@@ -178,10 +161,3 @@ class PlainView:
 
     def close(self) -> None:
         """Do nothing: every line is already printed."""
-
-
-def innermost(doing: Sequence[StepInProgress]) -> list[StepInProgress]:
-    """Return the steps in progress that contain no other one."""
-    return [
-        one for one in doing if not any(other.step.startswith(f"{one.step}/") for other in doing)
-    ]

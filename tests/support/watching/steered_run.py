@@ -10,8 +10,8 @@ from textual.pilot import Pilot
 from coterie.failures import CommandError
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
+from coterie.runs.run_view import RunView
 from coterie.ui.line_pane import LinePane
-from coterie.ui.observed_run import ObservedRun
 from coterie.ui.run_app import RunApp
 from coterie.ui.steering import Steering
 from coterie.workflows.core.messages import DecideInput, RetryInput, SkipInput
@@ -110,7 +110,7 @@ class ShownRun:
 
 @asynccontextmanager
 async def shown_run(
-    seen: ObservedRun, *, size: tuple[int, int] = (120, 40), workspace: Path | None = None
+    seen: RunView, *, size: tuple[int, int] = (120, 40), workspace: Path | None = None
 ) -> AsyncGenerator[ShownRun]:
     """Show a run without a terminal."""
     run = SteeredRun()

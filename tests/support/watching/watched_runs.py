@@ -4,9 +4,8 @@ from datetime import UTC, datetime
 
 from coterie.activities.contracts import LiveTail, TokenUsage
 from coterie.activities.contracts.call_suffixes import step_of_id
-from coterie.display.following.plain_view import RunNews
 from coterie.runs.live_texts import LiveAnswer
-from coterie.ui.observed_run import ObservedRun
+from coterie.runs.run_view import RunNews, RunView
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.views import RunStatus, TrailEntry
 
@@ -84,9 +83,9 @@ GRAPH = {
 }
 
 
-def working(*pending: Pending, **fields: object) -> ObservedRun:
+def working(*pending: Pending, **fields: object) -> RunView:
     """A run in the middle of the first of two tasks."""
-    seen = ObservedRun("r1", BEGAN)
+    seen = RunView("r1", BEGAN)
     news = status_of(**{"doing": DOING, "graphs": [GRAPH], **fields})
     seen.take(RunNews(news, TRAIL, pending))
     return seen

@@ -20,7 +20,7 @@ from coterie.rendering.request_text import (
     shown_text,
 )
 from coterie.rendering.run_text import trail_line
-from coterie.ui.observed_run import ObservedRun
+from coterie.runs.run_view import RunView
 from coterie.ui.panes import request_lines
 from coterie.ui.subjects import DialogSubjects
 from coterie.workflows.core.causes.people_causes import ApprovalAsked
@@ -60,7 +60,7 @@ def _live(one: Pending) -> str:
 
 
 def _board(one: Pending) -> str:
-    seen = ObservedRun("r", datetime.now(UTC), pending=(one,), selected=one.id)
+    seen = RunView("r", datetime.now(UTC), pending=(one,), selected=one.id)
     return "\n".join(line.text for line in request_lines(seen, 110, None))
 
 

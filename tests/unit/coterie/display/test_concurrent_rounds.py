@@ -8,7 +8,6 @@ import pytest
 
 from coterie.display.following.console import SafeConsole
 from coterie.display.following.live import LiveView
-from coterie.display.following.plain_view import RunNews
 from coterie.dsl.model.outcomes import Outcome
 from coterie.graph.drawing.svg import svg_of
 from coterie.graph.mermaid import mermaid_of
@@ -17,8 +16,8 @@ from coterie.graph.taken_path import walk_of
 from coterie.rendering.progress_lines import MARKS, progress_lines, visit_lines
 from coterie.rendering.run_text import status_text
 from coterie.runs.progress import Progress
+from coterie.runs.run_view import RunNews, RunView
 from coterie.text.round_counts import steps_shown
-from coterie.ui.observed_run import ObservedRun
 from coterie.ui.tree_pane import tree_rows
 from coterie.workflows.core.memory import Track
 from coterie.workflows.core.progress.progress_kinds import ConcurrentLoopProgress
@@ -72,7 +71,7 @@ def _live() -> str:
 
 
 def _screen() -> str:
-    observed = ObservedRun("r1", datetime(2026, 1, 2, tzinfo=UTC))
+    observed = RunView("r1", datetime(2026, 1, 2, tzinfo=UTC))
     began = TrailEntry(number=1, at=AT, kind="team", team="work", visit=1)
     observed.take(RunNews(seen(), (began,)))
     return "\n".join(one.line.text for one in tree_rows(observed, 120, datetime.now(UTC)))

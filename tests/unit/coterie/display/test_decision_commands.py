@@ -17,13 +17,13 @@ from coterie.display.decide_command import WantedRequests, left_out_of_several
 from coterie.display.decider import Decider
 from coterie.display.following.console import SafeConsole
 from coterie.display.following.live import LiveView
-from coterie.display.following.plain_view import PlainView, RunNews
+from coterie.display.following.plain_view import PlainView
 from coterie.display.watch_command import DecisionHints
 from coterie.dsl.person_names import is_among
 from coterie.mcp_server.run_reports import waiting_approval
-from coterie.rendering.approval_panel import plain_lines
-from coterie.rendering.request_text import PendingOfRun, pending_text, request_text
+from coterie.rendering.request_text import PendingOfRun, pending_text, plain_lines, request_text
 from coterie.runs.run_client import Run
+from coterie.runs.run_view import RunNews
 from coterie.workflows.approvals.decisions import refusal
 from coterie.workflows.core.messages import DecideInput
 from coterie.workflows.core.requests import Pending, RequestView

@@ -18,12 +18,13 @@ from coterie.activities.skills.skill_contracts import known_contracts
 from coterie.dsl.values import JsonValue
 from coterie.mcp_server.client_questions import McpClient, questions_for
 from coterie.mcp_server.run_reports import waiting_approval
-from coterie.rendering.approval_panel import panel_lines, plain_lines
 from coterie.rendering.commit_diffs import CommitDiffs
 from coterie.rendering.request_text import (
     PendingOfRun,
     asked_change,
+    panel_lines,
     pending_text,
+    plain_lines,
     request_text,
     shown_text,
 )

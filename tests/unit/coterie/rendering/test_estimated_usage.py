@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 import pytest
 
 from coterie.activities.contracts import Spent, TokenUsage
-from coterie.display.following.live import RunNews
 from coterie.dsl.evaluate.because import route_because
 from coterie.dsl.model.budgets import Budget
 from coterie.rendering.cost_tables import cost_text
@@ -15,6 +14,7 @@ from coterie.rendering.run_summary import summary_text
 from coterie.rendering.run_text import status_text
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.progress import Progress
+from coterie.runs.run_view import RunNews
 from coterie.ui.panes import usage_lines
 from coterie.ui.tree_pane import tree_rows
 from coterie.workflows.budgets.balances import exceeded, paid, so_far

@@ -13,14 +13,15 @@ from coterie.activities.contracts import TokenUsage
 from coterie.display.following.console import SafeConsole
 from coterie.display.following.discovery_notes import DiscoveryNotes
 from coterie.display.following.live import LiveView
-from coterie.display.following.plain_view import PlainView, RunNews
+from coterie.display.following.plain_view import PlainView
 from coterie.dsl.model.sections.provider_document import ProviderSection
-from coterie.rendering.approval_panel import panel_lines
 from coterie.rendering.progress_lines import progress_lines, visit_lines
+from coterie.rendering.request_text import panel_lines
 from coterie.rendering.run_summary import summary_text
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.progress import Progress
 from coterie.runs.retries import PendingRetry
+from coterie.runs.run_view import RunNews
 from coterie.text.discovered_files import found_lines
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.views import (

@@ -6,11 +6,10 @@ from datetime import timedelta
 import pytest
 from rich.cells import cell_len
 
-from coterie.display.following.plain_view import RunNews
 from coterie.dsl.model.outcomes import Failure
 from coterie.rendering.progress_lines import ProgressLine
 from coterie.runs.ends.end_facts import RunEnd
-from coterie.ui.observed_run import ObservedRun
+from coterie.runs.run_view import RunNews, RunView
 from coterie.ui.panes import action_lines, head_lines, request_lines, thought_lines, usage_lines
 from coterie.ui.tree_pane import tree_rows
 from coterie.workflows.core.views import TrailEntry
@@ -35,7 +34,7 @@ def texts(lines: Sequence[ProgressLine]) -> list[str]:
     return [line.text for line in lines]
 
 
-def tree(seen: ObservedRun, width: int = 100) -> list[str]:
+def tree(seen: RunView, width: int = 100) -> list[str]:
     return [row.line.text for row in tree_rows(seen, width, NOW)]
 
 
@@ -235,7 +234,7 @@ def test_the_selected_request_stays_until_it_is_decided() -> None:
     assert seen.request is None
 
 
-PANES: dict[str, Callable[[ObservedRun, int], list[str]]] = {
+PANES: dict[str, Callable[[RunView, int], list[str]]] = {
     "head": lambda seen, width: texts(head_lines(seen, width, NOW)),
     "tree": tree,
     "thought": lambda seen, width: texts(thought_lines(seen, width)),
@@ -268,7 +267,7 @@ def test_the_columns_of_the_tree_fit_its_width(width: int) -> None:
 
 
 def test_before_the_first_report_every_pane_has_something_to_say() -> None:
-    seen = ObservedRun("r1", BEGAN)
+    seen = RunView("r1", BEGAN)
     assert texts(head_lines(seen, 80, NOW)) == ["r1  starting"]
     assert texts(thought_lines(seen, 80)) == ["No model has written yet."]
     assert texts(action_lines(seen, 80, NOW)) == ["Nothing is in progress."]

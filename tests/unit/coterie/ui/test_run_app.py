@@ -6,10 +6,9 @@ import pytest
 from rich.cells import cell_len
 from textual.strip import Strip
 
-from coterie.display.following.plain_view import RunNews
 from coterie.failures import CommandError
+from coterie.runs.run_view import RunNews, RunView
 from coterie.ui.line_pane import LinePane
-from coterie.ui.observed_run import ObservedRun
 from coterie.workflows.core.messages import Control, DecideInput, RetryInput, SkipInput
 from coterie.workflows.core.requests import Pending
 from tests.support.watching.steered_run import ME, ShownRun, shown_run
@@ -204,7 +203,7 @@ async def test_no_text_of_others_is_markup_or_controls_the_terminal() -> None:
     assert not [line for line in screen if {"\x1b", "\u202e", "\n"} & set(line)]
 
 
-def large(tasks: int) -> ObservedRun:
+def large(tasks: int) -> RunView:
     """A run whose graph has many tasks."""
     rows = [
         {"id": f"task {number}", "status": "pending", "because": "it waits for 'read'"}

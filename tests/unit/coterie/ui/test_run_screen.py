@@ -14,11 +14,11 @@ import pytest
 from coterie.activities.extra_packages import install_command
 from coterie.commands import screen_option
 from coterie.commands.screen_option import chosen_screen
-from coterie.display.following.plain_view import RunNews
 from coterie.display.screens import PastRun, ScreenHandling, ScreenLeft
 from coterie.display.written_decisions import WrittenDecision
 from coterie.failures import CommandError
 from coterie.runs.ends.end_facts import RunEnd
+from coterie.runs.run_view import RunNews
 from coterie.settings import load
 from coterie.ui.panes import head_lines
 from coterie.ui.run_app import RunApp

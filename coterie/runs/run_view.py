@@ -1,25 +1,25 @@
-"""What a screen knows of a run: everything that its watcher has reported so far.
+"""The view model of a run: what its watcher has reported so far, and what that means.
 
-Pure: takes reports and the time, and draws nothing.
+Pure: takes reports and the time. The live display, the screen and reports render it; plain lines
+render its rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from pydantic import JsonValue
 
-from coterie.display.following.plain_view import RunNews, follow
 from coterie.dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES, GraphTaskStatus
 from coterie.dsl.task_graph.task_causes import GraphTaskBlocked, GraphTaskEnded, GraphTaskStarted
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.live_texts import LiveAnswer
-from coterie.runs.progress import Progress
+from coterie.runs.progress import Progress, Tone
 from coterie.runs.retries import PendingRetry
 from coterie.workflows.core.causes.agent_causes import ModelTurned
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.state_keys import StepKey
-from coterie.workflows.core.views import RunStatus, TrailEntry
+from coterie.workflows.core.views import CostReport, Paused, RunStatus, StepInProgress, TrailEntry
 
 _STATUSES: dict[str, GraphTaskStatus] = {
     "started": "in_progress",
@@ -28,8 +28,22 @@ _STATUSES: dict[str, GraphTaskStatus] = {
 """The status of a task of a graph after an entry of the trail."""
 
 
+@dataclass(frozen=True, slots=True)
+class RunNews:
+    """A run's state, and what happened since the last time."""
+
+    status: RunStatus
+    entries: Sequence[TrailEntry]
+    pending: Sequence[Pending] = ()
+    """Requests that wait for a person."""
+    cost: CostReport | None = None
+    """Costs; None when unchanged."""
+    retries: Sequence[PendingRetry] = ()
+    """Calls that are being retried."""
+
+
 @dataclass(slots=True)
-class ObservedTask:
+class GraphTaskRow:
     """A task of a task graph."""
 
     status: GraphTaskStatus
@@ -38,8 +52,26 @@ class ObservedTask:
     """Its number in the graph, which is part of the names of its steps; None until it starts."""
 
 
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """A step in progress that contains no other one."""
+
+    key: StepKey
+    since: str
+    turn: int | None = None
+    """The turn in progress, from 1."""
+    asks: bool = False
+    """Whether a person must decide it."""
+    arguments: JsonValue = None
+    """Of a call of a model: those that a person saw, else those that the run tells."""
+
+    def seconds(self, now: datetime) -> float:
+        """How long it has been in progress."""
+        return seconds_since(self.since, now)
+
+
 @dataclass(slots=True)
-class ObservedRun:
+class RunView:
     """One run, as far as it was watched."""
 
     run: str
@@ -56,8 +88,8 @@ class ObservedRun:
     """The latest answers that were written before the eyes of the watcher."""
     last_turn: TrailEntry | None = None
     """The latest model turn of an agent that uses tools."""
-    graphs: dict[str, dict[str, ObservedTask]] = field(
-        default_factory=dict[str, dict[str, ObservedTask]]
+    graphs: dict[str, dict[str, GraphTaskRow]] = field(
+        default_factory=dict[str, dict[str, GraphTaskRow]]
     )
     """`{team/step: {task: its state}}` of all task graphs, also of those that have ended."""
     asked: dict[StepKey, JsonValue] = field(default_factory=dict[StepKey, JsonValue])
@@ -73,13 +105,15 @@ class ObservedRun:
         self.pending = tuple(news.pending)
         self.asked |= {StepKey.of_request(one.id): one.show for one in news.pending}
         self.retries = tuple(news.retries)
-        follow(self.rows, news)
+        self.rows.follow(news.entries, news.status.doing)
+        if news.cost is not None:
+            self.rows.price(news.cost)
         for entry in news.entries:
             self._entry(entry)
         for graph in news.status.graphs:
             tasks = self.graphs.setdefault(graph.step, {})
             for task in graph.tasks:
-                known = tasks.setdefault(task.id, ObservedTask(task.status, task.because))
+                known = tasks.setdefault(task.id, GraphTaskRow(task.status, task.because))
                 known.status, known.because = task.status, task.because
         if self.request is None:
             self.selected = self.pending[0].id if self.pending else None
@@ -96,6 +130,50 @@ class ObservedRun:
         self.pending, self.retries, self.answers, self.selected = (), (), (), None
 
     @property
+    def state(self) -> tuple[str, Tone]:
+        """The state of the run, with its tone."""
+        if self.end is not None:
+            return ("completed", "good") if self.end.completed else (self.end.state, "bad")
+        if self.status is None:
+            return "starting", "waiting"
+        return self.status.state, "working" if self.status.state == "running" else "waiting"
+
+    @property
+    def paused(self) -> Paused | None:
+        """Who has paused it; None if it is not paused, or has ended."""
+        return None if self.status is None or self.end is not None else self.status.paused
+
+    @property
+    def doing(self) -> Sequence[StepInProgress]:
+        """The steps in progress, outermost first."""
+        return () if self.status is None or self.end is not None else self.status.doing
+
+    @property
+    def steps(self) -> list[StepRow]:
+        """The steps in progress that contain no other one."""
+        asked = {StepKey.of_request(request.id) for request in self.pending}
+        return [self._step(one, asked) for one in innermost(self.doing)]
+
+    def _step(self, one: StepInProgress, asked: Set[StepKey]) -> StepRow:
+        key = StepKey(one.step)
+        return StepRow(
+            key,
+            one.since,
+            None if one.turn is None else one.turn + 1,
+            not asked.isdisjoint((key, key.failed, key.input)),
+            self.asked.get(key, one.arguments) if key.is_model_call else None,
+        )
+
+    def attempts(self, now: datetime) -> list[str]:
+        """Describe the steps and calls that are being repeated."""
+        repeated = [one.describe() for one in self.rows.repeated(self.doing)]
+        return [*repeated, *(one.describe(now) for one in self.retries)]
+
+    def seconds(self, now: datetime) -> float:
+        """How long the run has been open, or was."""
+        return max(0.0, ((self.ended or now) - self.began).total_seconds())
+
+    @property
     def request(self) -> Pending | None:
         """The request that the person looks at."""
         return next((one for one in self.pending if one.id == self.selected), None)
@@ -108,7 +186,7 @@ class ObservedRun:
     def possible(self) -> dict[str, bool]:
         """Which of the actions on a run do something now."""
         request = self.request
-        is_paused = self.status is not None and self.status.paused is not None
+        is_paused = self.paused is not None
         return {
             "approve": request is not None and not request.choices,
             "reject": request is not None,
@@ -116,7 +194,7 @@ class ObservedRun:
             "retry": request is not None and "retry" in request.choices,
             "next": len(self.pending) > 1,
             "pause": self.status is not None and not is_paused and self.end is None,
-            "resume": is_paused and self.end is None,
+            "resume": is_paused,
             "skip": self.end is None,
             "stop": self.end is None,
             "auto": self.end is None,
@@ -137,6 +215,18 @@ class ObservedRun:
                 path, _, number = (entry.step or "").rpartition("/")
                 tasks = self.graphs.setdefault(StepKey.of(entry.team, path), {})
                 status = _STATUSES.get(entry.status or "", "in_progress")
-                tasks[entry.cause.task] = ObservedTask(status, entry.because, number)
+                tasks[entry.cause.task] = GraphTaskRow(status, entry.because, number)
             case _:
                 pass
+
+
+def seconds_since(moment: str, now: datetime) -> float:
+    """Return the seconds since a moment, in ISO 8601."""
+    return max(0.0, (now - datetime.fromisoformat(moment)).total_seconds())
+
+
+def innermost(doing: Sequence[StepInProgress]) -> list[StepInProgress]:
+    """Return the steps in progress that contain no other one."""
+    return [
+        one for one in doing if not any(other.step.startswith(f"{one.step}/") for other in doing)
+    ]

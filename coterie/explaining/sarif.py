@@ -1,7 +1,7 @@
 """Problems as SARIF 2.1.0, which editors and code reviews show at their lines, with their fixes."""
 
 from collections.abc import Callable, Sequence
-from pathlib import PurePath
+from pathlib import Path
 from urllib.parse import quote
 
 from pydantic import JsonValue
@@ -44,11 +44,13 @@ def sarif_log(problems: Sequence[Problem], region_of: Callable[[Problem], Region
 
 
 def _rule(code: str) -> JsonValue:
-    title, _, page = (code_page(code) or code).partition("\n")
+    title, _, rest = (code_page(code) or code).partition("\n")
+    page = rest.strip() or title
     return {
         "id": code,
         "shortDescription": {"text": title.removeprefix(code).strip() or code},
-        "help": {"text": page.strip() or title, "markdown": page.strip() or title},
+        "fullDescription": {"text": page.partition("\n\n")[0]},  # GitHub requires one
+        "help": {"text": page, "markdown": page},
     }
 
 
@@ -96,4 +98,5 @@ def _fix(problem: Problem, region: Region) -> JsonValue:
 
 
 def _file(problem: Problem) -> JsonValue:
-    return {"uri": quote(PurePath(problem.file).as_posix())}
+    path = Path(problem.file)
+    return {"uri": path.as_uri() if path.is_absolute() else quote(path.as_posix())}

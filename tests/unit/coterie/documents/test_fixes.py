@@ -185,6 +185,28 @@ def test_sarif_has_a_result_for_each_problem_and_its_fix(tmp_path: Path) -> None
     }
 
 
+@pytest.mark.parametrize(
+    ("file", "uri"),
+    [
+        ("a b/t.yml", "a%20b/t.yml"),
+        ("c:1/t.yml", "c%3A1/t.yml"),
+        ("/a b/t.yml", "file:///a%20b/t.yml"),
+    ],
+)
+def test_sarif_names_a_file_by_its_uri_and_explains_each_code(file: str, uri: str) -> None:
+    (run,) = json.loads(json.dumps(sarif_log([Problem("E104", file, 1, 1, "", "")], _no_fix)))[
+        "runs"
+    ]
+    (place,), (rule,) = run["results"][0]["locations"], run["tool"]["driver"]["rules"]
+    assert place["physicalLocation"]["artifactLocation"] == {"uri": uri}
+    assert rule["help"]["text"].startswith(rule["fullDescription"]["text"])
+    assert rule["shortDescription"]["text"] not in rule["fullDescription"]["text"]
+
+
+def _no_fix(_: Problem) -> None:
+    return None
+
+
 @pytest.mark.parametrize(("depth", "is_fixed"), [(MAX_DEPTH - 1, True), (MAX_DEPTH + 1, False)])
 def test_a_text_that_is_nested_too_deeply_for_a_reader_has_no_fix(
     depth: int, *, is_fixed: bool

@@ -6,8 +6,8 @@ file and a line, any other is a default. The resolved settings of an agent (pers
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import cast
 
 from pydantic import BaseModel, JsonValue
@@ -19,6 +19,7 @@ from coterie.dsl.compile.shapes import parse_document
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.model.capabilities import SkillContract
 from coterie.dsl.model.document import SystemDocument, TeamDocument
+from coterie.dsl.model.plan import Persona, Team
 from coterie.dsl.model.sections.provider_document import LlmConfig
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
 from coterie.dsl.model.step_kinds.step_base import StepBase
@@ -26,12 +27,153 @@ from coterie.dsl.model.steps import AgentStep, PersonaDocument, SkillStep
 from coterie.dsl.model.template_bound import BoundTemplate, TemplateBound, TemplateDuration
 from coterie.dsl.model.terms import DecisionTerms
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node
+from coterie.dsl.source.nodes import Node, overlaid
 from coterie.dsl.templates.template import plain_path
-from coterie.dsl.values import Json, NodePath
-from coterie.explaining.document_position import DocumentPosition, holds_models, location_of
-from coterie.explaining.effective_agents import AgentSources
-from coterie.explaining.origins import BUILT_IN, DEFAULT, Effective, Origin, from_node
+from coterie.dsl.values import Json, NodePath, Segment
+from coterie.explaining.origins import BUILT_IN, CALL, DEFAULT, Effective, Origin, from_node
+
+_PERSONAS: NodePath = ("llm_config", "personas")
+_MEANS_NOTHING: tuple[JsonValue, ...] = (None, {}, [])
+_OF_TOOLS = ("max_turns", "tool_choice", "tool_calls", "parallel_tool_calls")
+"""Fields whose defaults count only for an agent that is offered a tool or a handoff."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSources:
+    """The sources of one agent's fields."""
+
+    tree: Node
+    """The whole document."""
+    llm: LlmConfig
+    persona_key: str
+    config: Node | None
+    """The task's overrides of the persona."""
+    model: str | None
+    """The model that the command line sets for all personas."""
+
+    @property
+    def merged(self) -> Node:
+        """The persona with the task's config merged over it; every leaf keeps its place."""
+        persona = self.tree.find((*_PERSONAS, self.persona_key))
+        return persona if self.config is None else overlaid(persona, self.config)
+
+    def fields(
+        self, persona: Persona, *, asks_a_model: bool
+    ) -> Iterator[tuple[NodePath, JsonValue, Origin]]:
+        """Yield each effective field of the persona, leaf by leaf, with its origin.
+
+        Omit the execution plan, whose steps have fields of their own. Defaults count only if the
+        agent calls a model, and those of tools only if it is offered some.
+        """
+        unused = () if persona.tools or persona.handoffs else _OF_TOOLS
+        merged = self.merged
+        values = persona.model_dump(mode="json", by_alias=True, exclude={"execution_plan"})
+        for key, value in values.items():
+            if key in ("provider", "model") and not value:  # whatever is written has no effect
+                continue
+            chosen = self._origin_of_choice(key, persona) if asks_a_model else None
+            node = merged.child(key)
+            if chosen is not None:
+                yield (key,), value, chosen
+            elif node is not None and node.value is not None:
+                yield from self._leaves((key,), value, node)
+            elif asks_a_model and value not in _MEANS_NOTHING and key not in unused:
+                yield (key,), value, DEFAULT
+
+    def _origin_of_choice(self, key: str, persona: Persona) -> Origin | None:
+        """Return the origin of provider or model, unless it is the persona; else None."""
+        if key != "provider" and key != "model":  # narrows the type
+            return None
+        chosen = self.llm.defaults.choose(self._own("provider"), self._own("model"), self.model)
+        path = chosen.default_path(key)
+        if path is None:
+            return None if self.model is None else CALL
+        node = self.tree.find(path)
+        if node is self.tree.find(path[:-1]):
+            return DEFAULT
+        return from_node(node, ".".join(map(str, path)))
+
+    def _own(self, key: str) -> str | None:
+        """Return the persona's setting, overridden by the task's."""
+        node = self.merged.child(key)
+        return node.value if node is not None and isinstance(node.value, str) else None
+
+    def _leaves(
+        self, path: NodePath, value: JsonValue, node: Node
+    ) -> Iterator[tuple[NodePath, JsonValue, Origin]]:
+        if isinstance(value, dict) and value and node.entries():
+            for key, item in value.items():
+                yield from self._leaves((*path, key), item, node.find((key,)))
+        else:
+            yield path, value, from_node(node, self._said_by(path))
+
+    def _said_by(self, path: NodePath) -> str:
+        by_task = self.config is not None and self.config.has(path)
+        return "the task's config" if by_task else f"persona {self.persona_key}"
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPosition:
+    """A position in the document, with its counterpart in the plan."""
+
+    node: Node
+    path: NodePath = ()
+    step: str = ""
+    """The team or step, as the trail names it."""
+    compiled: object = None
+    """The part of the plan compiled from it, or None."""
+    field: str = ""
+    """The field of the language, if any: `Retry.retries`."""
+
+    def child(
+        self, key: Segment, node: Node, *, shown: Segment | None = None, field: str = ""
+    ) -> "DocumentPosition":
+        """Return a position below; a document's tasks are a plan's steps."""
+        name = "steps" if isinstance(self.compiled, Team) and key == "tasks" else key
+        path = (*self.path, key if shown is None else shown)
+        return DocumentPosition(node, path, self.step, _part(self.compiled, name), field)
+
+    def value(self, value: JsonValue, origin: Origin) -> Effective:
+        """Return a value at this position."""
+        return Effective(self.path, value, origin, self.step, self.field)
+
+    def below(self, value: JsonValue, origin: Origin, path: NodePath, owner: str) -> Effective:
+        """Return an effective value below that the document does not write there."""
+        field = f"{owner}.{path[-1]}" if owner else ""
+        return Effective((*self.path, *path), value, origin, self.step, field)
+
+
+def _part(whole: object, key: Segment) -> object:
+    """Return the part of a plan below a key or index; None if there is none."""
+    match whole, key:
+        case dict(), str():
+            return cast("dict[str, object]", whole).get(key)
+        case tuple(), int():
+            items = cast("tuple[object, ...]", whole)
+            return items[key] if key < len(items) else None
+        case BaseModel(), str():
+            fields = type(whole).model_fields
+            name = next((name for name, info in fields.items() if info.alias == key), key)
+            return getattr(whole, name, None)
+        case _:
+            return None
+
+
+def holds_models(values: Iterable[object]) -> bool:
+    """Return whether a value is a model, or a tuple that begins with one."""
+    for value in values:
+        items = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+        if items and isinstance(items[0], BaseModel):
+            return True
+    return False
+
+
+def location_of(step: str, key: str, item: object) -> str:
+    """Return the location of a team, or of a branch of a parallel step, as the trail names it."""
+    if isinstance(item, TeamDocument):
+        return key
+    return f"{step}/{key}" if isinstance(item, tuple) and step else step
+
 
 _Mapping = dict[str, object]
 _EMPTY: tuple[object, ...] = (None, (), {}, "")

@@ -2,8 +2,8 @@
 
 import re
 
+from coterie.dsl.checks.agents.agent_checks import check_persona_names
 from coterie.dsl.checks.agents.agent_classes import check_agent_classes
-from coterie.dsl.checks.agents.persona_names import check_persona_names
 from coterie.dsl.checks.approval_checks import check_approvals
 from coterie.dsl.checks.document_steps import every_step
 from coterie.dsl.checks.keys_without_effect import check_unread_keys, check_without_effect

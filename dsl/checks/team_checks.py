@@ -11,6 +11,14 @@ from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.values import NodePath
 
+SECTIONS = {
+    "loop": "loop",
+    "approval": "approval",
+    "concentrator": "collect",
+    "chat": "chat",
+}
+"""`{type of team: the section that only such a team has}`."""
+
 
 @rule("E102")
 def team_without_tasks(team: str) -> ProblemText:
@@ -29,23 +37,19 @@ def check_team_type(
     team_id: str, team: TeamDocument, path: NodePath, tree: Node, problems: Problems
 ) -> None:
     """Note a team without tasks, and sections that belong to another type of team."""
-    sections = {
-        "loop": team.loop,
-        "approval": team.approval,
-        "concentrator": team.collect,
-        "chat": team.chat,
-    }
-    others = [name for name, one in sections.items() if one is not None and name != team.type]
+    others = [
+        kind
+        for kind, key in SECTIONS.items()
+        if getattr(team, key) is not None and kind != team.type
+    ]
     is_empty = not team.tasks and team.type != "concentrator"
     if not (others or is_empty) or problems.has("E105", (*path, "type")):
         return  # correct, or the type itself is unknown
     if is_empty and not any(problems.below((*path, "tasks"))):
         problems.report(team_without_tasks(team_id), Place(tree.find(path).at, (*path, "tasks")))
-    for type_name in others:
-        key = "collect" if type_name == "concentrator" else type_name
-        problems.report(
-            section_of_other_type(key, type_name, team_id, team.type), tree.key_at((*path, key))
-        )
+    for kind in others:
+        details = section_of_other_type(SECTIONS[kind], kind, team_id, team.type)
+        problems.report(details, tree.key_at((*path, SECTIONS[kind])))
 
 
 @rule("E107")

@@ -5,7 +5,11 @@ written shape: `type` instead of `kind`, kinds known by a key, durations like `3
 has, the forms of conditions and the older forms, is in `dsl.editor_schema.written_forms`.
 """
 
+import ast
+import inspect
 from collections.abc import Callable, Iterator
+from itertools import pairwise
+from textwrap import dedent
 from typing import cast
 
 from pydantic import BaseModel
@@ -14,7 +18,6 @@ from pydantic_core import core_schema
 
 from coterie.dsl.editor_schema import rules as schema_rules
 from coterie.dsl.editor_schema import written_forms as schema_forms
-from coterie.dsl.editor_schema.field_docs import field_docs
 from coterie.dsl.model import conditions
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.steps import STEP_OF_TAG, PersonaDocument
@@ -167,3 +170,28 @@ def _referenced_names(schema: JsonValue) -> Iterator[str]:
     elif isinstance(schema, list):
         for below in schema:
             yield from _referenced_names(below)
+
+
+def field_docs(model: type[BaseModel]) -> dict[str, str]:
+    """Return `{field: its docstring}`, with inherited fields; fields without one are missing."""
+    found: dict[str, str] = {}
+    for cls in reversed(model.__mro__):
+        if issubclass(cls, BaseModel) and cls is not BaseModel:
+            found |= _own(cls)
+    return found
+
+
+def _own(cls: type[BaseModel]) -> dict[str, str]:
+    (definition,) = ast.parse(dedent(inspect.getsource(cls))).body
+    assert isinstance(definition, ast.ClassDef)
+    body = definition.body
+    return {
+        field.target.id: inspect.cleandoc(text.value.value)
+        for field, text in pairwise(body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and field.target.id in cls.model_fields
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+        and isinstance(text.value.value, str)
+    }

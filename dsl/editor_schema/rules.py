@@ -5,14 +5,44 @@ The compiler reports the same in words (`dsl.checks.steps`, `dsl.compile`).
 
 from typing import cast
 
-from coterie.dsl.editor_schema.context_form import CONTEXT_FORM
+from coterie.dsl.checks.context_declarations import PATH_PATTERN
+from coterie.dsl.checks.team_checks import SECTIONS
 from coterie.dsl.editor_schema.schema_parts import mapping, properties_of, ref
+from coterie.dsl.json_schema.schema_grammar import KEYWORDS
 from coterie.dsl.kinds import KINDS
 from coterie.dsl.kinds.key_rules import NOT_EMPTY, RESERVED_SIGNALS, has, has_key, none_of
 from coterie.dsl.model.step_kinds.step_base import StepBase
 from coterie.dsl.model.steps import STEP_MODELS
 from coterie.dsl.model.tools.tool_section import TOOL_KINDS, TOOL_SECTION_OF_TAG
+from coterie.dsl.normalise.chat_teams import WINDOW
+from coterie.dsl.normalise.team_sections import SHORT_TEAMS
 from coterie.dsl.values import Json, JsonValue
+
+_KEEP_LAST: Json = {
+    "type": "integer",
+    "minimum": 1,
+    "description": "How many items a list keeps: each write drops the oldest beyond it.",
+}
+_DEFAULT: Json = {"description": "The value of a run whose start gives none."}
+
+_PATH: Json = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(sorted(KEYWORDS), True),
+        "default": _DEFAULT,
+        "keep_last": _KEEP_LAST,
+    },
+    "patternProperties": {"^x-": True},
+    "additionalProperties": False,
+}
+
+CONTEXT_FORM: Json = {
+    "type": ["object", "null"],
+    "minProperties": 1,
+    "propertyNames": {"pattern": f"^{PATH_PATTERN}$"},
+    "additionalProperties": _PATH,
+}
+"""`orchestration.context`."""
 
 
 def _only_for(kind: str, section: str) -> Json:
@@ -21,9 +51,9 @@ def _only_for(kind: str, section: str) -> Json:
     return {"if": {"properties": {section: {"type": "object"}}, **has(section)}, "then": of_kind}
 
 
-def _needs(kind: str, section: str) -> Json:
+def _needs(kind: str) -> Json:
     of_kind: Json = {"properties": {"type": {"const": kind}}, **has("type")}
-    return {"if": of_kind, "then": has(section)}
+    return {"if": of_kind, "then": has(kind)}
 
 
 _AMOUNTS: dict[str, tuple[str, Json]] = {
@@ -70,18 +100,8 @@ RULES: dict[str, list[Json]] = {
     "Collect": [RESERVED_SIGNALS],
     "Catch": [{"properties": {"error": {"minItems": 1, "minLength": 1}}}],
     "TeamDocument": [
-        *(
-            _only_for(kind, section)
-            for kind, section in (
-                ("loop", "loop"),
-                ("approval", "approval"),
-                ("concentrator", "collect"),
-                ("chat", "chat"),
-            )
-        ),
-        _needs("loop", "loop"),
-        _needs("approval", "approval"),
-        _needs("chat", "chat"),
+        *(_only_for(kind, section) for kind, section in SECTIONS.items()),
+        *(_needs(kind) for kind in SHORT_TEAMS),
         {
             "anyOf": [
                 {**has("tasks"), "properties": {"tasks": NOT_EMPTY}},
@@ -96,7 +116,7 @@ RULES: dict[str, list[Json]] = {
         {"anyOf": [has_key("persona_key"), has("reply")]},
         {
             "if": {"not": has_key("persona_key")},
-            "then": none_of("conversation_turns", "conversation_characters"),
+            "then": none_of(*WINDOW),
         },
     ],
     "RuleDocument": [
@@ -130,12 +150,7 @@ _MORE: dict[str, Json] = {
             "description": "Older form: write `api_key_env`.",
         }
     },
-    "LoopSection": {
-        "iterate_on": {
-            "description": "A list, or a template that gives one.",
-            "anyOf": [{"type": "array"}, {"type": "string", "pattern": r"\{\{"}, {"type": "null"}],
-        }
-    },
+    "LoopSection": KINDS["loop"].written_keys,
     "RuleDocument": {
         "next_team": {
             "description": "A team; null ends the run; a list fans out to several at once.",

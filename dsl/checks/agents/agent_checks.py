@@ -4,7 +4,9 @@ from collections.abc import Collection
 
 from coterie.dsl.errors import listed
 from coterie.dsl.model.capabilities import Capabilities
+from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.plan import Persona
+from coterie.dsl.model.plan_key import can_be_persona
 from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.model_names import split_model
 from coterie.dsl.problem_details import ProblemText, rule
@@ -161,3 +163,20 @@ def check_fallback(
         elif name in seen:
             problems.report(fallback_named_twice(name), tree.value_at(key_path))
         seen.add(name)
+
+
+@rule("E105")
+def persona_name_refused(name: str) -> ProblemText:
+    return ProblemText(
+        f"no persona can be called {name!r}",
+        "a name without @, which separates a persona from the task whose `config` it has",
+        f"write {name.replace('@', '_')!r}, also where it is used",
+    )
+
+
+def check_persona_names(document: SystemDocument, tree: Node, problems: Problems) -> None:
+    """Note each persona whose name would read as that of a persona with a task's `config`."""
+    for name in document.llm_config.personas:
+        if not can_be_persona(name):
+            path = ("llm_config", "personas", name)
+            problems.report(persona_name_refused(name), tree.key_at(path))

@@ -10,15 +10,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, assert_never
 
-from coterie.dsl.checks.contracts.call_data import (
-    agent_of_tool,
-    answer_schema,
-    is_edited,
-    is_modified,
-    is_own_answer,
-)
 from coterie.dsl.checks.contracts.known_answers import inlined, resolved, schema_at
-from coterie.dsl.checks.contracts.step_data import step_data, written_form
+from coterie.dsl.hooks.hook_reads import matches_tool
 from coterie.dsl.model.capabilities import SkillContract
 from coterie.dsl.model.context.declarations import (
     UNDECLARED,
@@ -27,8 +20,27 @@ from coterie.dsl.model.context.declarations import (
     declared_below,
 )
 from coterie.dsl.model.document import SystemDocument, TeamDocument
-from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
-from coterie.dsl.model.steps import AgentStep, ReturnStep, SkillStep, Step, TeamStep, ToolStep
+from coterie.dsl.model.merge import deep_merge
+from coterie.dsl.model.step_kinds.agent_types import (
+    ORCHESTRATING,
+    SINGLE_SHOT,
+    TOOL_CALLING,
+    default_agent_type,
+    offered_tools,
+)
+from coterie.dsl.model.steps import (
+    AgentStep,
+    BlockStep,
+    ParallelStep,
+    PersonaDocument,
+    ReplyStep,
+    ReturnStep,
+    SkillStep,
+    Step,
+    TeamStep,
+    ToolStep,
+)
+from coterie.dsl.model.terms import CallApproval
 from coterie.dsl.model.tools.tool_section import (
     AgentToolSection,
     McpGroupSection,
@@ -40,8 +52,8 @@ from coterie.dsl.model.tools.tool_section import (
 from coterie.dsl.model.traversal.step_walk import variables, walk
 from coterie.dsl.paths import Path
 from coterie.dsl.paths import parse as split
-from coterie.dsl.templates.template import plain_path
-from coterie.dsl.values import Json, JsonValue
+from coterie.dsl.templates.template import is_template, plain_path
+from coterie.dsl.values import Json, JsonValue, closed_mapping
 
 _MAX_PLANS = 5
 """Maximum depth of nested plans that are inspected."""
@@ -253,3 +265,126 @@ def _item(over: JsonValue, outputs: Outputs) -> Json:
         return {}
     defs = declared.schema.get("$defs")
     return {**item, "$defs": defs} if defs is not None and "$defs" not in item else item
+
+
+SchemaOf = Callable[[Step], Json | None]
+"""Returns the schema of a step's data; None if unknown."""
+
+_ERROR: Json = {
+    "anyOf": [
+        closed_mapping({"type": {"type": "string"}, "message": {"type": "string"}}),
+        {"type": "null"},
+    ]
+}
+
+
+def step_data(step: Step, schema_of: SchemaOf) -> Json | None:
+    """Return the schema of the data of a step that succeeds; None if its kind has none.
+
+    Args:
+        step: of a team or plan.
+        schema_of: for the steps within it.
+    """
+    match step:
+        case BlockStep(steps=steps):
+            return last_data(steps, schema_of)
+        case ParallelStep():
+            return _parallel(step, schema_of)
+        case ReplyStep(value=value) | ReturnStep(value=value):
+            return written_form(value)
+        case _:
+            return step.data_form
+
+
+def written_form(value: JsonValue) -> Json | None:
+    """Return the schema of a mapping that a document writes, with templates for its values."""
+    if not isinstance(value, dict) or not value or any(map(is_template, value)):
+        return None
+    return closed_mapping({key: written_form(below) or {} for key, below in value.items()})
+
+
+def last_data(steps: Sequence[Step], schema_of: SchemaOf) -> Json | None:
+    """Return the schema of the data of the last step, if it always runs."""
+    match steps:
+        case (*_, last) if last.when is None and last.on_failure is None:
+            return schema_of(last)
+        case _:
+            return None
+
+
+def _parallel(step: ParallelStep, schema_of: SchemaOf) -> Json:
+    forms = {
+        name: last_data(branch.steps, schema_of) for name, branch in step.ranked_branches.items()
+    }
+    properties: Json = {name: _branch(form) for name, form in forms.items()}
+    if step.join != "all":
+        known: list[JsonValue] = [form for form in forms.values() if form is not None]
+        properties["winner"] = {"enum": [*forms, None]}
+        properties["result"] = _or_null(*known) if len(known) == len(forms) else {}
+    return closed_mapping(properties)
+
+
+def _branch(data: Json | None) -> Json:
+    return closed_mapping(
+        {
+            "status": {"enum": ["success", "failure", "skipped", "cancelled"]},
+            "success": {"type": "boolean"},
+            "data": {} if data is None else _or_null(data),
+            "error": _ERROR,
+            "score": {"type": ["number", "null"]},
+            "seconds": {"type": "number", "minimum": 0},
+        }
+    )
+
+
+def _or_null(*forms: JsonValue) -> Json:
+    return {"anyOf": [*forms, {"type": "null"}]}
+
+
+def is_edited(called: AgentStep | SkillStep | ToolSection) -> bool:
+    """Return whether a person may replace its output."""
+    asked = called.requires_approval
+    return isinstance(asked, CallApproval) and asked.at == "after" and asked.editable
+
+
+def is_modified(tool: str, document: SystemDocument) -> bool:
+    """Return whether a hook of the run may change the result of a tool that a step calls."""
+    orchestration = document.orchestration
+    return any(
+        hook.on == "after_tool_call"
+        and (hook.decide == "modify" or is_template(hook.decide))
+        and (hook.tool is None or matches_tool(hook.tool, tool))
+        for hook in (() if orchestration is None else orchestration.hooks)
+    )
+
+
+def agent_of_tool(
+    name: str, section: AgentToolSection, personas: Mapping[str, PersonaDocument]
+) -> AgentStep | None:
+    """Return the step that a tool made of an agent is like; None if a handoff may replace it."""
+    persona = personas.get(section.agent)
+    if persona is None or persona.handoffs:
+        return None
+    tools, subagents, excluded = persona.tools, persona.subagents, persona.exclude_tools
+    agent_type = default_agent_type(
+        has_plan=persona.execution_plan is not None,
+        offers_tools=bool(offered_tools(tools or (), subagents or (), excluded or ())),
+    )
+    return AgentStep(name=name, agent_type=agent_type, persona_key=section.agent)
+
+
+def answer_schema(step: AgentStep, persona: PersonaDocument) -> Json | None:
+    """Return the schema of the persona's answers, with the step's `config`."""
+    schema = persona.output_schema
+    if step.config is not None and "output_schema" in step.config.model_fields_set:
+        over = step.config.output_schema
+        return deep_merge(schema or {}, over) if over is not None else None
+    return schema
+
+
+def is_own_answer(step: AgentStep, persona: PersonaDocument) -> bool:
+    """Return whether the data of a tool-calling agent is always its own answer."""
+    over = step.config
+    policies = persona.tool_policy if over is None or over.tool_policy is None else over.tool_policy
+    calls = persona.tool_calls if over is None or over.tool_calls is None else over.tool_calls
+    return calls != "return" and not any(one.exit_on_success for one in policies or ())

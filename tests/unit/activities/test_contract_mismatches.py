@@ -5,7 +5,7 @@ from pydantic import JsonValue
 
 from coterie.activities.skills.skill_contracts import known_contracts
 from coterie.activities.skills.skill_registry import SKILLS
-from coterie.dsl.checks.contracts.contract_problems import ContractMismatch, contract_mismatches
+from coterie.dsl.checks.contracts.contract_checks import ContractMismatch, contract_mismatches
 from coterie.dsl.templates.literal_parts import known_parts
 
 CONTRACTS = known_contracts()

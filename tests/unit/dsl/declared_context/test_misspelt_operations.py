@@ -3,7 +3,7 @@
 import pytest
 from pydantic import JsonValue
 
-from coterie.dsl.checks.steps.operation_names import misspelt_operation
+from coterie.dsl.checks.steps.context_update_checks import misspelt_operation
 from tests.support.compiling import problems_of
 from tests.support.one_team import document
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.dsl.checks.contracts.call_data import agent_of_tool, answer_schema, is_own_answer
+from coterie.dsl.checks.contracts.outputs import agent_of_tool, answer_schema, is_own_answer
 from coterie.dsl.model.steps import AgentStep, PersonaDocument
 from coterie.dsl.model.tools.tool_section import AgentToolSection
 from coterie.dsl.values import Json

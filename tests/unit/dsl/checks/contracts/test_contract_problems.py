@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from pydantic import JsonValue
 
-from coterie.dsl.checks.contracts.contract_problems import (
+from coterie.dsl.checks.contracts.contract_checks import (
     ContractMismatch,
     contract_mismatches,
     wanted_by,

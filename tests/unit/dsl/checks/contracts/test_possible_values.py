@@ -3,7 +3,7 @@
 import pytest
 from pydantic import JsonValue
 
-from coterie.dsl.checks.contracts.possible_values import may_be, may_equal
+from coterie.dsl.checks.contracts.contract_checks import may_be, may_equal
 from coterie.dsl.templates.literal_parts import known_parts
 
 KINDS = ("string", "integer", "number", "boolean", "array", "object", "null")

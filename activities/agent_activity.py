@@ -19,11 +19,16 @@ from coterie.activities.agents.inner_calls import InnerCaller, InnerCalls
 from coterie.activities.agents.provider_queue import refuse_elsewhere
 from coterie.activities.agents.refusals import AgentRefused
 from coterie.activities.attempts import own_seconds
-from coterie.activities.batching import BatchedProviders, BatchInProgress, cancel_batch
-from coterie.activities.call_prices import Pricing
+from coterie.activities.batching import (
+    BatchedProviders,
+    BatchInProgress,
+    MeteredProviders,
+    cancel_batch,
+)
 from coterie.activities.context_windows import ContextWindows
 from coterie.activities.contracts import (
     RUN_AGENT,
+    AgentError,
     AgentRequest,
     AgentResponse,
     FailureType,
@@ -32,8 +37,8 @@ from coterie.activities.contracts import (
 from coterie.activities.factory import ASKS_MODEL, AgentFactory, AgentTypes
 from coterie.activities.heartbeats import CallTimedOut, heartbeating
 from coterie.activities.live_text import LiveText
-from coterie.activities.metered_providers import MeteredProviders
 from coterie.activities.metering import Meter
+from coterie.activities.model_prices import Pricing
 from coterie.activities.process_pool.thread_runner import ThreadRunner
 from coterie.activities.process_pool.work import WorkRunner
 from coterie.activities.providers.provider_failures import ProviderFailure, to_application_error
@@ -43,11 +48,60 @@ from coterie.activities.storage.conversations import Conversations
 from coterie.activities.storage.media import StoredMedia
 from coterie.activities.storage.open_conversation import OpenConversation
 from coterie.activities.threads.run_threads import TURN_THREADS
-from coterie.activities.turn_results import sendable, unusable
 from coterie.activities.user_code.child_failures import UserCodeTimeout
 from coterie.activities.user_code.child_pool import UserCode
 from coterie.dsl.known_secrets import KnownSecrets
 from coterie.dsl.values import Json
+
+MAX_RESPONSE_SIZE = 1_500_000
+"""Bytes of JSON. Temporal takes 2 MiB; a larger result would fail after the work is paid for."""
+
+
+def unusable(request: AgentRequest, error: Exception, *, non_retryable: bool) -> ApplicationError:
+    """Return the failure of a turn whose conversation cannot be read or stored."""
+    return ApplicationError(
+        f"task {request.task!r} cannot continue its conversation: {error}",
+        type=FailureType.STORAGE_UNUSABLE,
+        non_retryable=non_retryable,
+    )
+
+
+def sendable(response: object, request: AgentRequest, meter: Meter) -> AgentResponse:
+    """Return the response with its cost, or a failure if it cannot be sent."""
+    where = f"task {request.task!r}"
+    if not isinstance(response, AgentResponse):
+        message = f"{where}: its agent returned a {type(response).__name__}, not an AgentResponse"
+        error = AgentError(type=FailureType.AGENT_FAILED, message=message)
+        return meter.billed(AgentResponse(success=False, error=error))
+    response = meter.billed(response)
+    try:
+        size = len(response.__pydantic_serializer__.to_json(response))
+    except ValueError as error:
+        return _instead(
+            response, FailureType.AGENT_FAILED, f"{where}: its agent's answer is not JSON: {error}"
+        )
+    if size > MAX_RESPONSE_SIZE:
+        return _instead(
+            response,
+            FailureType.ANSWER_TOO_LARGE,
+            f"{where}: the answer has {size:,} bytes; at most {MAX_RESPONSE_SIZE:,} fit in a "
+            "run's history. Ask for less, or let a skill write it to a file",
+        )
+    return response
+
+
+def _instead(response: AgentResponse, type: str, message: str) -> AgentResponse:
+    error = AgentError(type=type, message=message)
+    return response.model_copy(
+        update={
+            "success": False,
+            "data": None,
+            "answer": None,
+            "error": error,
+            "conversation": None,
+            "tool_calls": (),
+        }
+    )
 
 
 class AgentActivities:

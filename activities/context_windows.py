@@ -4,8 +4,8 @@ The window is the persona's own, else the provider's by the worker's configurati
 figure of the model. A model that none of these knows takes what it takes.
 """
 
-from coterie.activities.call_prices import Pricing
 from coterie.activities.contracts import FailureType
+from coterie.activities.model_prices import Pricing
 from coterie.activities.providers.provider import ModelRequest
 from coterie.activities.providers.provider_failures import ProviderFailure
 from coterie.activities.threads.run_threads import TURN_THREADS

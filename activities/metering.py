@@ -17,7 +17,6 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from coterie.activities.attempts import earlier_details, handed_on, reported
-from coterie.activities.call_prices import Pricing
 from coterie.activities.contracts import (
     MAX_HEARTBEAT_DELAY,
     WORKER_STOPPED,
@@ -28,6 +27,7 @@ from coterie.activities.contracts import (
     TokenUsage,
 )
 from coterie.activities.live_text import LiveText
+from coterie.activities.model_prices import Pricing
 from coterie.activities.threads.run_threads import TURN_THREADS
 from coterie.dsl.model.price import FREE, Price
 from coterie.dsl.values import Json

@@ -7,26 +7,35 @@ import gc
 import os
 import signal
 import sys
+import tempfile
+import traceback
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
 
-from coterie.bugs import report
+from coterie.activities.os_errors import REASONS, reason_of
+from coterie.activities.workspace.project_files import write_private
 from coterie.commands.parser import load_command, parse_command
 from coterie.commands.table import VERBS
 from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.visible import visible
 from coterie.failures import CommandError, ExitCode
-from coterie.settings import Settings, load
+from coterie.settings import Settings, load, state_folder
 from coterie.standard_streams import StandardStreams
-from coterie.system_errors import full_disk, system_error
 from coterie.terminal import note
 from coterie.text.lines import one_entry
 from coterie.text.problems import lines_of_file, problems_text, summary
+from coterie.version import versions
 
 _WITHOUT_GC = frozenset(
     {"validate", "check", "plan", "graph", "explain", "limits", "schema", "init", "completion"}
 )
 """Commands that end before garbage collection would pay: it would cost a tenth of their time."""
+
+_SERVER_NEEDS: Final = 64 * 1024
+"""Bytes. With less, the embedded server's database refuses its next transactions."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -107,7 +116,7 @@ def _outcome(words: Sequence[str], streams: StandardStreams | None = None) -> in
     except Exception as error:
         if isinstance(error, OSError) and (cause := system_error(error)) is not None:
             return _report(cause)
-        return report(error, words, settings)
+        return report_bug(error, words, settings)
 
 
 def _exit_interrupted(*, began: bool) -> ExitCode:
@@ -122,3 +131,59 @@ def _report_refusal(error: InvalidDocument, settings: Settings | None) -> ExitCo
     note(problems_text(error.problems, lines_of_file(folder)))
     note(f"coterie: {summary(error.problems)}")
     return ExitCode.CALL_WRONG
+
+
+def system_error(error: OSError) -> str | None:
+    """Return one sentence with path and cause; None if it may be a bug of ours."""
+    if error.errno not in REASONS:
+        return None
+    return f"{error.filename}: {reason_of(error)}" if error.filename else reason_of(error)
+
+
+def full_disk(state: Path) -> str | None:
+    """Return one sentence if the disk of the embedded server's database is full.
+
+    In that case, the server reports the operation that failed, but not the cause.
+    """
+    with suppress(OSError):
+        disk = os.statvfs(state)
+        if disk.f_bavail * disk.f_frsize < _SERVER_NEEDS:
+            return f"the disk of {state} is full: free some space, then repeat the command"
+    return None
+
+
+def report_bug(error: Exception, words: Sequence[str], settings: Settings | None) -> ExitCode:
+    """Write the traceback to a file, and print where it is.
+
+    Args:
+        error: The unexpected exception.
+        words: The command line; our arguments contain no secrets.
+        settings: None when they could not be read.
+    """
+    lines = [
+        f"{datetime.now(UTC).isoformat(timespec='seconds')}  coterie {' '.join(words)}",
+        *(f"{name} {version}" for name, version in versions().items()),
+        "",
+        *traceback.format_exception(error),
+    ]
+    file = _log_file(settings)
+    try:
+        write_private(file, visible("\n".join(lines)))
+    except OSError as refused:
+        outcome = f"could not write the details to {file} ({refused.strerror})"
+        note(
+            visible(f"coterie: a bug: {type(error).__name__}: {error}; {outcome}. Please report it")
+        )
+        return ExitCode.BUG
+    note(f"coterie: a bug: {type(error).__name__}. The details are in {file}; please report it")
+    return ExitCode.BUG
+
+
+def _log_file(settings: Settings | None) -> Path:
+    name = f"bug-{datetime.now(UTC).strftime('%Y%m%d-%H%M%S-%f')}.log"
+    if settings is not None:
+        try:
+            return state_folder(settings) / name
+        except CommandError:
+            pass
+    return Path(tempfile.gettempdir()) / f"coterie-{name}"

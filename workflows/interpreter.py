@@ -1,28 +1,34 @@
-"""The interpreter: teams, their steps, the route to the next, until the run ends.
+"""The interpreter: teams with their limits, the route to the next, and the hooks of the run.
 
 Deterministic by construction: it knows only the plan, the state and the Scope.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
-from coterie.dsl.errors import InvalidPlan, TeamError
-from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.errors import HookFailed, HookRejected, InvalidPlan, LimitExceeded, TeamError
+from coterie.dsl.evaluate.context_writes import ContextWrite, written_value
 from coterie.dsl.evaluate.declared_values import reset
-from coterie.dsl.evaluate.limits import check
+from coterie.dsl.evaluate.limits import check, fingerprint, non_progressing, visits_reached
 from coterie.dsl.evaluate.prompt_choice import snapshot
 from coterie.dsl.evaluate.routing import Route, choose, failed_task
+from coterie.dsl.hooks.hook_rulings import HookRuling
 from coterie.dsl.model.causes import SentOn
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Persona, Plan, Team
 from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.terms import AskTerms
+from coterie.dsl.sizes import check_size
+from coterie.workflows.agents.hook_points import ask_hooks, reason_of
+from coterie.workflows.approvals.approval_wait import PersonRequest, ask
+from coterie.workflows.approvals.decisions import is_approved
 from coterie.workflows.context_drafts import write_to_track
 from coterie.workflows.control.pause_and_amend import amend, give_up, sent_on
 from coterie.workflows.core.causes.people_causes import NotBegun
 from coterie.workflows.core.causes.step_causes import run_ended
-from coterie.workflows.core.location import Location, Redirected, Returned, RunLeft
+from coterie.workflows.core.location import Location, Redirected, Returned, RunLeft, facts_at_end
 from coterie.workflows.core.memory import FanOut, Frame, Routed, Track
 from coterie.workflows.core.messages import RedirectInput
 from coterie.workflows.core.results import RunFailed, declared_output, failed_result, result
@@ -31,12 +37,107 @@ from coterie.workflows.core.state_keys import MAIN, StateKey
 from coterie.workflows.core.trail import note_control, note_route, note_visit
 from coterie.workflows.core.views import TeamResult
 from coterie.workflows.fan_out import gathered, join, leave, start_branches
-from coterie.workflows.run_hooks import after_run, before_run
 from coterie.workflows.sequence import run_steps
 from coterie.workflows.sessions.message_queue import counted_visits
 from coterie.workflows.skipped_steps import skip_unrun
 from coterie.workflows.steps.agent import run_agent
-from coterie.workflows.visit_limits import check_progress, count_bounded, turn_away
+
+_MAX_SEEN = 1000
+"""Contexts of a team's visits that are compared with the next one: no longer cycle is detected."""
+
+
+def turn_away(team: Team, track: Track, scope: Scope) -> bool:
+    """Send the track to another team if this one has had its `max_visits`; return whether so."""
+    counted = scope.state.bounded_visits
+    facts = facts_at_end(scope, track, {})
+    instead = visits_reached(scope.plan.teams, team, counted, facts)
+    if instead is None:
+        return False
+    track.team, cause = instead
+    track.routed = replace(track.routed, reason="max_visits", cause=cause)
+    return True
+
+
+def count_bounded(team: Team, scope: Scope) -> None:
+    """Count the start of a team with `max_visits`, and reset the counts that are per this team."""
+    counted = scope.state.bounded_visits
+    if team.max_visits is not None:
+        counted[team.id] = counted.get(team.id, 0) + 1
+    for other in list(counted):
+        bound = scope.plan.teams[other].max_visits if other in scope.plan.teams else None
+        if bound is None or bound.per == team.id:
+            del counted[other]
+
+
+async def check_progress(team: Team, name: StateKey, track: Track, scope: Scope) -> None:
+    """Fail, or ask a person first, if the team would see the same context again."""
+    state = scope.state
+    mark = fingerprint(team, track.context, track.latest)
+    seen = state.seen.setdefault(team.id, [])
+    if mark in seen:
+        problem: LimitExceeded = non_progressing(team)
+        if scope.plan.limits.no_progress != "ask":
+            raise problem
+        location = Location.of_visit(name, team.id, state.visits[team.id]).at("no_progress")
+        terms = scope.plan.limits.no_progress_terms or AskTerms()
+        question = terms.prompt or f"{problem}. Shall it run all the same?"
+        try:
+            decision = await ask(scope, location, PersonRequest(question, terms=terms))
+        except Redirected:  # only in a plan that no compiler of ours made
+            raise problem from None
+        if not is_approved(decision):
+            raise problem
+    else:
+        seen.append(mark)
+        del seen[:-_MAX_SEEN]
+
+
+async def before_run(scope: Scope) -> None:
+    """Ask the hooks once, before the first team; write to the context what they change.
+
+    Raises:
+        HookFailed: a hook fails, or cannot decide.
+        HookRejected: a hook rejects the run.
+        TeamError: a change does not fit the declared context.
+    """
+    state = scope.state
+    if state.hooks_asked:
+        return
+    main = state.main
+    location = Location.of_visit(MAIN, main.team, main.visit)
+    verdict = await ask_hooks(scope.plan.hooks, "before_run", {}, location, scope)
+    _stop(verdict.stop)
+    writes = [
+        ContextWrite(path, written.value, written.operation)
+        for path, value in verdict.writes.items()
+        for written in (written_value(value),)
+    ]
+    write_to_track(scope.plan, main, writes, "a hook")
+    state.hooks_asked = True
+
+
+async def after_run(scope: Scope, output: JsonValue) -> JsonValue:
+    """Ask the hooks about the output of a run that has completed; return it as they change it.
+
+    Raises:
+        HookFailed: a hook fails, or cannot decide.
+        HookRejected: a hook rejects the output.
+        ValueTooLarge: the changed output is larger than may travel.
+    """
+    main = scope.state.main
+    location = Location.of_visit(MAIN, main.routed.from_team, 0)
+    verdict = await ask_hooks(scope.plan.hooks, "after_run", {"output": output}, location, scope)
+    _stop(verdict.stop)
+    if verdict.changed_by:
+        check_size(verdict.facts["output"], "the output of the run")
+    return verdict.facts["output"]
+
+
+def _stop(ruling: HookRuling | None) -> None:
+    if ruling is None:
+        return
+    kind = HookRejected if ruling.decision == "reject" else HookFailed
+    raise kind(reason_of(ruling))
 
 
 async def run(scope: Scope) -> TeamResult:

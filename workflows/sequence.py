@@ -6,8 +6,8 @@ from coterie.dsl.errors import TemplateFailed
 from coterie.dsl.evaluate.condition_evaluation import holds, inspect
 from coterie.dsl.model.conditions import Condition
 from coterie.dsl.model.outcomes import Failure, Outcome
-from coterie.dsl.model.steps import Step
-from coterie.workflows.agents.collected_files import found_by
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.steps import SkillStep, Step, ToolStep
 from coterie.workflows.approvals.egress_approval import forget_clearances
 from coterie.workflows.control.cancellation import begin_to_stop
 from coterie.workflows.core.causes.step_causes import Failed, StepStated, WhenAsked
@@ -17,8 +17,31 @@ from coterie.workflows.core.memory import Frame
 from coterie.workflows.core.progress.progress_kinds import SequenceProgress, StartedStep
 from coterie.workflows.core.scope import Scope, is_abort
 from coterie.workflows.core.trail import note_step, note_step_end, skip_cause
+from coterie.workflows.core.views import CollectedFiles
 from coterie.workflows.skipped_steps import begin_round, skip_unrun_within
 from coterie.workflows.step_attempts import run_attempts
+
+_MAX_MODELS = 8
+"""Maximum models that one trail entry names; a run carries its entries along."""
+
+
+def found_by(step: Step, outcome: Outcome, plan: Plan) -> CollectedFiles | None:
+    """Return how much a skill has collected, if its result has `files` and `estimated_tokens`."""
+    match step, outcome.data:
+        case SkillStep() | ToolStep(), {"files": list() as files, "estimated_tokens": tokens}:
+            if type(tokens) is not int:
+                return None
+        case _:
+            return None
+    asked = {
+        f"{persona.provider}/{persona.model}": None
+        for persona in plan.personas.values()
+        if persona.provider
+    }
+    return CollectedFiles(
+        files=len(files), estimated_tokens=tokens, models=tuple(asked)[:_MAX_MODELS]
+    )
+
 
 _UNSTARTED = Outcome.skipped()
 _EARLIER = StepStated("earlier_step_failed")

@@ -1,20 +1,19 @@
 """TeamWorkflow: the durable run of one plan: its start, its continue-as-new and its end.
 
-Deterministic and sandboxed: `dsl` decides, the Scope acts.
+Deterministic and sandboxed: `dsl` decides, the Scope acts. The validator of an unknown update
+refuses it, so it adds nothing to the history.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 from pydantic import ValidationError
 from temporalio import workflow
 from temporalio.common import RawValue
-from temporalio.exceptions import (
-    ApplicationError,
-    FailureError,
-)
+from temporalio.exceptions import ApplicationError, FailureError
 
-from coterie.dsl.errors import ResultTooLarge, RunRefused, StateTooLarge, TeamError
+from coterie.dsl.errors import ResultTooLarge, RunRefused, StateTooLarge, TeamError, listed, nearest
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.sizes import MAX_VALUE_SIZE, exceeds
 from coterie.dsl.strict_json import check_context
@@ -24,6 +23,7 @@ from coterie.workflows.core.decoding import decoded
 from coterie.workflows.core.encoding import encoded
 from coterie.workflows.core.memo_keys import STARTED
 from coterie.workflows.core.messages import TeamInput
+from coterie.workflows.core.requests import MALFORMED
 from coterie.workflows.core.results import RunFailed, failed_result
 from coterie.workflows.core.scope import Interrupted
 from coterie.workflows.core.state import RunState
@@ -38,8 +38,59 @@ from coterie.workflows.handlers.start_checks import begin
 from coterie.workflows.interpreter import TeamInterpreter, run
 from coterie.workflows.plan_source import plan_of
 from coterie.workflows.temporal.durable_scope import DurableScope
-from coterie.workflows.temporal.live_board import show_when_asked
-from coterie.workflows.unknown_messages import UnknownMessages
+
+METADATA = "__temporal_workflow_metadata"
+"""The query by which Temporal's UI and CLI read what the SDK knows of a run, its details too."""
+
+
+def show_when_asked(board: Callable[[], str]) -> None:
+    """Give the board as the current details of the run, as it is when somebody asks."""
+    known = cast(
+        "Callable[[], Any] | None",
+        workflow.get_query_handler(METADATA),  # pyright: ignore[reportUnknownMemberType]
+    )
+    if known is None:
+        raise AssertionError(f"the SDK has no query {METADATA!r}")
+
+    def metadata() -> Any:
+        answer = known()
+        answer.current_details = board()
+        return answer
+
+    workflow.set_query_handler(METADATA, metadata)  # pyright: ignore[reportUnknownMemberType]
+
+
+UPDATES = ("amend", "decide", "redirect", "retry", "send_message", "skip")
+QUERIES = ("cost", "events", "pending", "request", "result", "state", "status")
+
+_MAX_NAME_LENGTH = 200
+
+
+def _unknown(what: str, name: str, known: Sequence[str]) -> ApplicationError:
+    short = name if len(name) <= _MAX_NAME_LENGTH else f"{name[:_MAX_NAME_LENGTH]}..."
+    problem = f"a run knows no {what} {short!r}; known are {listed(known)}"
+    hint = nearest(short, known)
+    message = f"{problem}; {hint}" if hint else problem
+    return ApplicationError(message, type=MALFORMED, non_retryable=True)
+
+
+class UnknownMessages:
+    """Handlers of all other names."""
+
+    @workflow.update(dynamic=True, description="Any other name; it is refused")
+    async def unknown_update(self, name: str, args: Sequence[RawValue]) -> None:
+        """Refuse the update; its validator has refused it before."""
+        raise _unknown("update", name, UPDATES)
+
+    @unknown_update.validator
+    def _unknown_update_validator(self, name: str, args: Sequence[RawValue]) -> None:
+        raise _unknown("update", name, UPDATES)
+
+    @workflow.query(dynamic=True, description="Any other name; it is refused")
+    def unknown_query(self, name: str, args: Sequence[RawValue]) -> None:
+        """Refuse the query."""
+        raise _unknown("query", name, QUERIES)
+
 
 MAX_EVENTS = 40_000
 """Maximum events of a history that the run cannot leave; Temporal ends a run at 51,200."""

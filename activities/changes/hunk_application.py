@@ -5,12 +5,17 @@ one of the places (`hunk_evidence.py`), then the order of the hunks; if neither 
 refused, because a change in the wrong place is worse than another request to the model. It is also
 refused where its lines are at one place and the numbers point to a changed copy of them. A hunk
 counts as already present only where its result is at its own place. Pure text.
+
+A context line that lost its leading space and starts with a sign, like a list item, reads as added
+or removed. The counts of the @@ line show it; if they do not and both readings fit the text, the
+hunk is ambiguous.
 """
 
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from itertools import combinations, pairwise, takewhile
 
-from coterie.activities.changes.diff import Hunk
+from coterie.activities.changes.diff import Hunk, HunkLine
 from coterie.activities.changes.diff_header import DiffProblem
 from coterie.activities.changes.hunk_evidence import (
     ExactPositions,
@@ -27,8 +32,94 @@ from coterie.activities.changes.hunk_matching import (
     result_stands,
     stands_elsewhere,
 )
-from coterie.activities.changes.hunk_problems import first_missing
-from coterie.activities.changes.hunk_readings import confirmed_reading
+
+_MAX_DOUBTFUL = 8
+"""Lines that may be damaged; all combinations are tried."""
+
+
+def confirmed_reading(lines: list[str], hunk: Hunk) -> Hunk:
+    """Return the hunk as written, or with some lines read as context if its counts confirm that.
+
+    Raises:
+        DiffProblem: It can be read in several ways, and its counts do not decide.
+    """
+    if hunk.fits_its_counts:
+        return hunk
+    standing = {line.rstrip() for line in lines}
+    doubtful = [
+        at
+        for at, line in enumerate(hunk.lines)
+        if line.op != " " and line.written.rstrip() in standing
+    ]
+    if not doubtful:
+        return hunk
+    if len(doubtful) > _MAX_DOUBTFUL:
+        raise _unclear(hunk, doubtful)
+    others = [
+        reading
+        for size in range(1, len(doubtful) + 1)
+        for chosen in combinations(doubtful, size)
+        if exact_positions(lines, (reading := _as_context(hunk, chosen)).old)
+    ]
+    if not others:
+        return hunk
+    confirmed = [reading for reading in others if reading.fits_its_counts]
+    if len(confirmed) != 1 or exact_positions(lines, hunk.old):
+        raise _unclear(hunk, doubtful)
+    return confirmed[0]
+
+
+def _as_context(hunk: Hunk, chosen: tuple[int, ...]) -> Hunk:
+    read = tuple(
+        HunkLine(" ", line.written) if at in chosen else line for at, line in enumerate(hunk.lines)
+    )
+    return replace(hunk, lines=read)
+
+
+def _unclear(hunk: Hunk, doubtful: list[int]) -> DiffProblem:
+    line = hunk.lines[doubtful[0]]
+    change = "an added" if line.op == "+" else "a removed"
+    return DiffProblem(
+        f"hunk {hunk.number} can be read in several ways: {line.written!r} may be {change} line, "
+        "or a context line without its leading space. Start every context line with a space, and "
+        "count the lines in the @@ line"
+    )
+
+
+_LONG = 20_000
+"""Lines searched for a similar one; more would take seconds."""
+
+
+def first_missing(lines: list[str], hunk: Hunk) -> str:
+    """Name the first line of the hunk that does not match, and what the text has instead."""
+    if not hunk.old:
+        return "it has only added lines, so its place is unknown"
+    if not lines:
+        return "the file is empty"
+    for wanted in hunk.old:
+        if not any(wanted.is_like(line) for line in lines):
+            near = get_close_matches(wanted.text, lines[:_LONG], cutoff=0.5)
+            hint = f"; the nearest is line {lines.index(near[0]) + 1}, {near[0]!r}" if near else ""
+            return f"the file has no line {wanted.text!r}{hint}"
+    at, fitting = _longest_start(lines, hunk.old)
+    wanted, before = hunk.old[fitting], hunk.old[fitting - 1]
+    if at + fitting >= len(lines):
+        return f"after its last line, {before.text!r}, the file has no {wanted.text!r}"
+    return (
+        f"after {before.text!r} in line {at + fitting} the file has no {wanted.text!r} "
+        f"but {lines[at + fitting]!r}"
+    )
+
+
+def _longest_start(lines: list[str], wanted: tuple[HunkLine, ...]) -> tuple[int, int]:
+    """Find where most of the wanted lines follow one another from the first, and count them."""
+
+    def fitting(at: int) -> int:
+        alike = map(HunkLine.is_like, wanted, lines[at : at + len(wanted)])
+        return len([*takewhile(bool, alike)])
+
+    at = max(range(len(lines)), key=fitting)
+    return at, fitting(at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from pathlib import Path, PurePosixPath
 from typing import Generic, TypeVar
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
 
 from coterie.activities.process_pool.thread_runner import ThreadRunner
 from coterie.activities.process_pool.work import WorkRunner
@@ -21,14 +23,26 @@ from coterie.activities.workspace.call_effects import EffectProgress, shown
 from coterie.activities.workspace.command_parameters import Parameter
 from coterie.activities.workspace.contract_violations import validation_problems
 from coterie.activities.workspace.protected_files import protected_path, why_protected
-from coterie.activities.workspace.schemas_with_aliases import WithAliases
 from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from coterie.activities.workspace.web_access import WebAccess
 from coterie.dsl.model.capabilities import Effect, Label, SkillContract
 from coterie.dsl.model.tools.asked_input import GivenInput
 from coterie.dsl.safety.blocked_rules import blocked_text
 from coterie.dsl.safety.field_safety import blocked_fields, describe_blocked, judge
+from coterie.dsl.schema_keys import ALSO
 from coterie.dsl.values import MAX_COMMAND_TIMEOUT, Json
+
+
+class WithAliases(GenerateJsonSchema):
+    """Lists the aliases of each property in its schema."""
+
+    def model_field_schema(self, schema: core_schema.ModelField) -> JsonSchemaValue:
+        """Return the schema of the field, with its aliases."""
+        made = super().model_field_schema(schema)
+        paths = schema.get("validation_alias")
+        names = [path[0] for path in paths if isinstance(path, list)] if paths else []
+        return {**made, ALSO: names[1:]} if len(names) > 1 else made
+
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 

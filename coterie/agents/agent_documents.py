@@ -27,9 +27,8 @@ from coterie.agents.tool_definitions import (
     schema_of,
 )
 from coterie.documents.catalog import Catalog
-from coterie.documents.command_reach import finds_sandbox
 from coterie.documents.price_lists import known_price
-from coterie.documents.product_capabilities import capabilities
+from coterie.documents.product_capabilities import capabilities, finds_sandbox
 from coterie.documents.worker_trust import TrustedConfig, resolved
 from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.errors import InvalidDocument, listed, nearest

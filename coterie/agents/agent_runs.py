@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from pydantic import JsonValue, ValidationError
 
-from coterie.activities.call_prices import Pricing
+from coterie.activities.model_prices import Pricing
 from coterie.activities.providers.provider_registry import Providers
 from coterie.activities.skills.skill_registry import SKILLS, AnySkill
 from coterie.activities.user_code.child_pool import UserCode

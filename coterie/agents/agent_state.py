@@ -11,8 +11,7 @@ from coterie.dsl.tool_loop.tool_loop_progress import CallsHandedBack, OpenCall
 from coterie.dsl.values import Json
 from coterie.workflows.core.causes.agent_causes import ModelTurned, ToolCalled
 from coterie.workflows.core.causes.step_causes import Failed
-from coterie.workflows.core.state import RunState
-from coterie.workflows.core.trail_record import TrailRecord
+from coterie.workflows.core.state import RunState, TrailRecord
 
 AgentStatus = Literal["running", "paused", "completed", "failed"]
 

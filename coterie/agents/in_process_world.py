@@ -21,7 +21,6 @@ from coterie.activities.agent_activity import AgentActivities
 from coterie.activities.agents.agent_base import ProviderAccess
 from coterie.activities.agents.inner_calls import InnerCalls
 from coterie.activities.answer_schema import schema_errors
-from coterie.activities.call_prices import Pricing
 from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
@@ -29,6 +28,7 @@ from coterie.activities.contracts import (
     SkillRequest,
     SkillResult,
 )
+from coterie.activities.model_prices import Pricing
 from coterie.activities.processes.child_loop import reason_for, said
 from coterie.activities.providers.provider import ModelRequest
 from coterie.activities.providers.provider_failures import ProviderFailure

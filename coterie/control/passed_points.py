@@ -13,9 +13,8 @@ from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.replay.observer import ReplayObserver, observed
 from coterie.workflows.core.causes.step_causes import Failed
-from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state import RunState, TrailRecord
 from coterie.workflows.core.state_keys import MAIN
-from coterie.workflows.core.trail_record import TrailRecord
 from coterie.workflows.sessions.message_queue import next_number
 from coterie.workflows.team import TeamWorkflow
 

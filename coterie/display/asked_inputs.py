@@ -4,13 +4,13 @@ import sys
 
 from pydantic import JsonValue
 
+from coterie.argument_values import read_written
 from coterie.dsl.evaluate.declared_values import form_of, missing_inputs, value_problems
 from coterie.dsl.model.context.declarations import Declarations, DeclaredPath
 from coterie.dsl.paths import parse, put
 from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.terminal import note, prompt
-from coterie.written_values import read_written
 
 
 def ask_inputs(declared: Declarations, context: Json) -> Json:

@@ -42,9 +42,9 @@ from coterie.dsl.model.sections.provider_document import ProviderSection, provid
 from coterie.dsl.model.traversal.used_skills import used_skills
 from coterie.dsl.model.vendors.vendors import VENDORS
 from coterie.failures import CommandError
+from coterie.server.connection import connect
 from coterie.server.embedded_server import EmbeddedServer
 from coterie.server.server_process import find_binary, free_ports, port_is_free
-from coterie.server.temporal_client import connect
 from coterie.settings import Settings
 
 _REQUIREMENT = re.compile(

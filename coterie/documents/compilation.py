@@ -6,10 +6,9 @@ from shlex import quote
 from typing import NamedTuple
 
 from coterie.documents.catalog import Catalog, Located
-from coterie.documents.command_reach import finds_sandbox
 from coterie.documents.mcp_listings import read_listings
 from coterie.documents.price_lists import known_price
-from coterie.documents.product_capabilities import capabilities
+from coterie.documents.product_capabilities import capabilities, finds_sandbox
 from coterie.documents.tool_packages import known_skills, packages_in
 from coterie.documents.worker_trust import TrustedConfig, resolved
 from coterie.dsl.analysis.findings import Analysis, analysed, warnings, with_needs

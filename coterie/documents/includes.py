@@ -2,15 +2,17 @@
 
 An entry of `include` is a path or a glob, relative to the file that has it. It never leads out of
 that file's folder, not by `..`, not by a link. A file counts once, even if several include it.
+In a glob, `*`, `?` and `[...]` match within a name, and `**` matches any folders.
 """
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from coterie.documents.file_kinds import SUFFIXES, is_persona, is_test
-from coterie.documents.include_globs import TooManyEntries, is_glob, matching_files
 from coterie.dsl.compile.compiler import SourceText
 from coterie.dsl.errors import InvalidDocument, listed, nearest
 from coterie.dsl.problem_details import Details, ProblemText, rule
@@ -19,6 +21,74 @@ from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.yaml_reader import read
 from coterie.settings import OVERRIDE_FILE, SYSTEM_FILE
 from coterie.text.document_text import text_of_document, unreadable_text
+
+MAX_SEARCHED = 20_000
+"""Files and folders that one glob may look at."""
+
+
+class TooManyEntries(Exception):
+    """A glob looks at more files than it may."""
+
+    def __init__(self, maximum: int) -> None:
+        self.maximum = maximum
+        super().__init__(f"more than {maximum} entries")
+
+
+def is_glob(text: str) -> bool:
+    """Return whether an entry is a glob."""
+    return any(character in text for character in "*?[")
+
+
+def matching_files(folder: Path, glob: str, maximum: int = MAX_SEARCHED) -> list[Path]:
+    """List the files that match, sorted; hidden ones only where the glob writes their dot.
+
+    Raises:
+        TooManyEntries: The glob looks at more than `maximum` files and folders.
+    """
+    search = _Search(maximum)
+    found = search.below(folder, [part for part in glob.split("/") if part not in ("", ".")])
+    return sorted(set(found))
+
+
+@dataclass(slots=True)
+class _Search:
+    maximum: int
+    searched: int = 0
+
+    def below(self, folder: Path, segments: Sequence[str]) -> Iterator[Path]:
+        """Yield the files below a folder that match the segments."""
+        head, *rest = segments
+        if head == "**":
+            yield from self.below(folder, rest or ["*"])
+        for entry in self._entries(folder):
+            path = folder / entry.name
+            if head == "**":
+                if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                    yield from self.below(path, segments)
+            elif not _matches(entry.name, head):
+                continue
+            elif rest and entry.is_dir():
+                yield from self.below(path, rest)
+            elif not rest and entry.is_file():
+                yield path
+
+    def _entries(self, folder: Path) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(folder) as entries:
+                found = list(entries)
+        except OSError:
+            return []
+        self.searched += len(found)
+        if self.searched > self.maximum:
+            raise TooManyEntries(self.maximum)
+        return found
+
+
+def _matches(name: str, pattern: str) -> bool:
+    if name.startswith(".") and not pattern.startswith("."):
+        return False
+    return fnmatchcase(name, pattern)
+
 
 MAX_INCLUDED_FILES = 200
 """Of one document, through all levels."""

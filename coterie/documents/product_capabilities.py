@@ -1,16 +1,21 @@
-"""List what Coterie offers to documents, without loading the implementation."""
+"""List what Coterie and this machine offer to documents, without loading the implementation."""
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from time import time
 
+from coterie.activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
+from coterie.activities.processes.search_path import path_outside
 from coterie.activities.skills.skill_contracts import known_contracts
 from coterie.documents.installed_extensions import installed_paths
+from coterie.dsl.compile.compiler import SourceText
 from coterie.dsl.egress.channel_labels import open_commands
 from coterie.dsl.model.capabilities import Capabilities, Reach, ServerListing, SkillContract
 from coterie.dsl.model.sections.provider_document import ProviderSection
 from coterie.dsl.model.sections.worker_document import CommandSection
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 from coterie.dsl.model.vendors.vendors import BUILT_IN_KINDS, VENDORS
+from coterie.settings import Settings
 
 AGENT_TYPES = (SINGLE_SHOT, ORCHESTRATING, TOOL_CALLING)
 """The types that the agent factory knows; loading it takes half a second."""
@@ -71,3 +76,16 @@ def capabilities(
         ),
         once_commands=tuple(name for name, command in (commands or {}).items() if command.once),
     )
+
+
+def finds_sandbox(settings: Settings, sources: Sequence[SourceText]) -> bool:
+    """Return whether `auto` finds a sandbox; it is tried only if a file may declare commands."""
+    if not any("commands" in source.text for source in sources):
+        return True
+    return works_here(settings)
+
+
+def works_here(settings: Settings) -> bool:
+    """Return whether bubblewrap works on this machine."""
+    path = settings.environment.get("PATH", os.defpath)
+    return isinstance(find_bubblewrap(path_outside(path, settings.project.resolve())), Bubblewrap)

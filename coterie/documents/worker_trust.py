@@ -11,7 +11,6 @@ from pathlib import Path
 from pydantic import Field
 
 from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS
-from coterie.documents.source_files import documents_of
 from coterie.dsl.egress.channel_labels import open_commands
 from coterie.dsl.model.capabilities import Reach
 from coterie.dsl.model.plan import Plan
@@ -30,6 +29,19 @@ from coterie.dsl.source.nodes import Node
 from coterie.dsl.values import Frozen
 from coterie.failures import CommandError
 from coterie.settings import Settings
+
+
+def documents_of(tree: Node, settings: Settings) -> tuple[str, ...]:
+    """List the files of a merged document, absolute and sorted."""
+    named = {settings.cwd / file for file in _files(tree)}
+    return tuple(sorted(str(file) for file in named if file.is_file()))
+
+
+def _files(tree: Node) -> set[str]:
+    found = {tree.mark.file}
+    for below in (*tree.entries().values(), *tree.items()):
+        found |= _files(below)
+    return found
 
 
 class TrustedConfig(Frozen):

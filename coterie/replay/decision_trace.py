@@ -21,9 +21,8 @@ from coterie.dsl.values import Json
 from coterie.replay.trace_events import TraceEvent, Visit
 from coterie.workflows.core.memory import Frame, Routed, Track
 from coterie.workflows.core.progress.progress_kinds import TaskGraphProgress
-from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state import RunState, TrailRecord
 from coterie.workflows.core.state_keys import MAIN, StateKey
-from coterie.workflows.core.trail_record import TrailRecord
 from coterie.workflows.core.views import TrailEntry
 
 

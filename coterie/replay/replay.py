@@ -18,8 +18,8 @@ from coterie.replay.observer import ReplayObserver, is_the_last, observed
 from coterie.replay.recorded_effects import recorded
 from coterie.replay.replay_differences import differences, first_other
 from coterie.replay.replayed_effects import effect_of
+from coterie.workflows.core.state import TrailRecord
 from coterie.workflows.core.state_keys import StepKey
-from coterie.workflows.core.trail_record import TrailRecord
 from coterie.workflows.core.views import TrailEntry
 
 _MAX_DIFFERENCES = 20

@@ -4,14 +4,44 @@ The language and the interpreter pass through: reloading their modules for each 
 and half a megabyte per run. `tests/law` ensures that they import nothing that a sandbox must catch,
 and the tests also run them inside the sandbox; see
 docs/decisions/0009-what-decides-passes-through-the-sandbox.md.
+
+To run an activation, the SDK's instance executes a text in the sandbox's globals. Here it compiles
+that text once, and not for every activation of every run.
 """
 
-from temporalio.worker import WorkflowRunner
-from temporalio.worker.workflow_sandbox import SandboxRestrictions
+from functools import cache
+from types import CodeType
+from typing import Any
 
-from coterie.runtime.compiled_sandbox import CompiledSandboxRunner
+from temporalio.worker import WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+from temporalio.worker.workflow_sandbox._runner import (
+    _Instance,  # pyright: ignore[reportPrivateUsage]  # the only place that executes the text
+)
+
 from coterie.runtime.task_board import TaskBoard
 from coterie.runtime.workflow_runner import ContextFreeRunner
+
+
+class CompiledSandboxRunner(SandboxedWorkflowRunner):
+    """Runs workflows as the SDK's runner does, from compiled code."""
+
+    def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
+        """Return the SDK's instance of a run in its own sandbox."""
+        return _CompiledInstance(det, self.runner_class, self.restrictions)
+
+
+class _CompiledInstance(_Instance):
+    def _run_code(self, code: str, **extra_globals: Any) -> None:
+        whole: Any = compiled(code)  # `exec` takes both
+        super()._run_code(whole, **extra_globals)
+
+
+@cache
+def compiled(code: str) -> CodeType:
+    """Return the code of one of the SDK's few texts."""
+    return compile(code, "<string>", "exec")
+
 
 LIBRARIES = (
     "pydantic",
@@ -42,7 +72,6 @@ DATA = (
 DECIDING = (
     "coterie.workflows.agents",
     "coterie.workflows.approvals",
-    "coterie.workflows.branch_results",
     "coterie.workflows.budgets",
     "coterie.workflows.sessions",
     "coterie.workflows.control",
@@ -50,16 +79,13 @@ DECIDING = (
     "coterie.workflows.fan_out",
     "coterie.workflows.handlers",
     "coterie.workflows.interpreter",
-    "coterie.workflows.run_hooks",
     "coterie.workflows.sequence",
     "coterie.workflows.context_drafts",
     "coterie.workflows.graph_ledger",
-    "coterie.workflows.result_checks",
     "coterie.workflows.skipped_steps",
     "coterie.workflows.step_attempts",
     "coterie.workflows.steps",
     "coterie.workflows.temporal",
-    "coterie.workflows.visit_limits",
 )
 """The interpreter, by shelf: it reaches the world only through the Scope."""
 
@@ -75,14 +101,10 @@ ANSWERING = (
 ACTING = (
     "coterie.workflows.temporal.abandoned_branches",
     "coterie.workflows.temporal.activity_calls",
-    "coterie.workflows.temporal.branch_runner",
     "coterie.workflows.temporal.branches",
     "coterie.workflows.temporal.call_failures",
     "coterie.workflows.temporal.durable_scope",
-    "coterie.workflows.temporal.live_board",
-    "coterie.workflows.temporal.notifier",
     "coterie.workflows.temporal.pacer",
-    "coterie.workflows.temporal.timed_conditions",
 )
 """Modules of these shelves with the Scope of a workflow. Their effects are Temporal's own, and of
 asyncio they use only tasks. In the sandbox, each run would keep 80 kB of identical functions."""

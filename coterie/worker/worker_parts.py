@@ -7,9 +7,9 @@ from pathlib import Path
 
 from temporalio.client import Client
 
-from coterie.activities.call_prices import Pricing
 from coterie.activities.contracts import VisibilitySettings
 from coterie.activities.mcp_client.server_pool import McpServers
+from coterie.activities.model_prices import Pricing
 from coterie.activities.notifications import Webhook
 from coterie.activities.process_pool.process_pool import ProcessPool
 from coterie.activities.processes.bubblewrap import Bubblewrap

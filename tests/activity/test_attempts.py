@@ -23,9 +23,9 @@ from temporalio.worker import (
 )
 
 from coterie.activities.attempts import Attempt, Standing, current
+from coterie.activities.batching import MeteredProviders
 from coterie.activities.contracts import CALL_SKILL, SkillRequest
 from coterie.activities.heartbeats import kept_alive
-from coterie.activities.metered_providers import MeteredProviders
 from coterie.activities.metering import Meter
 from coterie.activities.providers.provider import ModelRequest
 from coterie.activities.skills.skill_activity import SkillActivities

@@ -9,7 +9,7 @@ from shlex import quote
 
 from temporalio.client import Client
 
-from coterie.storage.folder import directory_storage
+from coterie.storage.large_values import directory_storage
 from tests.support.engine import plan_of
 from tests.support.project import BIN, Project
 from tests.support.simulation.suggested_plans import scenarios

@@ -11,8 +11,7 @@ from coterie.dsl.checks.steps.signal_checks import RUN_SIGNALS
 from coterie.workflows.core.state import RunState
 from coterie.workflows.handlers.early_messages import EarlySignals
 from coterie.workflows.handlers.message_handlers import MessageHandlers
-from coterie.workflows.team import TeamWorkflow
-from coterie.workflows.unknown_messages import QUERIES, UPDATES
+from coterie.workflows.team import QUERIES, UPDATES, TeamWorkflow
 
 
 class Reached(Exception):

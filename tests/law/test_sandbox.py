@@ -26,7 +26,7 @@ HARMLESS = {
 }
 """Of the standard library; `datetime.now` is refused by ruff."""
 
-INSIDE = {"workflows", "workflows.plan_source", "workflows.team", "workflows.unknown_messages"}
+INSIDE = {"workflows", "workflows.plan_source", "workflows.team"}
 """What a run has for itself alone."""
 
 TASKS = {"CancelledError", "Task", "create_task", "current_task", "get_running_loop"}

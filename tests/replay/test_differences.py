@@ -27,7 +27,7 @@ from coterie.workflows.agents import single_turns
 from coterie.workflows.core.messages import DecideInput, RedirectInput
 from coterie.workflows.core.requests import Decision
 from coterie.workflows.core.state import RunState
-from coterie.workflows.handlers import message_kinds
+from coterie.workflows.handlers import message_handlers
 from coterie.workflows.steps import wait
 from tests.replay.record import HISTORIES
 
@@ -122,12 +122,12 @@ async def test_a_changed_length_of_a_timer_is_reported(monkeypatch: pytest.Monke
 
 
 async def test_a_changed_answer_to_a_person_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    record = message_kinds.decisions.record
+    record = message_handlers.decisions.record
 
     def otherwise(state: RunState, asked: DecideInput, now: datetime, how: Any) -> Decision:
         return record(state, asked, now, how).model_copy(update={"comment": "never said"})
 
-    monkeypatch.setattr(message_kinds.decisions, "record", otherwise)
+    monkeypatch.setattr(message_handlers.decisions, "record", otherwise)
     done = await replayed("terms.0.1.0")
     assert done.differences[0].startswith("the answer to update ")
     assert 'answer.comment: recorded nothing, now "never said"' in done.differences[0]

@@ -16,9 +16,9 @@ from temporalio.worker import Interceptor, Worker, WorkflowRunner
 
 from coterie.activities.agent_activity import AgentActivities
 from coterie.activities.agents.inner_calls import InnerCalls
-from coterie.activities.call_prices import Pricing
 from coterie.activities.contracts import MAX_HEARTBEAT_DELAY
 from coterie.activities.mcp_client.server_pool import McpServers
+from coterie.activities.model_prices import Pricing
 from coterie.activities.notifications import Channel, NotificationActivities
 from coterie.activities.providers.provider import ProviderSettings
 from coterie.activities.providers.provider_registry import Providers

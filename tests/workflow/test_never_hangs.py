@@ -12,10 +12,10 @@ from temporalio.client import WorkflowExecutionStatus
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.dsl.values import MAX_DURATION, Json
-from coterie.workflows.core.pace import MAX_STEPS
 from coterie.workflows.core.results import RunFailed
 from coterie.workflows.handlers import start_checks
 from coterie.workflows.interpreter import run
+from coterie.workflows.temporal.pacer import MAX_STEPS
 from tests.support.engine import Engine, engine, plan_of
 from tests.support.runs import failure, scheduled
 from tests.support.servers.temporal_server import time_skipping

@@ -27,9 +27,10 @@ from coterie.dsl.tool_loop.context_room import CompactionDue
 from coterie.dsl.tool_loop.exchange import ToolCallRequest
 from coterie.dsl.tool_loop.tool_loop_progress import OpenCall
 from coterie.dsl.values import Json
-from coterie.workflows.agents.agent_models import UNAVAILABLE, AgentModels
 from coterie.workflows.agents.hook_points import HookVerdict, ask_hooks
 from coterie.workflows.agents.model_turns import (
+    UNAVAILABLE,
+    AgentModels,
     ModelTurn,
     has_acted,
     named_call,

@@ -28,7 +28,7 @@ from coterie.dsl.tool_loop.tool_loop_progress import StoppedByHook
 from coterie.dsl.values import Json
 from coterie.workflows.agents.skill_calls import SkillCall, make_call
 from coterie.workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
-from coterie.workflows.core.causes.hook_causes import HookDecided
+from coterie.workflows.core.causes.agent_causes import HookDecided
 from coterie.workflows.core.location import Location, Skipped
 from coterie.workflows.core.scope import Scope
 from coterie.workflows.core.trail import note_control, note_step

@@ -26,7 +26,6 @@ from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.model.template_bound import seconds_of
 from coterie.dsl.templates.template_filling import fill
 from coterie.dsl.values import Json
-from coterie.workflows.agents.agent_models import AgentModels
 from coterie.workflows.agents.agent_turns import AgentTurns, ConversationHead, TurnCall, hooks_of
 from coterie.workflows.agents.conversation_order import (
     conversation_name,
@@ -35,6 +34,7 @@ from coterie.workflows.agents.conversation_order import (
 )
 from coterie.workflows.agents.hook_points import HOOK_FAILED, HookVerdict, stopped_outcome
 from coterie.workflows.agents.model_turns import (
+    AgentModels,
     has_acted,
     is_worth_a_reask,
     turn_notices,

@@ -1,27 +1,28 @@
-"""Approval wait: waits for a person, with reminders, escalations and a deadline."""
+"""Approval wait: waits for a person, with reminders, escalations and a deadline.
 
+People get one notification for each moment of an open request. The plan alone decides whether to
+send one, so every replay sends the same.
+"""
+
+import json
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
+from coterie.activities.contracts import Notification, NotificationKind
 from coterie.dsl.egress.met_labels import MetLabel
 from coterie.dsl.json_values import json_digest
 from coterie.dsl.model.causes import NotDecided
 from coterie.dsl.model.template_bound import optional_seconds, seconds_of
-from coterie.dsl.model.terms import ApprovalTerms, DecisionTerms
+from coterie.dsl.model.terms import ApprovalTerms, DecisionTerms, channels
 from coterie.dsl.model.traversal.approvers import people
 from coterie.dsl.person_names import each_once
 from coterie.dsl.sizes import MAX_SHOWN, check_size
 from coterie.dsl.visible import shortened_text
-from coterie.workflows.approvals.decisions import (
-    approvable,
-    origin_digest,
-    record,
-    request_digest,
-)
-from coterie.workflows.approvals.notification_moments import notify
+from coterie.workflows.approvals.changed_files import names_file
+from coterie.workflows.approvals.decisions import approvable, origin_digest, record, request_digest
 from coterie.workflows.core.causes.people_causes import (
     ApprovalAsked,
     RequestDecided,
@@ -32,11 +33,77 @@ from coterie.workflows.core.causes.shown_causes import shortened
 from coterie.workflows.core.causes.trail_because import asked_because, trail_because
 from coterie.workflows.core.causes.trail_causes import TrailCause
 from coterie.workflows.core.location import Location, Redirected, Skipped
+from coterie.workflows.core.memory import PendingNotification
 from coterie.workflows.core.messages import DecideInput
 from coterie.workflows.core.requests import Decision, Pending, PlannedCall
 from coterie.workflows.core.scope import Scope, on_abort
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.trail import note_request
+
+_MAX_SHOW_SIZE = 4000
+"""Characters of JSON; larger values are shown only where people decide."""
+_MAX_SUBJECT_SIZE = 200_000
+"""Characters of JSON of a change whose diff the worker makes."""
+_MAX_PROMPT_LENGTH = 2000
+
+
+def notify(
+    scope: Scope,
+    location: Location,
+    request: Pending,
+    terms: DecisionTerms,
+    what: NotificationKind,
+    text: str,
+    number: int = 1,
+) -> bool:
+    """Send through each channel that the request, or else the plan, names; False if none is."""
+    state = scope.state
+    named = scope.plan.notify if terms.notify is None else channels(terms.notify)
+    for channel in named:
+        state.calls += 1
+        name = what if number == 1 else f"{what}{number}"
+        # The time distinguishes requests of two successive runs with the same id.
+        key = [scope.run_id, request.id, request.since, name, channel]
+        message = Notification(
+            id=f"msg_{json_digest('', list(key))}",
+            channel=channel,
+            what=what,
+            number=number,
+            text=text,
+            run=scope.run_id,
+            plan=scope.plan.name,
+            request=request.id,
+            prompt=shortened_text(request.prompt, _MAX_PROMPT_LENGTH),
+            show=_small(request.show),
+            subject=_subject(request),
+            call=request.changing_call,
+            asked_because=shortened_text(request.asked_because, _MAX_PROMPT_LENGTH),
+            digest=request.digest,
+            approvers=request.approvers,
+            quorum=request.quorum,
+            since=request.since,
+            deadline=request.deadline,
+            on_timeout=request.at_deadline,
+            labels=state.labels.kinds,
+        )
+        id = f"{state.calls:04}.{location.team}.{location.name}.{name}"
+        scope.notify(
+            PendingNotification(message, id, location.team, location.visit, location.path or None)
+        )
+    return bool(named)
+
+
+def _subject(request: Pending) -> JsonValue:
+    """Return the input of the call that is not sent as it is, if it may be changes of files."""
+    given = request.given
+    size = len(json.dumps(given))
+    is_sent = given is request.show and size <= _MAX_SHOW_SIZE
+    return given if not is_sent and size <= _MAX_SUBJECT_SIZE and names_file(given) else None
+
+
+def _small(show: JsonValue) -> JsonValue:
+    return show if len(json.dumps(show)) <= _MAX_SHOW_SIZE else None
+
 
 _MAX_BECAUSE_LENGTH = 2_000
 PLAIN = DecisionTerms()

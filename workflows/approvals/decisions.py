@@ -19,7 +19,7 @@ from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.person_names import listed_name
 from coterie.dsl.sizes import MAX_SHOWN, too_large
 from coterie.dsl.values import Json
-from coterie.workflows.approvals import decision_wording as wording
+from coterie.workflows.approvals import decision_refusals as wording
 from coterie.workflows.approvals.decision_refusals import (
     AlreadyApproved,
     DeciderNotAllowed,

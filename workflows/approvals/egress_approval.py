@@ -24,7 +24,7 @@ from coterie.dsl.model.step_kinds.step_base import SkillTerms
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.workflows.approvals.approval_wait import PersonRequest, ask
 from coterie.workflows.approvals.decisions import is_approved, rejected
-from coterie.workflows.core.causes.egress_causes import (
+from coterie.workflows.core.causes.agent_causes import (
     EgressAsked,
     EgressGranted,
     LabelMet,

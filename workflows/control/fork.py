@@ -9,7 +9,7 @@ from datetime import datetime
 from coterie.dsl.errors import RunRefused
 from coterie.dsl.model.context.declarations import Declarations
 from coterie.workflows.control.pause_and_amend import amend, amend_refusal
-from coterie.workflows.control.refusal_texts import refusal_text
+from coterie.workflows.control.steering_refusals import refusal_text
 from coterie.workflows.core.causes.message_causes import Forked
 from coterie.workflows.core.messages import AmendInput, ForkInput
 from coterie.workflows.core.state import RunState

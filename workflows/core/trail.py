@@ -19,8 +19,7 @@ from coterie.workflows.core.causes.trail_causes import TrailCause
 from coterie.workflows.core.location import Location
 from coterie.workflows.core.memory import PendingNotification
 from coterie.workflows.core.scope import Scope
-from coterie.workflows.core.state import RunState
-from coterie.workflows.core.trail_record import TrailRecord
+from coterie.workflows.core.state import RunState, TrailRecord
 from coterie.workflows.core.views import CollectedFiles, TrailKind
 
 _SORTED = json.JSONEncoder(sort_keys=True)

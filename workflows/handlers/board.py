@@ -1,23 +1,141 @@
-"""The live board: what the Temporal UI shows of a run while it runs. Markdown, small."""
+"""The live board: what the Temporal UI shows of a run while it runs. Markdown, small.
 
+Its task graphs and concurrent loops are in the query `status` as well.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from itertools import islice
 
 from coterie.dsl.markdown import code, plain
 from coterie.dsl.model.budgets import share
 from coterie.dsl.model.plan import Plan
+from coterie.dsl.task_graph.graph_tasks import GraphTask, GraphTaskStatus
+from coterie.dsl.task_graph.task_because import task_because
+from coterie.dsl.task_graph.task_schedule import pending_cause
 from coterie.dsl.templates.jsonable import brief
 from coterie.dsl.tool_loop.call_names import call_name
+from coterie.dsl.visible import shortened_text
 from coterie.workflows.budgets.balances import limit_of
 from coterie.workflows.budgets.costs import uses
 from coterie.workflows.core.memory import Track
+from coterie.workflows.core.progress.progress_kinds import ConcurrentLoopProgress, TaskGraphProgress
 from coterie.workflows.core.state import RunState
-from coterie.workflows.core.state_keys import StateKey
+from coterie.workflows.core.state_keys import StateKey, StepKey
 from coterie.workflows.core.usage import estimated_calls, total_cost
-from coterie.workflows.core.views import RunStatus, Standing, StepInProgress
-from coterie.workflows.handlers.graph_board import graph_lines, graph_views
-from coterie.workflows.handlers.round_board import round_lines, round_views
+from coterie.workflows.core.views import (
+    GraphTaskView,
+    RoundsView,
+    RunStatus,
+    Standing,
+    StepInProgress,
+    TaskGraphView,
+)
 from coterie.workflows.sessions.message_queue import counted_visits
+
+_MAX_LOOPS = 10
+
+
+def round_views(state: RunState) -> tuple[RoundsView, ...]:
+    """Return how many rounds of each concurrent loop have which state."""
+    loops = islice(state.progress.concurrent_loops.items(), _MAX_LOOPS)
+    return tuple(_rounds_view(StateKey(key).step, progress, state) for key, progress in loops)
+
+
+def _rounds_view(step: StepKey, progress: ConcurrentLoopProgress, state: RunState) -> RoundsView:
+    counts = Counter[str](outcome.status for outcome in progress.ended.values())
+    waiting, running = _open_rounds(step, state)
+    counts["waiting"], counts["running"] = waiting, running
+    counts["pending"] = progress.rounds - counts.total()
+    return RoundsView(
+        step=step, rounds=progress.rounds, counts={of: n for of, n in counts.items() if n > 0}
+    )
+
+
+def _open_rounds(step: StepKey, state: RunState) -> tuple[int, int]:
+    """Return how many rounds wait for a person, and how many others are in progress."""
+    waiting = _numbers(step, state.pending)
+    return len(waiting), len(_numbers(step, state.doing) - waiting)
+
+
+def _numbers(step: StepKey, keys: Iterable[str]) -> set[str]:
+    """Return the numbers of the rounds that the keys belong to."""
+    start = len(step) + 1
+    return {key[start:].partition("/")[0] for key in keys if step.holds(key)}
+
+
+def round_lines(state: RunState) -> str:
+    """Return a line of Markdown for each concurrent loop."""
+    lines: list[str] = []
+    for key, progress in islice(state.progress.concurrent_loops.items(), _MAX_LOOPS):
+        step = StateKey(key).step
+        waiting, running = _open_rounds(step, state)
+        waits = f", {waiting} waiting for a person" if waiting else ""
+        lines.append(
+            f"- rounds of {code(step)}: {len(progress.ended)} of {progress.rounds} ended, "
+            f"{running} running{waits}\n"
+        )
+    return "".join(lines)
+
+
+_MAX_GRAPHS = 5
+_MAX_TASKS = 50
+_MAX_NAMED = 5
+_MAX_BECAUSE_LENGTH = 300
+_FIRST: dict[GraphTaskStatus, int] = {"in_progress": 0, "failed": 1, "blocked": 2, "pending": 3}
+_LAST = 4
+
+
+def graph_views(state: RunState) -> tuple[TaskGraphView, ...]:
+    """Return the task graphs in progress, each with the tasks that matter most."""
+    graphs = islice(state.progress.task_graphs.items(), _MAX_GRAPHS)
+    return tuple(_view(StateKey(key).step, progress) for key, progress in graphs)
+
+
+def _view(step: StepKey, progress: TaskGraphProgress) -> TaskGraphView:
+    tasks, order = progress.tasks, list(range(len(progress.tasks)))
+    if len(tasks) > _MAX_TASKS:
+        order.sort(key=lambda index: _FIRST.get(tasks[index].status, _LAST))
+        order = sorted(order[:_MAX_TASKS])
+    known = {task.id: task for task in tasks}
+    return TaskGraphView(
+        step=step,
+        counts={status: number for status, number in progress.counts.items() if number},
+        tasks=tuple(_task(tasks[index], known) for index in order),
+        left_out=len(tasks) - len(order),
+    )
+
+
+def _task(task: GraphTask, known: dict[str, GraphTask]) -> GraphTaskView:
+    because = task_because(task.cause or pending_cause(task, known.__getitem__))
+    return GraphTaskView(
+        id=task.id, status=task.status, because=shortened_text(because, _MAX_BECAUSE_LENGTH)
+    )
+
+
+def graph_lines(state: RunState) -> str:
+    """Return a line of Markdown for each task graph: how many tasks have which status."""
+    return "".join(
+        f"- tasks of {code(StateKey(key).step)}: {_counts(progress)}{_running(progress)}\n"
+        for key, progress in islice(state.progress.task_graphs.items(), _MAX_GRAPHS)
+    )
+
+
+def _counts(progress: TaskGraphProgress) -> str:
+    return ", ".join(
+        f"{number} {status.replace('_', ' ')}"
+        for status, number in progress.counts.items()
+        if number
+    )
+
+
+def _running(progress: TaskGraphProgress) -> str:
+    names = [
+        plain(progress.tasks[int(number)].id) for number in islice(progress.running, _MAX_NAMED)
+    ]
+    return f" ({', '.join(names)})" if names else ""
+
 
 _MAX_LINES = 10
 """Maximum lines of a kind: a thousand concurrent branches would write a thousand lines."""

@@ -1,42 +1,165 @@
 """Message handlers: the updates and signals by which people steer a run. Part of TeamWorkflow.
 
-A validator refuses an update at once; a signal has no answer, so the trail keeps its refusal. What
-a message means is declared in `workflows.handlers.message_kinds`.
+One declaration (`MessageKind`) says what each message means, for its update and its signal. A
+validator refuses an update at once; a signal has no answer, so the trail keeps its refusal.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Generic, Literal, TypeVar
 
+from pydantic import BaseModel
 from temporalio import workflow
 from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
 from coterie.dsl.errors import RunRefused
+from coterie.dsl.model.context.declarations import UNDECLARED, Declarations
+from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.traversal.step_walk import waited_for
 from coterie.dsl.sizes import MAX_SIGNALLED, too_large
-from coterie.workflows.approvals.decision_refusals import DecisionRefusal
-from coterie.workflows.approvals.decision_wording import decision_refusal_text
-from coterie.workflows.control.refusal_texts import refusal_text
+from coterie.workflows.approvals import decisions
+from coterie.workflows.approvals.decision_refusals import DecisionRefusal, decision_refusal_text
+from coterie.workflows.control import pause_and_amend as control
+from coterie.workflows.control import retry_and_skip as steering
 from coterie.workflows.control.steering_refusals import (
     MessageUnusable,
     SignalUnwanted,
     SteeringRefusal,
     TooManySignals,
+    refusal_text,
 )
 from coterie.workflows.core.causes.message_causes import MessageRefused
 from coterie.workflows.core.causes.shown_causes import shortened
 from coterie.workflows.core.decoding import message, plain, size_of, takes_any_arguments
-from coterie.workflows.core.requests import MALFORMED, RunNotReady
-from coterie.workflows.core.trail import note_refusal
-from coterie.workflows.handlers import message_kinds as kinds
-from coterie.workflows.handlers.early_messages import EarlySignals
-from coterie.workflows.handlers.message_kinds import (
-    AnyRefusal,
-    Asked,
-    Done,
-    MessageKind,
-    SteeredRun,
+from coterie.workflows.core.messages import (
+    AmendInput,
+    Answer,
+    Control,
+    DecideInput,
+    RedirectInput,
+    RetryInput,
+    SkipInput,
 )
+from coterie.workflows.core.requests import MALFORMED, Decision, How, RunNotReady
+from coterie.workflows.core.state import RunState
+from coterie.workflows.core.trail import note_refusal
+from coterie.workflows.handlers.early_messages import EarlySignals
+
+Asked = TypeVar("Asked", bound=BaseModel)
+Done = TypeVar("Done")
+AnyRefusal = SteeringRefusal | DecisionRefusal | RunNotReady
+
+
+class SteeredRun:
+    """The part of a run that a message may read and change."""
+
+    plan: Plan | None
+    state: RunState
+    done: bool
+    cut: Callable[[str], None]
+    """Ends the call that a step waits for."""
+
+
+@dataclass(frozen=True)
+class MessageKind(Generic[Asked, Done]):
+    """One thing that people may ask of a run."""
+
+    model: type[Asked]
+    """The type of the message."""
+    refusal: Callable[[SteeredRun, Asked], AnyRefusal | None]
+    """Returns why the run refuses it, or None."""
+    act: Callable[[SteeredRun, Asked, datetime, How], Done]
+    """Applies it; it has not been refused."""
+
+
+def _short_for(decision: Literal["approve", "reject"]) -> MessageKind[Answer, Decision]:
+    """Return the message that is short for `decide` with this decision."""
+
+    def decided(answer: Answer) -> DecideInput:
+        return DecideInput(**answer.model_dump(exclude_unset=True), decision=decision)
+
+    return MessageKind(
+        Answer,
+        lambda run, asked: decisions.refusal(run.state, decided(asked)),
+        lambda run, asked, now, how: decisions.record(run.state, decided(asked), now, how),
+    )
+
+
+def _declarations_of(run: SteeredRun) -> Declarations:
+    return UNDECLARED if run.plan is None else run.plan.context
+
+
+def _amend(run: SteeredRun, asked: AmendInput, now: datetime, how: How) -> int:
+    """Amend the context at the next boundary; return how many amendments wait."""
+    run.state.amendments.append(asked)
+    return len(run.state.amendments)
+
+
+def _redirect(run: SteeredRun, asked: RedirectInput, now: datetime, how: How) -> str:
+    """Redirect the run to another team; return its name."""
+    control.redirect(run.state, asked, now)
+    return asked.team
+
+
+DECIDE = MessageKind[DecideInput, Decision](
+    DecideInput,
+    lambda run, asked: decisions.refusal(run.state, asked),
+    lambda run, asked, now, how: decisions.record(run.state, asked, now, how),
+)
+
+APPROVE = _short_for("approve")
+REJECT = _short_for("reject")
+
+AMEND = MessageKind[AmendInput, int](
+    AmendInput,
+    lambda run, asked: (
+        control.end_refusal(run.state, done=run.done)
+        or control.amend_refusal(run.state, asked, _declarations_of(run))
+    ),
+    _amend,
+)
+
+REDIRECT = MessageKind[RedirectInput, str](
+    RedirectInput,
+    lambda run, asked: (
+        control.end_refusal(run.state, done=run.done)
+        or control.redirect_refusal(run.plan, run.state, asked)
+    ),
+    _redirect,
+)
+
+RETRY = MessageKind[RetryInput, Decision](
+    RetryInput,
+    lambda run, asked: steering.retry_refusal(run.state, asked),
+    lambda run, asked, now, how: steering.retry(run.state, asked, now, how),
+)
+
+SKIP = MessageKind[SkipInput, Decision](
+    SkipInput,
+    lambda run, asked: steering.skip_refusal(run.plan, run.state, asked),
+    lambda run, asked, now, how: steering.skip(run.plan, run.state, asked, now, how, run.cut),
+)
+
+PAUSE = MessageKind[Control, None](
+    Control,
+    lambda run, asked: control.pause_refusal(run.state),
+    lambda run, asked, now, how: control.pause(run.state, asked, now),
+)
+
+RESUME = MessageKind[Control, None](
+    Control,
+    lambda run, asked: None,
+    lambda run, asked, now, how: control.resume(run.state, asked, now),
+)
+
+BLOCKED = MessageKind[Control, None](
+    Control,
+    lambda run, asked: None,
+    lambda run, asked, now, how: control.worker_blocked(run.state, asked, now),
+)
+
 
 _MAX_SIGNALS = 100
 _MAX_TEXT_LENGTH = 1000
@@ -168,28 +291,28 @@ class MessageHandlers(MessageJudge):
     decide = _update(
         "decide",
         "Decide a pending approval: {id, decision, by, comment, digest, payload}",
-        kinds.DECIDE,
+        DECIDE,
     )
     approve = _signal(
         "approve",
         "Approve a pending request: {id, by, comment, digest, payload}",
-        kinds.APPROVE,
+        APPROVE,
     )
-    reject = _signal("reject", "Reject a pending request: {id, by, comment, digest}", kinds.REJECT)
-    amend = _update("amend", "Change the context at the next step: {updates, by, why}", kinds.AMEND)
+    reject = _signal("reject", "Reject a pending request: {id, by, comment, digest}", REJECT)
+    amend = _update("amend", "Change the context at the next step: {updates, by, why}", AMEND)
     redirect = _update(
-        "redirect", "Go to another team when the current one ends: {team, by, why}", kinds.REDIRECT
+        "redirect", "Go to another team when the current one ends: {team, by, why}", REDIRECT
     )
-    retry = _update("retry", "Retry a failed task that waits: {task, by, why}", kinds.RETRY)
-    retry_signal = _signal("retry", "Retry a failed task: {task, by, why}", kinds.RETRY)
-    skip = _update("skip", "Skip a task, now or when it starts: {task, value, by, why}", kinds.SKIP)
-    skip_signal = _signal("skip", "Skip a task: {task, value, by, why}", kinds.SKIP)
-    pause = _signal("pause", "Start nothing new until `resume`: {by, why}", kinds.PAUSE)
-    resume = _signal("resume", "Go on after `pause`: {by, why}", kinds.RESUME)
+    retry = _update("retry", "Retry a failed task that waits: {task, by, why}", RETRY)
+    retry_signal = _signal("retry", "Retry a failed task: {task, by, why}", RETRY)
+    skip = _update("skip", "Skip a task, now or when it starts: {task, value, by, why}", SKIP)
+    skip_signal = _signal("skip", "Skip a task: {task, value, by, why}", SKIP)
+    pause = _signal("pause", "Start nothing new until `resume`: {by, why}", PAUSE)
+    resume = _signal("resume", "Go on after `pause`: {by, why}", RESUME)
     worker_blocked = _signal(
         "worker_blocked",
         "A watchdog ended a worker that the run blocked: {by, why}",
-        kinds.BLOCKED,
+        BLOCKED,
     )
 
     @workflow.signal(dynamic=True, description="A named signal that some step waits for")

@@ -17,8 +17,12 @@ from temporalio.exceptions import ApplicationError
 
 from coterie.dsl.errors import RunRefused
 from coterie.dsl.visible import shortened_text
-from coterie.workflows.control.refusal_texts import refusal_text
-from coterie.workflows.control.steering_refusals import MessageUnusable, RunUnable, TooManyMessages
+from coterie.workflows.control.steering_refusals import (
+    MessageUnusable,
+    RunUnable,
+    TooManyMessages,
+    refusal_text,
+)
 from coterie.workflows.core.decoding import message, takes_any_arguments
 from coterie.workflows.core.memory import SessionReply
 from coterie.workflows.core.messages import SEND_MESSAGE, SessionInput, TeamInput

@@ -1,22 +1,76 @@
-"""An agent: one model turn is one activity; an execution plan runs step by step."""
+"""An agent: one model turn is one activity; an execution plan runs step by step.
+
+A template may choose one of the listed personas.
+"""
 
 from collections.abc import Coroutine
 
 from pydantic import JsonValue
 
+from coterie.dsl.errors import listed, nearest
 from coterie.dsl.evaluate.slices import slice_for
+from coterie.dsl.json_values import describe_kind
 from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
 from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.model.terms import CallApproval, call_approval
 from coterie.dsl.model.traversal.agent_personas import execution_plan_steps
 from coterie.dsl.templates.template_filling import fill
-from coterie.workflows.agents.chosen_persona import with_persona
 from coterie.workflows.agents.loop.tool_loop import run_tool_loop
 from coterie.workflows.agents.single_turns import run_turns
 from coterie.workflows.approvals.output_approval import ApprovalSubject, with_approval
+from coterie.workflows.core.causes.agent_causes import PersonaChosen
 from coterie.workflows.core.location import Interpreter, Location, Returned
 from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.trail import note_step
+
+_MAX_TEMPLATE_LENGTH = 200
+_MAX_NAME_LENGTH = 100
+
+
+def with_persona(step: AgentStep, location: Location, scope: Scope) -> AgentStep | Outcome:
+    """Return the step with the persona of its template; a failure if the step does not list it.
+
+    One execution keeps its persona, also when the run continues as new in the middle.
+    """
+    chosen = scope.state.progress.personas
+    name = chosen.get(location.key)
+    is_new = name is None
+    if name is None:
+        filled = fill(step.persona_key, location.facts(scope).names())
+        if not isinstance(filled, str):
+            return _refusal_outcome(step, f"persona_key gives {describe_kind(filled)}")
+        name = filled.strip()
+    one = next((one for one in step.choices if one.persona_name == name), None)
+    if one is None:
+        shown = name[:_MAX_NAME_LENGTH]
+        hint = nearest(shown, step.persona_names)
+        return _refusal_outcome(step, f"it does not list the persona {shown!r}", hint)
+    if is_new:
+        chosen[location.key] = name
+        template = " ".join(str(step.persona_key).split())[:_MAX_TEMPLATE_LENGTH]
+        cause = PersonaChosen("persona_chosen", name, template, len(step.personas))
+        note_step(scope, location, "chosen", cause)
+    return _with_schema(one, scope.plan)
+
+
+def _refusal_outcome(step: AgentStep, why: str, hint: str = "") -> Outcome:
+    message = f"{step.name!r} cannot start: {why}; personas: {listed(step.persona_names)}"
+    return Outcome.failed("UnknownPersona", f"{message}; {hint}" if hint else message)
+
+
+def _with_schema(step: AgentStep, plan: Plan) -> AgentStep:
+    """Check an edited answer by the persona's schema, as the compiler does for a fixed persona."""
+    match step.requires_approval:
+        case CallApproval(at="after", editable=True, schema_=None) as asked:
+            persona = plan.personas[step.persona_key or ""]
+        case _:
+            return step
+    if persona.output_schema is None or step.agent_type == ORCHESTRATING:
+        return step
+    approval = asked.model_copy(update={"schema_": persona.output_schema})
+    return step.model_copy(update={"requires_approval": approval})
 
 
 def execute(

@@ -1,22 +1,256 @@
 """Parallel: named branches, concurrent or one after another, until enough have ended."""
 
-from collections.abc import Callable, Coroutine, Set
+from collections.abc import Callable, Container, Coroutine, Set
 from functools import partial
+from typing import NamedTuple
 
+from pydantic import JsonValue
+
+from coterie.dsl.errors import ContextConflict, TemplateFailed
+from coterie.dsl.evaluate.branch_writes import joined as joined_writes
+from coterie.dsl.evaluate.context_writes import ContextWrite
 from coterie.dsl.evaluate.strategies import (
+    RESULT_KEYS,
+    BranchResult,
     Join,
     RefusedStrategy,
     chosen_branches,
     chosen_join,
+    chosen_score,
     is_enough,
+    winner_of,
 )
+from coterie.dsl.json_values import json_equal
+from coterie.dsl.model.merge import merged_by
 from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.retryability import easiest, hardest
+from coterie.dsl.model.step_kinds.join_policies import CONTEXT, MergePolicy
 from coterie.dsl.model.steps import ParallelStep
+from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.templates.template_filling import fill
-from coterie.workflows.branch_results import JoinedBranches, branch_outcome, joined
+from coterie.dsl.values import Json
+from coterie.workflows.context_drafts import failed_write, take_draft, write
+from coterie.workflows.core.causes.step_causes import BranchRanked, Failed, StepStated
+from coterie.workflows.core.causes.trail_causes import TrailCause
 from coterie.workflows.core.location import Interpreter, Location
 from coterie.workflows.core.progress.progress_kinds import ParallelProgress
 from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.trail import note_step
+
+
+class JoinedBranches(NamedTuple):
+    """The branches that run, in written order, and how they join."""
+
+    names: list[str]
+    join: Join
+
+
+def branch_outcome(
+    step: ParallelStep,
+    name: str,
+    ended: Outcome,
+    join: Join,
+    seconds: float,
+    location: Location,
+    scope: Scope,
+    progress: ParallelProgress,
+) -> Outcome:
+    """Return the outcome of a branch: skipped only if none of its steps ran, and scored if needed.
+
+    A score must be a number, else the branch fails.
+    """
+    tasks = location.frame(scope).tasks
+    steps = step.branch(name).steps
+    if ended.status != "failure":
+        ran = any(tasks[one.name].status != "skipped" for one in steps)
+        ended = Outcome("success" if ran else "skipped", ended.data)
+    ended = ended.timed(seconds)
+    score = step.branch(name).score
+    if score is None or join != "best" or not ended.success:
+        return ended
+    try:
+        filled = fill(score, location.facts(scope).of_result(ended).names())
+    except TemplateFailed as error:
+        return Outcome.failed(type(error).__name__, str(error), ended.data).timed(seconds)
+    value = chosen_score(name, filled)
+    if isinstance(value, RefusedStrategy):
+        return Outcome.failed(value.type, value.message, ended.data).timed(seconds)
+    progress.scores[name] = value
+    return ended
+
+
+def joined(
+    step: ParallelStep,
+    branches: JoinedBranches,
+    progress: ParallelProgress,
+    location: Location,
+    scope: Scope,
+) -> Outcome:
+    """Merge what the branches leave, note each in the trail, and return the step's outcome."""
+    results = {name: _result(step, name, progress) for name in branches.names}
+    winner = winner_of(branches.join, list(results.values()), list(progress.ended))
+    kept = {winner} if branches.join in ("fallback", "best") else set(progress.ended)
+    failed = {name for name, one in progress.ended.items() if one.status == "failure"}
+    left = _take_over(step, kept, failed, location, scope)
+    data: Json = {}
+    for name in step.branches:
+        outcome = progress.ended.get(name)
+        chosen = name in branches.names
+        status = _status(outcome, branches.join if chosen else None)
+        cause = _cause(outcome, results[name], winner, branches.join) if chosen else _NOT_CHOSEN
+        seconds = None if outcome is None else outcome.seconds
+        note_step(scope, location.at(name), status, cause, seconds)
+        data[name] = _branch_data(status, outcome, progress.scores.get(name))
+    scope.state.forget_steps(location.key, set(step.branches))
+    if branches.join != "all":
+        won = None if winner is None else progress.ended[winner].data
+        data |= dict(zip(RESULT_KEYS, (winner, won), strict=True))
+    refused = failed_write(lambda: _keep(step, left, location, scope), data)
+    return refused or _verdict(branches, progress.ended, data)
+
+
+_NOT_CHOSEN = StepStated("not_chosen")
+
+
+def _result(step: ParallelStep, name: str, progress: ParallelProgress) -> BranchResult:
+    outcome = progress.ended.get(name, Outcome.skipped())
+    priority, score = step.branch(name).priority, progress.scores.get(name)
+    return BranchResult(name, outcome.success, priority, score, outcome.seconds)
+
+
+def _status(outcome: Outcome | None, join: Join | None) -> str:
+    if outcome is not None:
+        return outcome.status
+    return "skipped" if join in (None, "fallback") else "cancelled"
+
+
+def _branch_data(status: str, outcome: Outcome | None, score: float | None) -> Json:
+    error = None if outcome is None or outcome.error is None else outcome.error
+    return {
+        "status": status,
+        "success": status == "success",
+        "data": None if outcome is None else outcome.data,
+        "error": None if error is None else {"type": error.type, "message": error.message},
+        "score": score,
+        "seconds": 0.0 if outcome is None else outcome.seconds,
+    }
+
+
+def _cause(
+    outcome: Outcome | None, result: BranchResult, winner: str | None, join: Join
+) -> TrailCause | None:
+    """Return why a branch ended as it did; under `best`, also what ranked it."""
+    if outcome is None:
+        return StepStated("not_needed")
+    if outcome.error is not None:
+        return Failed("branch_failed", outcome.error)
+    if winner is None or not outcome.success:
+        return None
+    won = result.name == winner
+    if join == "best":
+        code = "branch_won" if won else "branch_lost"
+        return BranchRanked(code, winner, result.priority, result.score)
+    return StepStated("first_success") if join == "fallback" and won else None
+
+
+class _Left(NamedTuple):
+    """What branches leave to the frame and the context, in written order."""
+
+    variables: dict[str, list[tuple[str, JsonValue]]]
+    """`{variable: its values, each with the branch that set it}`."""
+    context: dict[str, list[ContextWrite]]
+    """`{branch: what it has written}`."""
+
+
+def _take_over(
+    step: ParallelStep,
+    kept: Container[str | None],
+    failed: Container[str],
+    location: Location,
+    scope: Scope,
+) -> _Left:
+    """Take over the outcomes of all steps that ran; return what `kept` branches leave."""
+    frame = location.frame(scope)
+    before = dict(frame.variables)
+    written: dict[str, list[tuple[str, JsonValue]]] = {}
+    context_writes: dict[str, list[ContextWrite]] = {}
+    for name, branch in step.ranked_branches.items():
+        inner = location.at(name).branched(name, scope)
+        ended = inner.frame(scope)
+        draft = take_draft(inner.frame_key, scope)
+        if name in kept and name not in failed:
+            context_writes[name] = draft
+        for one, _ in walk(branch.steps, ()):
+            if one.name in ended.tasks and one.name not in ended.earlier:
+                frame.end(one.name, ended.tasks[one.name])
+        for variable, value in ended.variables.items() if name in kept else ():
+            if variable not in before or _differs(before[variable], value):
+                written.setdefault(variable, []).append((name, value))
+        del scope.state.frames[inner.frame_key]
+    return _Left(written, context_writes)
+
+
+def _keep(step: ParallelStep, left: _Left, location: Location, scope: Scope) -> None:
+    """Join what the branches leave, all or nothing.
+
+    Raises:
+        ContextConflict: two of them set the same variable or path, and no policy decides.
+        TeamError: as `write` does.
+    """
+    merged = {name: _merge_values(step, name, values) for name, values in left.variables.items()}
+    write(location, _context_writes(step, left.context), scope, repr(step.name))
+    location.frame(scope).variables.update(merged)
+
+
+def _context_writes(
+    step: ParallelStep, branches: dict[str, list[ContextWrite]]
+) -> tuple[ContextWrite, ...]:
+    """Join the context writes of the branches that succeeded, in written order."""
+    policies: dict[str, MergePolicy] = {
+        name.removeprefix(CONTEXT): policy
+        for name, policy in step.merge.items()
+        if name.startswith(CONTEXT)
+    }
+    return joined_writes(
+        branches,
+        policies,
+        lambda path: (
+            f"use `append`, `extend` or `increment`, or say in {step.name!r}: "
+            f"`merge: {{{CONTEXT}{path}: replace | extend | merge}}`"
+        ),
+    )
+
+
+def _differs(before: JsonValue, value: JsonValue) -> bool:
+    return before is not value and not json_equal(before, value)
+
+
+def _merge_values(
+    step: ParallelStep, variable: str, values: list[tuple[str, JsonValue]]
+) -> JsonValue:
+    policy = step.merge.get(variable)
+    if len(values) > 1 and policy is None:
+        writers = " and ".join(repr(name) for name, _ in values)
+        raise ContextConflict(
+            f"the branches {writers} of {step.name!r} both set the variable {variable!r}; say "
+            f"which with `merge: {{{variable}: replace | extend | merge}}`"
+        )
+    return merged_by(policy or "replace", [value for _, value in values])
+
+
+def _verdict(branches: JoinedBranches, outcomes: dict[str, Outcome], data: Json) -> Outcome:
+    failures = {n: o for n, o in outcomes.items() if o.status == "failure"}
+    good = sum(outcome.success for outcome in outcomes.values())
+    join = branches.join
+    wanted = join if isinstance(join, int) else 1
+    if (join == "all" and not failures) or (join != "all" and good >= wanted):
+        return Outcome.succeeded(data)
+    messages = "; ".join(f"{n}: {o.error.message}" for n, o in failures.items() if o.error)
+    first = next((o.error.type for o in failures.values() if o.error), "Failed")
+    roots = [outcome.root_error for outcome in failures.values()]
+    root = hardest(roots) if join == "all" else easiest(roots)
+    need = "" if join == "all" else f"{good} of {wanted} needed branches succeeded; "
+    return Outcome.failed(first, f"{need}{messages}".removesuffix("; "), data, root=root)
 
 
 async def execute(

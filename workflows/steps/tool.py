@@ -12,7 +12,7 @@ from coterie.dsl.model.tools.tool_contract import OneCallTool, Tool
 from coterie.dsl.templates.template_filling import fill
 from coterie.dsl.tool_loop.call_checks import argument_problems, edit_problem
 from coterie.dsl.values import Json
-from coterie.workflows.agents.hooked_calls import CallHooks, HookedResult
+from coterie.workflows.agents.loop.tool_calls import CallHooks, HookedResult
 from coterie.workflows.agents.planned_calls import planned_tool_call
 from coterie.workflows.agents.shared_work import publish_work
 from coterie.workflows.agents.skill_calls import CalledSkill, call_skill

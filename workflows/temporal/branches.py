@@ -1,14 +1,18 @@
-"""Branches that run concurrently in a workflow."""
+"""Branches: concurrent coroutines of one workflow, started in portions, stopped together."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from temporalio import workflow
+
 from coterie.dsl.errors import TeamError
 from coterie.workflows.core.location import Redirected, Returned, Skipped
-from coterie.workflows.core.pace import Branches, Pace
 from coterie.workflows.core.scope import Interrupted, Job, Jobs
+from coterie.workflows.temporal.abandoned_branches import abandon
+from coterie.workflows.temporal.pacer import Branches, Pace, Pacer
 
 
 class BranchGroup:
@@ -147,3 +151,180 @@ def is_dropped(failure: BaseException, error: BaseException | None, cancelled: s
     if cancelled is not None:
         return True
     return error is not None and not isinstance(error, asyncio.CancelledError)
+
+
+TimeLimit = Callable[[Callable[[], bool]], Coroutine[None, None, bool]]
+"""Waits until the time of some branches is up; stopped as soon as what it is given returns True."""
+
+
+@dataclass(eq=False)
+class BranchRunner:
+    """Runs the concurrent branches of one run."""
+
+    _branches: Branches
+    _pacer: Pacer
+    _time_to_stop: Callable[[], float]
+    """Returns the seconds that a cancelled run has left."""
+    _stopping: int = field(default=0, init=False)
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether some branches are being stopped."""
+        return self._stopping > 0
+
+    async def run(
+        self,
+        jobs: Jobs,
+        enough: Callable[[Set[str]], bool],
+        at_once: int | None,
+        limit: TimeLimit | None,
+        wake: Callable[[], bool] | None,
+        begun: Set[str],
+    ) -> Set[str]:
+        """Run jobs concurrently until enough have finished, and stop the others.
+
+        Args:
+            jobs: the coroutines, by name.
+            enough: whether the finished ones are enough.
+            at_once: how many run at a time; None for as many as the run may have.
+            limit: waits until the time is up; None without a time limit.
+            wake: whether a signal ends the wait.
+            begun: the branches that come back from an earlier history.
+
+        Returns:
+            The names of the finished jobs.
+        """
+        first = begun if self._exceed(begun) else frozenset[str]()
+        group = BranchGroup(jobs, self._branches, self._pacer.pace, first)
+        timer = None if limit is None else asyncio.create_task(limit(lambda: group.has_stopped))
+
+        def has_unhandled_end() -> bool:
+            return (
+                group.has_unhandled_end
+                or (timer is not None and timer.done() and not interrupted(timer))
+                or (wake is not None and wake())
+            )
+
+        over = False  # by the time, or by a signal
+        try:
+            while group.go_on and not over and not enough(group.finished):
+                await self._start(group, at_once, has_unhandled_end)
+                if has_unhandled_end():
+                    over = not group.ended()
+            is_interrupted = group.stopped and not over and not enough(group.finished)
+            left = await left_of(timer) if is_interrupted else None
+        except GeneratorExit:
+            raise  # Temporal evicts the run from its cache: nothing can wait any more
+        except BaseException as error:
+            await self._stop_branches(group, timer, error)
+            raise
+        if is_interrupted:
+            raise Interrupted(left)
+        await self._stop_branches(group, timer)
+        return group.finished
+
+    def _exceed(self, begun: Set[str]) -> bool:
+        """Return whether branches come back beside others that have taken their slots.
+
+        One that has its turn in a conversation must not wait for those who wait for that turn.
+        """
+        return self._branches.running + len(begun) - 1 > self._branches.limit
+
+    async def abandon(self, begun: Sequence[Job]) -> None:
+        """Stop the branches of a block that is abandoned: each comes back to its location first.
+
+        Raises:
+            CancelledError: all have stopped.
+            BaseException: the first failure of a stopped branch.
+        """
+        error = asyncio.CancelledError()
+        self._stopping += 1
+        try:
+            tasks = [asyncio.create_task(abandon(job)) for job in begun]
+            await self._all_ended(tasks)
+        finally:
+            self._stopping -= 1
+        _raise_failure(tasks, error)
+        raise error
+
+    async def _start(
+        self, group: BranchGroup, at_once: int | None, has_unhandled_end: Callable[[], bool]
+    ) -> None:
+        """Start some of the branches, and wait until one has ended or others may start."""
+        pacer = self._pacer
+
+        def may_go_on() -> bool:
+            if not group.wants(at_once):
+                return False
+            return pacer.pace.may_step() or pacer.renewed() or pacer.idle()
+
+        pacer.begin()
+        group.start(at_once)
+        await workflow.wait_condition(lambda: has_unhandled_end() or may_go_on())
+        if not has_unhandled_end() and not pacer.pace.may_step() and not pacer.renewed():
+            await pacer.next_task()
+
+    async def _stop_branches(
+        self,
+        group: BranchGroup,
+        timer: asyncio.Task[bool] | None,
+        error: BaseException | None = None,
+    ) -> None:
+        """Stop the branches that are no longer needed, and wait until all have stopped.
+
+        Args:
+            group: the branches, some of which still run.
+            timer: their time limit.
+            error: the reason to stop them; None if enough have ended.
+
+        Raises:
+            BaseException: the first failure of a stopped branch. `error` and the end of a cancelled
+            run
+                take precedence over an expected failure.
+        """
+        rest: list[asyncio.Task[Any]] = [*group.running.values()]
+        if timer is not None:
+            rest.append(timer)
+        interrupted = group.interrupted()
+        self._stopping += 1
+        try:
+            for task in rest:
+                task.cancel()
+            rest += [asyncio.create_task(abandon(job)) for job in interrupted]
+            await self._all_ended(rest)
+        finally:
+            self._stopping -= 1
+            group.leave()
+        _raise_failure(rest, error)
+
+    async def _all_ended(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
+        """Wait until cancelled tasks have stopped, with their `finally` steps.
+
+        When the run itself is cancelled, they have the rest of its time limit. A cancellation that
+        arrives in between waits too.
+        """
+        stopped: asyncio.CancelledError | None = None
+        while not all(task.done() for task in tasks):
+            try:
+                await workflow.wait(tasks)
+            except asyncio.CancelledError as error:
+                stopped = error
+                if workflow.cancellation_reason() is not None:
+                    await self._cut_off(tasks)
+        if stopped is not None:
+            raise stopped
+
+    async def _cut_off(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
+        """Wait as long as a cancelled run has time, then cancel again what still runs."""
+        left = self._time_to_stop()
+        if left > 0:
+            await workflow.wait(tasks, timeout=left)
+        for task in tasks:
+            task.cancel()
+
+
+def _raise_failure(tasks: Sequence[asyncio.Task[Any]], error: BaseException | None) -> None:
+    """Raise the first failure of stopped branches that what ended their block does not replace."""
+    for failure in failures(tasks):
+        if not is_dropped(failure, error, workflow.cancellation_reason()):
+            raise failure

@@ -1,7 +1,7 @@
 """DurableScope: the effects of a run as Temporal's own. It stays inside the workflow sandbox."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Generator, Mapping, Set
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Set
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from itertools import islice
@@ -17,17 +17,66 @@ from coterie.workflows.control.cancellation import begin_to_stop
 from coterie.workflows.control.pause_and_amend import amend
 from coterie.workflows.core.activation import MESSAGES_FOLLOW
 from coterie.workflows.core.memory import PendingNotification
-from coterie.workflows.core.pace import Branches
 from coterie.workflows.core.scope import Call, Interrupted, Jobs, Leaving
 from coterie.workflows.core.state import RunState
+from coterie.workflows.handlers.board import state_of
 from coterie.workflows.sessions.message_queue import holds_history
 from coterie.workflows.temporal.abandoned_branches import stop_if_abandoned, take_abandonment
-from coterie.workflows.temporal.activity_calls import Calls
-from coterie.workflows.temporal.branch_runner import BranchRunner
-from coterie.workflows.temporal.notifier import Notifier
-from coterie.workflows.temporal.pacer import Pacer
-from coterie.workflows.temporal.search_attributes import Attributes, attributes
-from coterie.workflows.temporal.timed_conditions import condition, never
+from coterie.workflows.temporal.activity_calls import Calls, Notifier
+from coterie.workflows.temporal.attribute_kinds import PLAN, STATE, TEAM, WAITING
+from coterie.workflows.temporal.branches import BranchRunner
+from coterie.workflows.temporal.pacer import Branches, Pacer
+
+
+async def condition(holds: Callable[[], bool], limit: timedelta | None, summary: str) -> None:
+    """Wait until the condition holds, unless the waiting coroutine is cancelled.
+
+    `asyncio.wait_for` of Python 3.11, on which the SDK builds a condition with a timeout, drops a
+    cancellation that arrives after the condition became true: a loser would wait again.
+
+    Raises:
+        TimeoutError: the time is up.
+        CancelledError: the coroutine was cancelled meanwhile.
+    """
+    task = asyncio.current_task()
+    before = 0 if task is None else task.cancelling()  # not 0 in the `finally` steps of a loser
+    await workflow.wait_condition(holds, timeout=limit, timeout_summary=summary)
+    if task is not None and task.cancelling() > before:
+        raise asyncio.CancelledError
+
+
+def never() -> bool:
+    """Return False: what ends a wait that nothing else ends."""
+    return False
+
+
+_MAX_VALUE_LENGTH = 100
+"""Characters of a value: databases keep 255 bytes of a keyword."""
+_MAX_VALUES = 10
+"""Maximum values of a list: a server accepts two kilobytes."""
+
+Attributes = dict[str, str | tuple[str, ...]]
+
+
+def attributes(plan: Plan, state: RunState, *, done: bool) -> Attributes:
+    """Return where the run is: its plan, its state, its teams, the requests that wait."""
+    teams = (track.team for track in state.tracks.values() if track.team is not None)
+    return {
+        PLAN: plan.name[:_MAX_VALUE_LENGTH],
+        STATE: state_of(state, done=done),
+        TEAM: _few(teams),
+        WAITING: _few(state.pending),
+    }
+
+
+def _few(values: Iterable[str]) -> tuple[str, ...]:
+    few: dict[str, None] = {}
+    for value in values:
+        few[value[:_MAX_VALUE_LENGTH]] = None
+        if len(few) == _MAX_VALUES:
+            break
+    return tuple(few)
+
 
 OVERDUE_EVENTS = 8_192
 """Events of a history that a run leaves even if calls run, without a step of another branch: twice

@@ -7,10 +7,9 @@ from shlex import quote
 from coterie.argument_values import json_object
 from coterie.display.called_tool import CalledTool, call_from_terminal
 from coterie.documents.catalog import Catalog
-from coterie.documents.command_reach import works_here
 from coterie.documents.compilation import compile_located
 from coterie.documents.mcp_listings import read_listings
-from coterie.documents.product_capabilities import capabilities
+from coterie.documents.product_capabilities import capabilities, works_here
 from coterie.documents.tool_packages import known_skills
 from coterie.documents.trusted_catalog import trusted_catalog, trusted_document
 from coterie.documents.worker_trust import TrustedConfig, resolved

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from temporalio.client import Client
 
 from coterie.failures import CommandError
+from coterie.server.connection import connect
 from coterie.server.server_process import (
     HOST,
     closed_http_api,
@@ -22,7 +23,6 @@ from coterie.server.server_process import (
     last_words,
     server_environment,
 )
-from coterie.server.temporal_client import connect
 from coterie.settings import Settings, TlsFiles
 
 _START_SECONDS = 60.0

@@ -14,7 +14,7 @@ from temporalio.worker import FixedSizeSlotSupplier, UnsandboxedWorkflowRunner, 
 
 from coterie.activities.agent_activity import AgentActivities
 from coterie.activities.agents.inner_calls import InnerCalls
-from coterie.activities.call_prices import Pricing
+from coterie.activities.model_prices import Pricing
 from coterie.activities.os_errors import reason_of
 from coterie.activities.storage.blobs import MemoryBlobs
 from coterie.activities.user_code.child_pool import UserCode

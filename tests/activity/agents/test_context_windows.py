@@ -4,8 +4,8 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from coterie.activities.agent_activity import AgentActivities
-from coterie.activities.call_prices import Pricing
 from coterie.activities.contracts import AgentRequest, TokenUsage
+from coterie.activities.model_prices import Pricing
 from coterie.activities.providers.provider import ProviderSettings
 from coterie.activities.storage.blobs import MemoryBlobs
 from coterie.dsl.model.plan import Persona

@@ -11,7 +11,6 @@ from temporalio.exceptions import ApplicationError
 
 from coterie.activities.agent_activity import AgentActivities
 from coterie.activities.agents.agent_base import BaseAgent
-from coterie.activities.call_prices import Pricing
 from coterie.activities.contracts import (
     AgentResponse,
     FailureType,
@@ -20,6 +19,7 @@ from coterie.activities.contracts import (
     TokenUsage,
 )
 from coterie.activities.metering import Meter
+from coterie.activities.model_prices import Pricing
 from coterie.activities.providers.message_model import ModelMessage
 from coterie.activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from coterie.activities.providers.provider_failures import ProviderFailure

@@ -15,7 +15,7 @@ from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.histories.history_links import links
 from coterie.runs.run_client import Run
 from coterie.settings import STORED
-from coterie.storage.folder import directory_storage
+from coterie.storage.large_values import directory_storage
 from evals.packages.planting import original
 from tests.chaos.book import Call, calls_of, check_calls, read_log
 from tests.chaos.debug_runs.debug_ground import FILE, RUN, DebugGround, debug_ground

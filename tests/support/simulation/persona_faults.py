@@ -13,7 +13,6 @@ from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
 from coterie.activities.agent_activity import AgentActivities
-from coterie.activities.call_prices import Pricing
 from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
@@ -21,6 +20,7 @@ from coterie.activities.contracts import (
     SkillRequest,
     SkillResult,
 )
+from coterie.activities.model_prices import Pricing
 from coterie.activities.providers.message_model import ToolCallPart
 from coterie.activities.providers.provider import Completion, ModelRequest
 from coterie.activities.providers.provider_failures import ProviderFailure

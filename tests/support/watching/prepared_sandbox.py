@@ -19,10 +19,9 @@ from temporalio.worker.workflow_sandbox._runner import (
     _Instance,  # pyright: ignore[reportPrivateUsage]
 )
 
-from coterie.runtime.compiled_sandbox import compiled
 from coterie.runtime.task_limit import MAX_SECONDS
 from coterie.runtime.workflow_runner import ContextFreeRunner
-from coterie.runtime.workflow_sandbox import restrictions, sandbox
+from coterie.runtime.workflow_sandbox import compiled, restrictions, sandbox
 
 
 @dataclass

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from coterie.failures import CommandError
-from coterie.server.temporal_client import tls_of
+from coterie.server.connection import tls_of
 from coterie.settings import load, state_folder
 
 

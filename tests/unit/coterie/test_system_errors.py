@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from coterie import bugs
+from coterie import cli
 from coterie.activities.workspace.project_files import write_private
 from coterie.cli import main
 from coterie.failures import CommandError, ExitCode
@@ -117,7 +117,7 @@ def test_a_bug_is_reported_when_its_log_cannot_be_kept(
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
     try:
-        assert bugs.report(KeyError("lost"), ["runs"], settings) == ExitCode.BUG
+        assert cli.report_bug(KeyError("lost"), ["runs"], settings) == ExitCode.BUG
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     output = capsys.readouterr().err

@@ -8,7 +8,7 @@ from temporalio.testing import WorkflowEnvironment
 from coterie.workflows.core.extract import MAX_ANSWER_SIZE
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.state import RunState
-from coterie.workflows.handlers import query_answers as looking
+from coterie.workflows.handlers import query_handlers as looking
 from tests.support.engine import engine
 from tests.support.runs import Handle, asked, decide
 

@@ -20,7 +20,7 @@ from coterie.activities.storage.conversations import Conversations, Turn
 from coterie.activities.storage.open_conversation import AddedTurn, OpenConversation
 from coterie.activities.workspace.skill_base import Workspace
 from coterie.dsl.values import Json
-from coterie.storage.folder import directory_storage
+from coterie.storage.large_values import directory_storage
 from tests.support.engine import engine, plan_of
 from tests.support.runs import failure, scheduled
 from tests.support.simulation.local_run import run_local

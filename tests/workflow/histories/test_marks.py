@@ -31,7 +31,7 @@ from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.state import RunState
 from coterie.workflows.team import TeamWorkflow
 from coterie.workflows.temporal.attribute_kinds import KINDS
-from coterie.workflows.temporal.search_attributes import attributes
+from coterie.workflows.temporal.durable_scope import attributes
 from tests.support.engine import DEFECTS, plan_of
 from tests.support.runs import asked, decide
 from tests.support.servers.temporal_server import dev_server

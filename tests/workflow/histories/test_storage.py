@@ -13,8 +13,8 @@ from temporalio.testing import WorkflowEnvironment
 from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.replay.replay import replay
-from coterie.storage.folder import directory_storage
 from coterie.storage.histories import whole
+from coterie.storage.large_values import directory_storage
 from coterie.storage.wire import THRESHOLD
 from coterie.workflows.core.messages import TeamInput
 from tests.support.engine import Engine, engine, plan_of

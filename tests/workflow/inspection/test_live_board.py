@@ -6,7 +6,7 @@ from typing import Any
 from temporalio.api.sdk.v1 import WorkflowMetadata
 from temporalio.testing import WorkflowEnvironment
 
-from coterie.workflows.temporal.live_board import METADATA
+from coterie.workflows.team import METADATA
 from tests.support.engine import engine
 from tests.support.runs import asked, decide
 

@@ -11,7 +11,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.dsl.values import Json
-from coterie.workflows.core.pace import MAX_CALL_BYTES, MAX_CALLS, MAX_STEPS
+from coterie.workflows.temporal.pacer import MAX_CALL_BYTES, MAX_CALLS, MAX_STEPS
 from tests.support.engine import Engine, engine
 from tests.support.servers.temporal_server import time_skipping
 

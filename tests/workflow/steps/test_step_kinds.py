@@ -10,8 +10,7 @@ from coterie.activities.contracts import AgentRequest, SkillRequest
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.values import Json
 from coterie.workflows.core.results import RunFailed
-from coterie.workflows.core.state import RunState
-from coterie.workflows.core.trail_record import TrailRecord
+from coterie.workflows.core.state import RunState, TrailRecord
 from coterie.workflows.core.views import TeamResult
 from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of

@@ -1,7 +1,7 @@
-"""The calls of one model turn: concurrent, each with its approval, and each with one result."""
+"""The calls of one model turn: concurrent, each with its hooks, its approval and one result."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -9,11 +9,13 @@ from pydantic import JsonValue
 
 from coterie.activities.contracts import KeptResult
 from coterie.dsl.errors import InvalidPlan
-from coterie.dsl.model.hooks import Hook
+from coterie.dsl.hooks.hook_reads import reads_result
+from coterie.dsl.hooks.hook_rulings import HookRuling
+from coterie.dsl.model.hooks import Hook, HookPoint
 from coterie.dsl.model.outcomes import Outcome, with_text
 from coterie.dsl.model.terms import CallApproval, call_approval
-from coterie.dsl.model.tools.tool_contract import Tool, is_stateful
-from coterie.dsl.tool_loop.call_checks import edit_problem, fingerprint
+from coterie.dsl.model.tools.tool_contract import OneCallTool, Tool, is_stateful
+from coterie.dsl.tool_loop.call_checks import argument_problems, edit_problem, fingerprint
 from coterie.dsl.tool_loop.call_names import call_name, without_calls
 from coterie.dsl.tool_loop.decision import leave_out, take_result
 from coterie.dsl.tool_loop.exchange import ToolResult
@@ -21,12 +23,11 @@ from coterie.dsl.tool_loop.tool_loop_progress import OpenCall, StoppedByHook
 from coterie.dsl.tool_loop.tool_loop_terms import REMINDED_AT, LoopTerms
 from coterie.dsl.values import Json
 from coterie.dsl.visible import shortened_text
-from coterie.workflows.agents.hook_points import stopped_by
-from coterie.workflows.agents.hooked_calls import CallHooks, HookedResult
+from coterie.workflows.agents.hook_points import HookVerdict, ask_hooks, stopped_by, stopped_outcome
 from coterie.workflows.agents.planned_calls import planned_tool_call
 from coterie.workflows.agents.shared_work import has_result, is_read, note_tool_result, publish_work
 from coterie.workflows.agents.skill_calls import CalledSkill
-from coterie.workflows.agents.tool_kinds import ToolCall, call_tool
+from coterie.workflows.agents.tool_kinds import ToolCall, call_tool, forget_result
 from coterie.workflows.approvals.output_approval import ApprovalSubject, with_approval
 from coterie.workflows.approvals.value_changes import changes
 from coterie.workflows.core.causes.agent_causes import CallRepeated
@@ -36,6 +37,125 @@ from coterie.workflows.core.location import Interpreter, Location, Skipped
 from coterie.workflows.core.progress.agent_progress import AgentLoopProgress, HookedCall
 from coterie.workflows.core.scope import Job, Scope
 from coterie.workflows.core.trail import note_step, skip_cause
+
+
+class HookedResult(NamedTuple):
+    """What a call came to after its hooks."""
+
+    called: CalledSkill
+    stop: HookRuling | None = None
+    """The hook that stops the agent."""
+
+
+Make = Callable[[ToolCall, JsonValue], Awaitable[CalledSkill]]
+"""Makes the call with its whole input."""
+
+
+class CallHooks:
+    """Asks the hooks about one call."""
+
+    def __init__(
+        self, hooks: Sequence[Hook], own: Json, call: ToolCall, make: Make, scope: Scope
+    ) -> None:
+        self._hooks = hooks
+        self._own: Json = {**own, "tool": call.name}
+        """Whose call it is."""
+        self._call = call._replace(keep=call.keep and not reads_result(hooks, call.name))
+        self._make = make
+        self._scope = scope
+
+    async def before(self, given: Json) -> HookedCall | HookedResult:
+        """Return the arguments as hooks change them, or the failure of a call that they stop.
+
+        Their decisions survive continue-as-new.
+        """
+        if not self._hooks:
+            return HookedCall(given)
+        kept, key = self._scope.state.progress.hooked_calls, self._call.location.key
+        if key in kept:
+            return kept[key]
+        verdict = await self._ask("before_tool_call", {"arguments": given})
+        if verdict.stop is not None:
+            return _hook_failure(verdict.stop)
+        changed = verdict.facts["arguments"]
+        assert isinstance(changed, dict), "`modified` merges arguments"
+        tool = self._call.tool
+        changed = {**changed, **tool.fixed}
+        if verdict.changed_by and tool.input_schema is not None:
+            own = {name: one for name, one in changed.items() if name not in tool.fixed}
+            problems = argument_problems(own, tool.input_schema)
+            if problems:
+                by = ", ".join(verdict.changed_by)
+                message = f"the hook {by!r} changed the arguments: {'; '.join(problems)}"
+                return HookedResult(CalledSkill(Outcome.failed("InvalidArguments", message)))
+        kept[key] = HookedCall(changed, verdict.changed_by)
+        return kept[key]
+
+    async def guard(self, given: JsonValue) -> HookedResult | None:
+        """Return the failure of arguments that a person changed and a hook refuses."""
+        if not self._hooks:
+            return None
+        facts: Json = {"arguments": given}
+        verdict = await self._ask("before_tool_call", facts, guards_only=True)
+        return None if verdict.stop is None else _hook_failure(verdict.stop)
+
+    async def call(self, given: JsonValue) -> HookedResult:
+        """Make the call, and again where a hook wants a retry; return what hooks let through."""
+        while True:
+            called = await self._make(self._call, given)
+            if not self._hooks:
+                return HookedResult(called)
+            outcome = called.outcome
+            error = outcome.error
+            facts: Json = {
+                "arguments": given,
+                "result": outcome.data,
+                "text": outcome.text,
+                "error": None if error is None else {"type": error.type, "message": error.message},
+            }
+            verdict = await self._ask("after_tool_call", facts)
+            ruling = verdict.ruling
+            if ruling is None or ruling.decision != "retry":
+                return self._let_through(called, verdict)
+            tool = self._call.tool
+            if isinstance(tool, OneCallTool) and tool.effect == "once":
+                message = "a retry would repeat the effect of the tool"
+                return _hook_failure(HookRuling(ruling.hook, "fail", message))
+            forget_result(self._call.name, tool, given, self._call.location, self._scope)
+
+    def _let_through(self, called: CalledSkill, verdict: HookVerdict) -> HookedResult:
+        if verdict.stop is not None:
+            return _hook_failure(verdict.stop)
+        if verdict.changed_by:
+            return HookedResult(CalledSkill(Outcome.succeeded(verdict.facts["result"])))
+        return HookedResult(called)
+
+    def ended(self) -> None:
+        """Forget what hooks decided about the call."""
+        self._scope.state.progress.hooked_calls.pop(self._call.location.key, None)
+
+    async def _ask(
+        self, point: HookPoint, facts: Json, *, guards_only: bool = False
+    ) -> HookVerdict:
+        call = self._call
+        kept = self._scope.state.progress.hooked_calls.get(call.location.key)
+        return await ask_hooks(
+            self._hooks,
+            point,
+            {**self._own, **facts},
+            call.location,
+            self._scope,
+            tool=call.name,
+            retries=None if kept is None else kept.retries,
+            guards_only=guards_only,
+        )
+
+
+def _hook_failure(ruling: HookRuling) -> HookedResult:
+    """Return the failure: a rejection refuses one call, a failure stops the agent."""
+    stop = ruling if ruling.decision == "fail" else None
+    return HookedResult(CalledSkill(stopped_outcome(ruling)), stop)
+
 
 _MAX_ERROR_LENGTH = 4_000
 """Characters of a failure's message that a model gets."""
@@ -70,7 +190,7 @@ def result_for_model(made: MadeCall, most: int | None) -> tuple[ToolResult, str]
     outcome, note = made.outcome, f"{made.note}\n" if made.note else ""
     error = outcome.error
     if error is not None:
-        text = _shown_error(f"{note}{error.type}: {error.message}")
+        text = shortened_text(f"{note}{error.type}: {error.message}", _MAX_ERROR_LENGTH)
         return ToolResult(text=text, failed=True), fingerprint([error.type, outcome.data])
     if made.kept is not None:
         name, size = made.kept.name, made.kept.size
@@ -79,11 +199,6 @@ def result_for_model(made: MadeCall, most: int | None) -> tuple[ToolResult, str]
     text = f"{note}{with_text(_text(outcome.data), outcome)}"
     said = [outcome.data, outcome.text] if outcome.text else outcome.data
     return ToolResult(text=text, max_result=most), fingerprint(said)
-
-
-def _shown_error(text: str) -> str:
-    """Return the message of a failure, cut off with a mark if it is long."""
-    return shortened_text(text, _MAX_ERROR_LENGTH)
 
 
 def skipped_call(skipped: Skipped, scope: Scope) -> EndedCall:

@@ -42,7 +42,6 @@ from coterie.dsl.tool_loop.tool_loop_progress import (
     PolicyUnmet,
     StoppedByHook,
 )
-from coterie.workflows.agents.agent_models import AgentModels
 from coterie.workflows.agents.agent_turns import AgentTurns, ConversationHead, TurnCall, hooks_of
 from coterie.workflows.agents.conversation_order import (
     conversation_name,
@@ -52,7 +51,12 @@ from coterie.workflows.agents.conversation_order import (
 from coterie.workflows.agents.hook_points import stopped_by
 from coterie.workflows.agents.loop.tool_calls import CallingAgent, run_calls
 from coterie.workflows.agents.loop.turn_requests import TurnRequests, loop_terms, with_own_arguments
-from coterie.workflows.agents.model_turns import is_worth_a_reask, turn_notices, turn_outcome
+from coterie.workflows.agents.model_turns import (
+    AgentModels,
+    is_worth_a_reask,
+    turn_notices,
+    turn_outcome,
+)
 from coterie.workflows.agents.shared_work import shared_work
 from coterie.workflows.core.causes.agent_causes import CallRefused, LoopExited, ModelTurned
 from coterie.workflows.core.location import Interpreter, Location

@@ -11,9 +11,7 @@ from pydantic import Field
 
 from coterie.dsl.model.causes import AnyRouteCause
 from coterie.dsl.task_graph.task_causes import AnyGraphTaskCause
-from coterie.workflows.core.causes.agent_causes import AgentCause
-from coterie.workflows.core.causes.egress_causes import EgressCause
-from coterie.workflows.core.causes.hook_causes import HookDecided
+from coterie.workflows.core.causes.agent_causes import AgentCause, EgressCause, HookDecided
 from coterie.workflows.core.causes.message_causes import MessageCause
 from coterie.workflows.core.causes.people_causes import PeopleCause
 from coterie.workflows.core.causes.step_causes import StepCause

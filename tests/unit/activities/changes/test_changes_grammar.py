@@ -4,10 +4,16 @@ import pytest
 
 from coterie.activities.changes.change import Change
 from coterie.activities.changes.change_blocks import ParsedBlocks, has_blocks, parse_blocks
-from coterie.activities.changes.diff import HunkLine, parse_diff, parse_new_file
+from coterie.activities.changes.diff import (
+    HunkLine,
+    UnclosedFence,
+    parse_diff,
+    parse_new_file,
+    unfenced,
+    unfenced_diff,
+)
 from coterie.activities.changes.diff_header import DiffHeader, DiffProblem, names_file, read_header
-from coterie.activities.changes.fences import UnclosedFence, unfenced, unfenced_diff
-from coterie.activities.changes.hunk_problems import first_missing
+from coterie.activities.changes.hunk_application import first_missing
 
 BLOCKS = """Some prose.
 ===CHANGE_BEGIN===

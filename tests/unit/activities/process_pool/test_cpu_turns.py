@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from coterie.activities.process_pool.cpu_turns import SLICE, CpuTurn, CpuTurns, choose
+from coterie.activities.process_pool.process_pool import SLICE, CpuTurn, CpuTurns, choose
 
 
 class Recorded:

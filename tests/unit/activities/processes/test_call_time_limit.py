@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from coterie.activities.user_code.call_time_limit import CallTimeLimit
+from coterie.activities.user_code.child_pool import CallTimeLimit
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from coterie.activities.context_windows import ContextWindows
 from coterie.activities.contracts import KeptResult
 from coterie.activities.providers.message_model import ToolCallPart
-from coterie.activities.storage.result_parts import result_parts
+from coterie.activities.storage.open_conversation import result_parts
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.tool_loop.context_room import default_max_result
 from coterie.dsl.tool_loop.exchange import ToolResult

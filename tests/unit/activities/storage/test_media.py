@@ -15,7 +15,7 @@ from coterie.activities.storage import media
 from coterie.activities.storage.blobs import BlobMissing, InheritedBlobs, MemoryBlobs
 from coterie.activities.storage.conversations import Conversations
 from coterie.activities.storage.media import MediaUnusable, StoredMedia, media_type, references
-from coterie.activities.storage.result_parts import result_parts
+from coterie.activities.storage.open_conversation import result_parts
 from coterie.dsl.tool_loop.exchange import ToolResult
 
 NAME = "0123456789abcdef" * 4

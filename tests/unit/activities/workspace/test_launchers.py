@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.activities.workspace.launchers import why_not_launched
+from coterie.activities.workspace.command_start import why_not_launched
 
 NPM_404 = """npm error code E404
 npm error 404 Not Found - GET https://registry.npmjs.org/jest - Not found

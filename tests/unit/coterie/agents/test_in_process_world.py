@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any, cast
 
-from coterie.activities.call_prices import Pricing
 from coterie.activities.contracts import SkillRequest
+from coterie.activities.model_prices import Pricing
 from coterie.activities.providers.provider_registry import Providers
 from coterie.activities.skills.skill_activity import MAX_INLINE
 from coterie.activities.skills.skill_registry import SKILLS

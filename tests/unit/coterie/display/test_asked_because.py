@@ -26,7 +26,7 @@ from coterie.ui.subjects import DialogSubjects
 from coterie.workflows.core.causes.people_causes import ApprovalAsked
 from coterie.workflows.core.causes.trail_because import asked_because
 from coterie.workflows.core.requests import Pending, RequestView
-from coterie.workflows.core.trail_record import TrailRecord
+from coterie.workflows.core.state import TrailRecord
 
 HELD = ApprovalAsked(
     "approval_asked",

@@ -8,7 +8,7 @@ from coterie.cli import main
 from coterie.documents import includes
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
-from coterie.documents.include_globs import TooManyEntries, matching_files
+from coterie.documents.includes import TooManyEntries, matching_files
 from coterie.dsl.compile.compiler import Compiled
 from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.settings import load

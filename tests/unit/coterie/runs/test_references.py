@@ -10,7 +10,7 @@ from temporalio.exceptions import ApplicationError
 
 from coterie.activities.contracts import SkillResult
 from coterie.activities.storage.blobs import BlobMissing
-from coterie.storage.folder import directory_storage
+from coterie.storage.large_values import directory_storage
 from coterie.storage.stored_references import CheckedConverter, claim_problem
 from coterie.storage.wire import LeanPayloadConverter, data_converter
 from tests.support.references import HASH, forged, reference

@@ -11,8 +11,7 @@ from coterie.replay.decision_trace import DecisionObserver, ObservedState
 from coterie.replay.trace_events import Visit
 from coterie.workflows.core.causes.step_causes import WhenAsked
 from coterie.workflows.core.memory import Frame, Routed, Track
-from coterie.workflows.core.state import RunState
-from coterie.workflows.core.trail_record import TrailRecord
+from coterie.workflows.core.state import RunState, TrailRecord
 from coterie.workflows.core.views import TrailKind
 from tests.support.compiling import plan_of
 

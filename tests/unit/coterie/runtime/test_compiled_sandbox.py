@@ -11,7 +11,7 @@ from temporalio.bridge.proto.workflow_activation import (
 from temporalio.bridge.proto.workflow_completion import WorkflowActivationCompletion
 from temporalio.worker import WorkflowInstance, WorkflowInstanceDetails
 
-from coterie.runtime.compiled_sandbox import CompiledSandboxRunner, compiled
+from coterie.runtime.workflow_sandbox import CompiledSandboxRunner, compiled
 from tests.unit.coterie.runtime.sandboxed import Impure, Pure
 
 definition_of = workflow._Definition.must_from_class  # pyright: ignore[reportPrivateUsage]

@@ -9,7 +9,7 @@ from temporalio.converter import WorkflowSerializationContext
 from coterie.activities.contracts import TokenUsage
 from coterie.dsl.model.evaluation_budget import EvaluationBudget
 from coterie.dsl.values import Json
-from coterie.storage.folder import directory_storage
+from coterie.storage.large_values import directory_storage
 from coterie.storage.wire import data_converter
 
 CONVERTER = data_converter.payload_converter

@@ -10,7 +10,7 @@ from coterie.activities.agents.inner_calls import InnerCalls
 from coterie.activities.agents.refusals import AgentRefused
 from coterie.activities.contracts import SkillRequest
 from coterie.activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
-from coterie.documents.command_reach import finds_sandbox
+from coterie.documents.product_capabilities import finds_sandbox
 from coterie.dsl.analysis.findings import analysed
 from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.egress.channel_labels import RUN, RUN_ONCE, open_commands

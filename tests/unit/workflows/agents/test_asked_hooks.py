@@ -7,7 +7,7 @@ from coterie.dsl.hooks.hook_rulings import HookRuling
 from coterie.dsl.model.hooks import Hook, HookPoint
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.agents.hook_points import HookVerdict, ask_hooks
-from coterie.workflows.core.causes.hook_causes import HookDecided
+from coterie.workflows.core.causes.agent_causes import HookDecided
 from coterie.workflows.core.location import Location, Skipped
 from coterie.workflows.core.messages import SkipInput
 from coterie.workflows.core.state_keys import MAIN

@@ -6,8 +6,8 @@ from pydantic import JsonValue
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Persona, Plan
 from coterie.dsl.model.steps import SetStep, SkillStep
-from coterie.workflows.agents.collected_files import found_by
 from coterie.workflows.core.views import CollectedFiles
+from coterie.workflows.sequence import found_by
 
 READER = Persona(provider="anthropic", model="small")
 PLAN = Plan(

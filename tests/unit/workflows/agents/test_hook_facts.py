@@ -6,7 +6,7 @@ import pytest
 
 from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest
 from coterie.dsl.values import Json, JsonValue
-from coterie.workflows.core.causes.hook_causes import HookDecided
+from coterie.workflows.core.causes.agent_causes import HookDecided
 from coterie.workflows.core.results import RunFailed
 from coterie.workflows.core.views import TeamResult
 from coterie.workflows.interpreter import run

@@ -6,10 +6,10 @@ from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.model.terms import CallApproval
 from coterie.dsl.values import Json
-from coterie.workflows.agents.chosen_persona import with_persona
 from coterie.workflows.core.causes.agent_causes import PersonaChosen
 from coterie.workflows.core.location import Location
 from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.steps.agent import with_persona
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 

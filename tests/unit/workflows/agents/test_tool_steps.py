@@ -5,7 +5,7 @@ import pytest
 from coterie.activities.contracts import AgentRequest, AgentResponse
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
-from coterie.workflows.core.causes.hook_causes import HookDecided
+from coterie.workflows.core.causes.agent_causes import HookDecided
 from coterie.workflows.core.messages import SkipInput
 from coterie.workflows.interpreter import run
 from tests.support.simulation.egress_runs import LABELLED, ran

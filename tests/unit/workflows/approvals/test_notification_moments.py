@@ -6,7 +6,7 @@ from coterie.activities.contracts import Notification
 from coterie.dsl.model.capabilities import Effect
 from coterie.dsl.model.terms import DecisionTerms
 from coterie.dsl.values import Json
-from coterie.workflows.approvals.notification_moments import notify
+from coterie.workflows.approvals.approval_wait import notify
 from coterie.workflows.core.location import Location
 from coterie.workflows.core.memory import PendingNotification
 from coterie.workflows.core.requests import Pending, PlannedCall

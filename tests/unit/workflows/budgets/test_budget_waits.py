@@ -10,9 +10,8 @@ from coterie.activities.contracts import AgentRequest, AgentResponse, SkillReque
 from coterie.dsl.model.budgets import Budget
 from coterie.dsl.tool_loop.exchange import ToolResult, ToolTurn
 from coterie.runs.in_process.local_scope import LocalScope
-from coterie.workflows.budgets.call_admission import admit_call
+from coterie.workflows.budgets.call_admission import admit_call, admit_input
 from coterie.workflows.budgets.call_estimates import CallEstimate
-from coterie.workflows.budgets.input_admission import admit_input
 from coterie.workflows.budgets.reservations import reserving
 from coterie.workflows.core.location import Location
 from coterie.workflows.core.memory import BudgetBalance

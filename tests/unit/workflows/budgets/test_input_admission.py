@@ -18,7 +18,7 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.price import Price
 from coterie.dsl.tool_loop.exchange import ToolResult, ToolTurn
 from coterie.dsl.values import Json, JsonValue
-from coterie.workflows.budgets.input_admission import admit_input, remember_tokens
+from coterie.workflows.budgets.call_admission import admit_input, remember_tokens
 from coterie.workflows.core.location import Location
 from coterie.workflows.core.memory import BudgetBalance
 from coterie.workflows.core.messages import DecideInput

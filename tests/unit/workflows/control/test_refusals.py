@@ -8,8 +8,7 @@ import pytest
 
 from coterie.dsl.evaluate.context_writes import ContextWrite
 from coterie.workflows.approvals import decision_refusals as decided
-from coterie.workflows.approvals.decision_refusals import DecisionRefusal
-from coterie.workflows.approvals.decision_wording import decision_refusal_text
+from coterie.workflows.approvals.decision_refusals import DecisionRefusal, decision_refusal_text
 from coterie.workflows.control import steering_refusals as refusals
 from coterie.workflows.control.pause_and_amend import (
     amend_refusal,
@@ -17,7 +16,6 @@ from coterie.workflows.control.pause_and_amend import (
     redirect_refusal,
     worker_blocked,
 )
-from coterie.workflows.control.refusal_texts import refusal_text
 from coterie.workflows.control.retry_and_skip import retry_refusal, skip, skip_refusal
 from coterie.workflows.control.steering_refusals import (
     ApprovalProtected,
@@ -36,6 +34,7 @@ from coterie.workflows.control.steering_refusals import (
     TooManyPaths,
     TooManySignals,
     ValueForApproval,
+    refusal_text,
 )
 from coterie.workflows.core.causes.message_causes import WorkerBlocked
 from coterie.workflows.core.messages import (

@@ -27,8 +27,7 @@ from coterie.workflows.core.causes.shown_causes import shortened, without_wordin
 from coterie.workflows.core.causes.step_causes import Failed, run_ended
 from coterie.workflows.core.causes.trail_because import trail_because
 from coterie.workflows.core.causes.trail_causes import TrailCause
-from coterie.workflows.core.state import RunState, cause_facts
-from coterie.workflows.core.trail_record import TrailRecord
+from coterie.workflows.core.state import RunState, TrailRecord, cause_facts
 
 FOUND = FieldFound("field", "review.status", "equals", "FAIL", "FAIL")
 

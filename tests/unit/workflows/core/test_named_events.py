@@ -2,7 +2,7 @@
 
 from coterie.display.following.events_view import event_lines
 from coterie.text.moments import clock
-from coterie.workflows.handlers.query_answers import events
+from coterie.workflows.handlers.query_handlers import events
 from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of, problems_of
 from tests.support.simulation.stopping import StoppingScope, World, carried, fresh

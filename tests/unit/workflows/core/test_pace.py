@@ -8,7 +8,9 @@ import pytest
 from coterie.dsl.model.evaluation_budget import DEFAULT_BUDGET
 from coterie.dsl.sizes import MAX_VALUE_SIZE, exceeds, json_size
 from coterie.dsl.values import JsonValue
-from coterie.workflows.core.pace import (
+from coterie.workflows.core.scope import Job
+from coterie.workflows.temporal.branches import BranchGroup
+from coterie.workflows.temporal.pacer import (
     MAX_CALL_BYTES,
     MAX_CALLS,
     MAX_PENDING_CALLS,
@@ -17,8 +19,6 @@ from coterie.workflows.core.pace import (
     Branches,
     Pace,
 )
-from coterie.workflows.core.scope import Job
-from coterie.workflows.temporal.branches import BranchGroup
 
 
 def jobs(names: str, log: list[str]) -> dict[str, Job]:

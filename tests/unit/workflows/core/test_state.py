@@ -3,9 +3,8 @@
 from coterie.dsl.model.causes import RouteCause, RuleMatched, Started
 from coterie.workflows.core.memory import CachedResult, Frame, ReadInProgress, Track
 from coterie.workflows.core.requests import Decision
-from coterie.workflows.core.state import MAX_DECISIONS, RunState
+from coterie.workflows.core.state import MAX_DECISIONS, RunState, TrailRecord
 from coterie.workflows.core.state_keys import MAIN, StateKey
-from coterie.workflows.core.trail_record import TrailRecord
 from coterie.workflows.core.views import TrailKind
 
 

@@ -9,7 +9,7 @@ from coterie.dsl.model.plan import Plan
 from coterie.text.moments import clock
 from coterie.workflows.core.results import RunFailed
 from coterie.workflows.core.state import RunState
-from coterie.workflows.handlers.query_answers import events
+from coterie.workflows.handlers.query_handlers import events
 from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import (

@@ -11,7 +11,7 @@ from coterie.workflows.core.causes.message_causes import MessageRefused, Notific
 from coterie.workflows.core.causes.step_causes import StepStated
 from coterie.workflows.core.location import Location
 from coterie.workflows.core.memory import PendingNotification
-from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state import RunState, TrailRecord
 from coterie.workflows.core.state_keys import MAIN
 from coterie.workflows.core.trail import (
     note_budget,
@@ -26,7 +26,6 @@ from coterie.workflows.core.trail import (
     note_visit,
     skip_cause,
 )
-from coterie.workflows.core.trail_record import TrailRecord
 from coterie.workflows.core.views import CollectedFiles
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import BEGAN, StoppingScope, World

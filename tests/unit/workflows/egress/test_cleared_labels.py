@@ -4,7 +4,7 @@ import pytest
 
 from coterie.dsl.egress.met_labels import KEPT
 from coterie.workflows.approvals.egress_approval import clear_labels, forget_clearances
-from coterie.workflows.core.causes.egress_causes import LabelsCleared
+from coterie.workflows.core.causes.agent_causes import LabelsCleared
 from coterie.workflows.core.location import Location
 from coterie.workflows.core.progress.progress_kinds import ConcurrentLoopProgress, ParallelProgress
 from coterie.workflows.core.state_keys import MAIN, StateKey

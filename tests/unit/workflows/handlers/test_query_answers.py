@@ -10,10 +10,9 @@ from coterie.workflows.core.extract import MAX_ANSWER_SIZE
 from coterie.workflows.core.memory import Frame, Routed, Track
 from coterie.workflows.core.messages import StateAsked
 from coterie.workflows.core.requests import Decision, Pending, PlannedCall, RequestView
-from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state import RunState, TrailRecord
 from coterie.workflows.core.state_keys import MAIN, StateKey
-from coterie.workflows.core.trail_record import TrailRecord
-from coterie.workflows.handlers.query_answers import events, look, pending, request
+from coterie.workflows.handlers.query_handlers import events, look, pending, request
 
 
 def trail(*numbers: int, message: str = "") -> RunState:

@@ -9,8 +9,7 @@ from temporalio.workflow import (
 )
 
 from coterie.workflows.core.requests import MALFORMED
-from coterie.workflows.team import TeamWorkflow
-from coterie.workflows.unknown_messages import UnknownMessages
+from coterie.workflows.team import TeamWorkflow, UnknownMessages
 
 DEFINITION = Definition.must_from_class(TeamWorkflow)
 LONG = "x" * 200

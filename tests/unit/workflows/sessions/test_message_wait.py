@@ -15,7 +15,7 @@ from coterie.workflows.core.messages import SessionInput, SkipInput
 from coterie.workflows.core.scope import Interrupted
 from coterie.workflows.core.state_keys import MAIN
 from coterie.workflows.sessions.message_queue import receive
-from coterie.workflows.sessions.message_wait import wait_for_message
+from coterie.workflows.steps.wait import wait_for_message
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 

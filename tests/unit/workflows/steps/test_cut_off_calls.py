@@ -17,8 +17,8 @@ from coterie.documents.price_lists import known_price
 from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json
+from coterie.workflows.budgets.call_estimates import counting_if_cut_off
 from coterie.workflows.budgets.costs import report
-from coterie.workflows.budgets.cut_off_calls import counting_if_cut_off
 from coterie.workflows.core.location import Location
 from coterie.workflows.core.memory import Tally
 from coterie.workflows.core.scope import Call, Jobs

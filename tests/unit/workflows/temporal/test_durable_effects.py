@@ -11,13 +11,13 @@ from temporalio.common import SearchAttributeIndexedValueType as IndexedType
 
 from coterie.activities.contracts import AgentRequest, CallOptions, SkillRequest, VisibilitySettings
 from coterie.dsl.model.plan import Persona
-from coterie.workflows.core.pace import MAX_STEPS
 from coterie.workflows.core.scope import Call, Job
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.views import Paused
+from coterie.workflows.team import METADATA, show_when_asked
 from coterie.workflows.temporal.abandoned_branches import abandon
 from coterie.workflows.temporal.durable_scope import DurableScope
-from coterie.workflows.temporal.live_board import METADATA, show_when_asked
+from coterie.workflows.temporal.pacer import MAX_STEPS
 from tests.support.compiling import plan_of
 
 PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")

@@ -14,7 +14,7 @@ from coterie.workflows.core.causes.message_causes import NotificationLost
 from coterie.workflows.core.memory import PendingNotification
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.views import Paused
-from coterie.workflows.temporal.notifier import Notifier
+from coterie.workflows.temporal.activity_calls import Notifier
 from coterie.workflows.temporal.pacer import Pacer
 
 PAUSED = Paused(by="ann", why="", since="")

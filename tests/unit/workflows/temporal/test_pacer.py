@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from temporalio import workflow
 
-from coterie.workflows.core.pace import (
+from coterie.workflows.core.scope import Job
+from coterie.workflows.temporal.branches import BranchRunner
+from coterie.workflows.temporal.pacer import (
     MAX_CALL_BYTES,
     MAX_CALLS,
     MAX_PENDING_CALLS,
     MAX_STEPS,
     MAX_WORK,
     Branches,
+    Pacer,
 )
-from coterie.workflows.core.scope import Job
-from coterie.workflows.temporal.branch_runner import BranchRunner
-from coterie.workflows.temporal.pacer import Pacer
 
 
 class Engine:

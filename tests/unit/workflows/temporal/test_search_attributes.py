@@ -7,7 +7,7 @@ from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.views import Paused
 from coterie.workflows.temporal.attribute_kinds import KINDS, PLAN, STATE, TEAM, WAITING
-from coterie.workflows.temporal.search_attributes import attributes
+from coterie.workflows.temporal.durable_scope import attributes
 from tests.support.compiling import plan_of
 
 OF = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")

@@ -9,12 +9,10 @@ import pytest
 from temporalio import workflow
 
 from coterie.dsl.errors import TeamFailed
-from coterie.workflows.core.pace import Branches
 from coterie.workflows.core.scope import Interrupted, Job
 from coterie.workflows.temporal.abandoned_branches import stop_if_abandoned
-from coterie.workflows.temporal.branch_runner import BranchRunner
-from coterie.workflows.temporal.branches import failures, is_dropped, left_of
-from coterie.workflows.temporal.pacer import Pacer
+from coterie.workflows.temporal.branches import BranchRunner, failures, is_dropped, left_of
+from coterie.workflows.temporal.pacer import Branches, Pacer
 
 
 class Engine:

@@ -8,8 +8,7 @@ from coterie.activities.contracts import AgentRequest, AgentResponse, TokenUsage
 from coterie.dsl.model.budgets import Budget
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
-from coterie.workflows.core.causes.agent_causes import ModelReplaced
-from coterie.workflows.core.causes.hook_causes import HookDecided
+from coterie.workflows.core.causes.agent_causes import HookDecided, ModelReplaced
 from coterie.workflows.core.causes.trail_because import trail_because
 from coterie.workflows.core.results import RunFailed
 from coterie.workflows.core.scope import CallFailed

@@ -8,7 +8,7 @@ import pytest
 from coterie.activities.contracts import AgentRequest, AgentResponse
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
-from coterie.workflows.core.causes.hook_causes import HookDecided
+from coterie.workflows.core.causes.agent_causes import HookDecided
 from coterie.workflows.core.causes.people_causes import RequestDecided
 from coterie.workflows.core.messages import DecideInput
 from coterie.workflows.core.requests import Pending

@@ -7,7 +7,7 @@ import pytest
 from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
-from coterie.workflows.core.causes.hook_causes import HookDecided
+from coterie.workflows.core.causes.agent_causes import HookDecided
 from coterie.workflows.core.results import RunFailed
 from coterie.workflows.core.scope import Interrupted
 from coterie.workflows.core.state import RunState

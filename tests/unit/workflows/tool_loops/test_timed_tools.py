@@ -9,7 +9,7 @@ import pytest
 from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
-from coterie.workflows.core.causes.hook_causes import HookDecided
+from coterie.workflows.core.causes.agent_causes import HookDecided
 from coterie.workflows.core.messages import DecideInput
 from tests.support.simulation.skipping import Skipped, SkippingScope, skipped_run
 from tests.support.tool_agents import MODEL, QUERY, answer, calls, persona, tool_plan

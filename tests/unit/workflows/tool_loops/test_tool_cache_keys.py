@@ -6,7 +6,7 @@ from coterie.activities.contracts import AgentRequest, AgentResponse
 from coterie.dsl.model.capabilities import KeptLabel
 from coterie.dsl.tool_loop.call_checks import fingerprint
 from coterie.dsl.values import Json, JsonValue
-from coterie.workflows.agents.tool_cache import forget_result
+from coterie.workflows.agents.tool_kinds import forget_result
 from coterie.workflows.core.location import Location
 from coterie.workflows.core.memory import CachedResult
 from coterie.workflows.core.messages import DecideInput

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from coterie.dsl.checks.document_steps import PlacedSteps
 from coterie.dsl.checks.format_checks import warn_of_formats
 from coterie.dsl.checks.questions_of_document import Question, decider_places, questions_of
 from coterie.dsl.errors import listed, nearest, replaced_by_nearest
@@ -40,7 +39,6 @@ def no_deadline_of_no_progress() -> ProblemText:
 def check_approvals(
     document: SystemDocument,
     orchestration: Orchestration,
-    steps: PlacedSteps,
     tree: Node,
     problems: Problems,
     known_channels: Collection[str] | None,
@@ -51,7 +49,7 @@ def check_approvals(
     for team_id in TIMEOUT_OUTCOMES:
         if team_id in orchestration.teams:
             checks.ambiguous(team_id)
-    questions = list(questions_of(document, orchestration, steps))
+    questions = list(questions_of(document, orchestration))
     checks.distinct_people(questions)
     for asked in questions:
         checks.timeout_route(asked)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from coterie.dsl.checks.document_steps import every_step
 from coterie.dsl.checks.paid_personas import PaidPersonas
 from coterie.dsl.model.budgets import Budget, Budgets, BudgetTerms, Scope, compiled, written
 from coterie.dsl.model.document import Orchestration, SystemDocument
@@ -173,7 +172,7 @@ def sections(
     for _, _, budgets, path in _budgets_with_owners(document, orchestration):
         if budgets is not None:
             yield budgets, path
-    for step, path in every_step(document):
+    for step, path in document.steps:
         if isinstance(step, AgentStep) and step.config and step.config.budgets:
             yield step.config.budgets, (*path, "config", "budgets")
 

@@ -5,7 +5,6 @@ import re
 from coterie.dsl.checks.agents.agent_checks import check_persona_names
 from coterie.dsl.checks.agents.agent_classes import check_agent_classes
 from coterie.dsl.checks.approval_checks import check_approvals
-from coterie.dsl.checks.document_steps import every_step
 from coterie.dsl.checks.keys_without_effect import check_unread_keys, check_without_effect
 from coterie.dsl.checks.session_checks import check_sessions
 from coterie.dsl.checks.shown_texts import check_shown_texts
@@ -42,17 +41,16 @@ def check_document(
         path = ("orchestration", "enabled")
         problems.report(orchestration_disabled(), tree.value_at(path))
     refuse_texts(document, tree, problems)
-    steps = tuple(every_step(document))
-    check_without_effect(document, steps, tree, problems)
-    check_unread_keys(document, steps, tree, problems)
-    check_shown_texts(document, steps, tree, problems)
+    check_without_effect(document, tree, problems)
+    check_unread_keys(document, tree, problems)
+    check_shown_texts(document, tree, problems)
     check_persona_names(document, tree, problems)
-    check_agent_classes(document, steps, tree, problems, capabilities)
-    check_approvals(document, orchestration, steps, tree, problems, capabilities.channels)
+    check_agent_classes(document, tree, problems, capabilities)
+    check_approvals(document, orchestration, tree, problems, capabilities.channels)
     check_tool_names(document, tree, problems)
     check_exclusions(document, tree, problems)
     check_unused_tools(document, tree, problems)
-    check_sessions(orchestration, steps, tree, problems)
+    check_sessions(orchestration, document.steps, tree, problems)
 
 
 _SECRETS = re.compile(KEY_SHAPES)

@@ -1,6 +1,5 @@
 """Keys without effect where they are written, like prompts of an agent that asks no model."""
 
-from coterie.dsl.checks.document_steps import PlacedSteps
 from coterie.dsl.checks.tools.tool_use_checks import TOOL_KEYS
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.sections.provider_document import provider_kind
@@ -37,15 +36,13 @@ _OF_STEPS = ("prompt", "max_turns")
 """Keys of a step for the model of its persona."""
 
 
-def check_without_effect(
-    document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems
-) -> None:
+def check_without_effect(document: SystemDocument, tree: Node, problems: Problems) -> None:
     """Note keys for questions and answers where no model is asked."""
-    _steps(steps, tree, problems)
-    asked = _asked_personas(steps)
+    _steps(document, tree, problems)
+    asked = _asked_personas(document)
     followed = {
         key
-        for step, _ in steps
+        for step, _ in document.steps
         if isinstance(step, AgentStep) and step.agent_type == ORCHESTRATING
         for key in step.persona_names
     }
@@ -61,8 +58,8 @@ def check_without_effect(
             _hooks(problems, tree, persona, path, key)
 
 
-def _steps(steps: PlacedSteps, tree: Node, problems: Problems) -> None:
-    for step, path in steps:
+def _steps(document: SystemDocument, tree: Node, problems: Problems) -> None:
+    for step, path in document.steps:
         match step:
             case AgentStep(agent_class=str()):
                 for key in _OF_STEPS:
@@ -123,11 +120,11 @@ def _refuse(
         problems.report(details, tree.key_at(path))
 
 
-def _asked_personas(steps: PlacedSteps) -> set[str]:
+def _asked_personas(document: SystemDocument) -> set[str]:
     """Return the personas with which some task, or an agent class of the worker, asks a model."""
     return {
         key
-        for step, _ in steps
+        for step, _ in document.steps
         if isinstance(step, AgentStep) and step.agent_type != ORCHESTRATING
         for key in step.persona_names
     }
@@ -145,14 +142,12 @@ _READERS = {
 """`{key: the only kind of provider that reads it}`; kinds of packages read `options`."""
 
 
-def check_unread_keys(
-    document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems
-) -> None:
+def check_unread_keys(document: SystemDocument, tree: Node, problems: Problems) -> None:
     """Warn of each key that changes nothing."""
-    _sections(document, steps, tree, problems)
-    _outputs(document, steps, tree, problems)
+    _sections(document, tree, problems)
+    _outputs(document, tree, problems)
     _providers(document, tree, problems)
-    for step, path in steps:
+    for step, path in document.steps:
         if isinstance(step, ParallelStep):
             _losers(step, path, tree, problems)
 
@@ -199,9 +194,9 @@ def unread_section(name: str) -> ProblemText:
     )
 
 
-def _sections(document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems) -> None:
+def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:
     """Warn of sections that no team uses; a file without teams may serve any team."""
-    agents = [step for step, _ in steps if isinstance(step, AgentStep)]
+    agents = [step for step, _ in document.steps if isinstance(step, AgentStep)]
     classes = {step.name for step in agents if step.agent_class is not None}
     personas = {key for step in agents for key in step.persona_names}
     teams = tree.find(("orchestration", "teams")).entries().values()
@@ -223,12 +218,12 @@ def unread_output(team: str) -> ProblemText:
     )
 
 
-def _outputs(document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems) -> None:
+def _outputs(document: SystemDocument, tree: Node, problems: Problems) -> None:
     """Warn of outputs of teams that no step and no tool runs; included ones serve any document."""
     orchestration = document.orchestration
     if orchestration is None:
         return
-    called = {step.team for step, _ in steps if isinstance(step, TeamStep)}
+    called = {step.team for step, _ in document.steps if isinstance(step, TeamStep)}
     called |= {tool.made_of for tool in document.tools.values() if tool.kind == "team"}
     file = tree.find(("orchestration", "entry_team")).mark.file
     for name, team in orchestration.teams.items():

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from coterie.dsl.checks.budget_checks import sections
-from coterie.dsl.checks.document_steps import PlacedSteps, every_step
 from coterie.dsl.model.budgets import written
 from coterie.dsl.model.document import Orchestration, SystemDocument
 from coterie.dsl.model.steps import AgentStep, ApprovalStep, SkillStep
@@ -43,9 +42,7 @@ def _question_of_budget(kind: str) -> str:
     return f"the question of the budget `{kind}`"
 
 
-def questions_of(
-    document: SystemDocument, orchestration: Orchestration, steps: PlacedSteps
-) -> Iterator[Question]:
+def questions_of(document: SystemDocument, orchestration: Orchestration) -> Iterator[Question]:
     """Yield every question, with the place of its terms."""
     yield from _of_the_run(orchestration)
     for budgets, path in sections(document, orchestration):
@@ -60,7 +57,7 @@ def questions_of(
                 tool.requires_approval,
                 ("tools", name, "requires_approval"),
             )
-    for step, path in steps:
+    for step, path in document.steps:
         match step:
             case ApprovalStep():
                 yield Question(called(step.name, "the approval"), step, path)
@@ -82,7 +79,7 @@ def names_channel(document: SystemDocument, orchestration: Orchestration) -> boo
     """Return whether a question of a run notifies people through a channel of the worker."""
     if channels(orchestration.notify):
         return True
-    asked = questions_of(document, orchestration, tuple(every_step(document)))
+    asked = questions_of(document, orchestration)
     return any(one.terms.notify is not None and channels(one.terms.notify) for one in asked)
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
-from coterie.dsl.checks.document_steps import PlacedSteps
 from coterie.dsl.model.document import Orchestration, TeamDocument
 from coterie.dsl.model.step_kinds.step_list import AtTheEnd, Concurrent, EachRound, ListRole
 from coterie.dsl.model.steps import ReplyStep, Step, TaskGraphStep
 from coterie.dsl.model.template_bound import maximum_of
+from coterie.dsl.model.traversal.step_walk import PlacedStep
 from coterie.dsl.problem_details import Details, ProblemText, Remove, rule
 from coterie.dsl.problem_texts import called
 from coterie.dsl.source.collected_problems import Problems
@@ -63,7 +63,7 @@ def messages_without_session() -> ProblemText:
 
 
 def check_sessions(
-    orchestration: Orchestration, steps: PlacedSteps, tree: Node, problems: Problems
+    orchestration: Orchestration, steps: Sequence[PlacedStep], tree: Node, problems: Problems
 ) -> None:
     """Note what takes or answers messages where a run cannot be one conversation."""
 
@@ -86,7 +86,7 @@ def check_sessions(
 
 
 def _misplaced_steps(
-    steps: Sequence[tuple[Step, NodePath]], teams: dict[str, TeamDocument]
+    steps: Sequence[PlacedStep], teams: dict[str, TeamDocument]
 ) -> Iterator[tuple[Step, NodePath, Aside]]:
     """Yield the session steps outside the one path of a run, and what they are in."""
     for step, path in steps:

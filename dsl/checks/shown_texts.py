@@ -7,7 +7,6 @@ from pydantic import BaseModel
 
 from coterie.dsl.checks.agents.hook_template_checks import names_at
 from coterie.dsl.checks.agents.placeholder_checks import placeholders, shown_names
-from coterie.dsl.checks.document_steps import PlacedSteps
 from coterie.dsl.model.document import ApprovalSection, ChatSection, SystemDocument
 from coterie.dsl.model.facts import ROOTS
 from coterie.dsl.model.hooks import HookSection
@@ -59,12 +58,10 @@ def placeholders_shown_literally(names: Sequence[str]) -> ProblemText:
     )
 
 
-def check_shown_texts(
-    document: SystemDocument, steps: PlacedSteps, tree: Node, problems: Problems
-) -> None:
+def check_shown_texts(document: SystemDocument, tree: Node, problems: Problems) -> None:
     """Warn of placeholders that a person would read unexpanded."""
-    known = {*ROOTS, *variables([step for step, _ in steps])}
-    tasks = {step.name for step, _ in steps}
+    known = {*ROOTS, *variables([step for step, _ in document.steps])}
+    tasks = {step.name for step, _ in document.steps}
     for text, path, is_template, hook in _shown_texts(document, (), is_template=True):
         found = placeholders(text)
         if not found:

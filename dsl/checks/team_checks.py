@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from coterie.dsl.checks.document_steps import every_step
 from coterie.dsl.model.document import SystemDocument, TeamDocument
 from coterie.dsl.model.steps import TeamStep
 from coterie.dsl.problem_details import ProblemText, rule
@@ -104,7 +103,7 @@ def check_max_visits(
             problems.report(bound_of_itself(key, team_id), tree.value_at(key_path))
     if team.type == "concentrator":
         problems.report(bound_of_concentrator(team_id), tree.key_at(path))
-    for step, _ in every_step(document):
+    for step, _ in document.steps:
         if isinstance(step, TeamStep) and step.team == team_id:
             details = bound_of_called_team(team_id, step.name)
             problems.report(details, tree.key_at(path))

@@ -3,7 +3,9 @@
 Field docstrings are the help texts of editors.
 """
 
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Literal, Self
 
 from pydantic import Field, JsonValue
 
@@ -20,11 +22,12 @@ from coterie.dsl.model.plan import (
 from coterie.dsl.model.sections.provider_document import LlmConfig
 from coterie.dsl.model.sections.worker_document import WorkerSection
 from coterie.dsl.model.step_kinds.join_policies import MergePolicy
-from coterie.dsl.model.steps import Step
+from coterie.dsl.model.steps import AgentStep, Step
 from coterie.dsl.model.template_bound import Bound, ConcurrencyBound
 from coterie.dsl.model.terms import ApprovalTerms, AskTerms, Channels, NoProgress
 from coterie.dsl.model.tools.tool_section import ToolSection
-from coterie.dsl.values import Frozen, Json, Seconds, Timeout
+from coterie.dsl.model.traversal.step_walk import PlacedStep, walk
+from coterie.dsl.values import Frozen, Json, NodePath, Seconds, Timeout
 
 
 class RuleDocument(Frozen):
@@ -189,3 +192,29 @@ class SystemDocument(Frozen):
     orchestration: Orchestration | None = None
     worker: WorkerSection | None = None
     tools: dict[str, ToolSection] = Field(default_factory=dict[str, ToolSection])
+
+    @cached_property
+    def steps(self) -> tuple[PlacedStep, ...]:
+        """Every step as written, with its place: of teams, of plans, and of plans in a `config`."""
+        teams = {} if self.orchestration is None else self.orchestration.teams
+        lists: list[tuple[Sequence[Step], NodePath]] = [
+            (team.tasks, ("orchestration", "teams", key, "tasks")) for key, team in teams.items()
+        ]
+        for key, persona in self.llm_config.personas.items():
+            path = ("llm_config", "personas", key, "execution_plan")
+            lists.append((persona.execution_plan or (), path))
+        return tuple(placed for steps, path in lists for placed in _with_configs(steps, path))
+
+    def __copy__(self) -> Self:
+        """Return a copy that finds its own steps."""
+        copied = super().__copy__()
+        vars(copied).pop("steps", None)
+        return copied
+
+
+def _with_configs(steps: Sequence[Step], path: NodePath) -> Iterator[PlacedStep]:
+    for step, inner_path in walk(steps, path):
+        yield step, inner_path
+        if isinstance(step, AgentStep) and step.config is not None:
+            below = (*inner_path, "config", "execution_plan")
+            yield from _with_configs(step.config.execution_plan or (), below)

@@ -5,7 +5,6 @@ Whether a worker imports it, and which sections of legacy agents are unread.
 
 from collections.abc import Collection
 
-from coterie.dsl.checks.document_steps import PlacedSteps
 from coterie.dsl.errors import listed
 from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.document import SystemDocument
@@ -28,20 +27,19 @@ def unimportable_class(name: str, allowed: Collection[str]) -> ProblemText:
 
 def check_agent_classes(
     document: SystemDocument,
-    steps: PlacedSteps,
     tree: Node,
     problems: Problems,
     capabilities: Capabilities,
 ) -> None:
     """Warn of code whose package the worker does not allow; check the sections of `agents`."""
     _sections(document, tree, problems)
-    _agent_types(document, steps, tree, problems, capabilities)
+    _agent_types(document, tree, problems, capabilities)
     _provider_kinds(document, tree, problems, capabilities)
     own = None if document.worker is None else document.worker.agent_packages
     if capabilities.agent_packages is None and own is None:
         return  # the worker's packages are not known here
     allowed = (*(capabilities.agent_packages or ()), *(own or ()))
-    for step, path in steps:
+    for step, path in document.steps:
         name = step.agent_class if isinstance(step, AgentStep) else None
         if name is None or any(f"{name}.".startswith(f"{package}.") for package in allowed):
             continue
@@ -63,7 +61,6 @@ def unimportable(
 
 def _agent_types(
     document: SystemDocument,
-    steps: PlacedSteps,
     tree: Node,
     problems: Problems,
     capabilities: Capabilities,
@@ -72,7 +69,7 @@ def _agent_types(
     if capabilities.agent_packages is None and not own:
         return  # the worker's packages are not known here
     allowed = (*(capabilities.agent_packages or ()), *own)
-    for step, path in steps:
+    for step, path in document.steps:
         name = step.agent_type if isinstance(step, AgentStep) else None
         if name is None or name in capabilities.agent_types:
             continue

@@ -4,7 +4,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from coterie.dsl.checks.document_steps import every_step
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.steps import AgentStep, PersonaDocument, ToolStep
 from coterie.dsl.model.tools.tool_groups import tool_groups
@@ -30,7 +29,7 @@ def written_personas(document: SystemDocument) -> Iterator[tuple[PersonaDocument
     for key, persona in document.llm_config.personas.items():
         if key in used:
             yield persona, ("llm_config", "personas", key)
-    for step, path in every_step(document):
+    for step, path in document.steps:
         if isinstance(step, AgentStep) and step.config is not None:
             yield step.config, (*path, "config")
 
@@ -39,7 +38,7 @@ def used_personas(document: SystemDocument) -> set[str]:
     """Return the personas that a step or a tool names, and the subagents that these name."""
     personas = document.llm_config.personas
     ahead = [one.agent for one in document.tools.values() if isinstance(one, AgentToolSection)]
-    for step, _ in every_step(document):
+    for step, _ in document.steps:
         if isinstance(step, AgentStep):
             ahead += [step.persona_key or "", *step.personas]
             ahead += (step.config.subagents or ()) if step.config is not None else ()
@@ -155,7 +154,7 @@ def check_exclusions(document: SystemDocument, tree: Node, problems: Problems) -
     groups, personas = tool_groups(document.tools), document.llm_config.personas
     offered = {key: _offered_tools(personas[key], None, groups) for key in used_personas(document)}
     configs: list[tuple[PersonaDocument, NodePath, set[str]]] = []
-    for step, path in every_step(document):
+    for step, path in document.steps:
         if isinstance(step, AgentStep) and step.config is not None:
             keys = offered.keys() & {*step.persona_names}
             configs.append((step.config, (*path, "config"), keys))
@@ -196,7 +195,7 @@ def check_unused_tools(document: SystemDocument, tree: Node, problems: Problems)
 
     Tools of other files serve any document.
     """
-    called = [step.tool for step, _ in every_step(document) if isinstance(step, ToolStep)]
+    called = [step.tool for step, _ in document.steps if isinstance(step, ToolStep)]
     if any(map(is_template, called)):
         return  # any tool may be called
     used = set(called)

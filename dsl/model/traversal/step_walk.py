@@ -13,14 +13,19 @@ from coterie.dsl.model.traversal.step_bounds import bounds_of
 from coterie.dsl.model.traversal.step_lists import lists_of_plan
 from coterie.dsl.values import NodePath
 
+PlacedStep = tuple[Step, NodePath]
+"""A step, and the place where it is written."""
 
-def walk(steps: Sequence[Step], path: NodePath) -> Iterator[tuple[Step, NodePath]]:
-    """Yield each step and the place where it is written, a step before its nested steps."""
+
+def walk(steps: Sequence[Step], path: NodePath) -> list[PlacedStep]:
+    """Return each step and the place where it is written, a step before its nested steps."""
+    found: list[PlacedStep] = []
     for index, step in enumerate(steps):
         here = (*path, index)
-        yield step, here
+        found.append((step, here))
         for inner in step.lists(here):
-            yield from walk(inner.steps, inner.path)
+            found += walk(inner.steps, inner.path)
+    return found
 
 
 def conditions(step: Step, path: NodePath) -> Iterator[tuple[Condition, NodePath]]:

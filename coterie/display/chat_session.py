@@ -1,37 +1,175 @@
 """Talk to a session at the terminal: its own worker, messages in, replies out."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Sequence
+import json
+from collections.abc import AsyncIterator, Coroutine, Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import join, quote
+from time import monotonic
 from typing import Any
 from uuid import uuid4
 
 from pydantic import JsonValue
 from temporalio.client import Client, WorkflowExecutionStatus
 
+from coterie.display.decider import Decider
+from coterie.display.following.plain_view import PlainView
 from coterie.display.keyboard import ask_text
-from coterie.display.reply_text import shown
-from coterie.display.reply_wait import awaited
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json
+from coterie.dsl.visible import one_line
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_file
 from coterie.rendering.commit_diffs import CommitDiffs
 from coterie.runs.histories.exchanges import all_exchanges
 from coterie.runs.histories.history_links import begun_with
+from coterie.runs.live_texts import POLL_SECONDS, LiveAnswer, TextFollower, live_answers, streams
 from coterie.runs.records import RunRecord, kept
 from coterie.runs.run_client import Run
+from coterie.runs.run_view import RunNews
 from coterie.runs.sessions import MessageRefusedError, open_session, send_message
 from coterie.server.connection import Connection, open_connection
 from coterie.settings import Settings
-from coterie.terminal import note, say
+from coterie.terminal import note, say, say_part
 from coterie.text.problems import counted
 from coterie.worker.run_worker import run_worker
 from coterie.workflows.core.memo_keys import FORKED_FROM
 from coterie.workflows.core.messages import SessionInput, TeamInput
+from coterie.workflows.core.views import Paused
 from coterie.workflows.sessions.message_queue import NO_REPLY
+
+
+class ReplyText:
+    """Prints one reply, each of its characters once where a model writes it for all to see."""
+
+    def __init__(self) -> None:
+        self._follower = TextFollower()
+        self._call = ""
+        self._written = ""
+        """The text of the answer in progress that stands on the terminal."""
+
+    def writing(self, answers: Sequence[LiveAnswer]) -> None:
+        """Print the new text of the answers in progress."""
+        for piece in self._follower.pieces(answers):
+            if piece.begins or piece.answer.call != self._call:
+                self._end_line()
+                self._call = piece.answer.call
+                if piece.answer.tail.attempt > 1:
+                    say(f"[attempt {piece.answer.tail.attempt}]")
+            missed = f"[... {piece.missed:,} characters ...]" if piece.missed else ""
+            self._written += f"{missed}{piece.text}"
+            say_part(f"{missed}{piece.text}")
+
+    def interrupt(self) -> None:
+        """Leave the terminal to others: what follows begins on a new line."""
+        self._end_line()
+
+    def end(self, reply: JsonValue) -> None:
+        """Print the rest of the reply, or all of it if the terminal shows another text."""
+        text = shown(reply)
+        if self._written and text.startswith(self._written):
+            say(text[len(self._written) :])
+        else:
+            self._end_line()
+            say(text)
+        self._written = ""
+
+    def _end_line(self) -> None:
+        if self._written:
+            say()
+        self._written = ""
+
+
+def shown(value: JsonValue) -> str:
+    """Return a message or reply for the terminal: a text as it is, other values as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+_IDLE_SECONDS = 0.3
+_STATUS_SECONDS = 0.8
+
+
+class ChatView(PlainView):
+    """Shows requests as lines between the replies."""
+
+    def __init__(self, run: str, text: ReplyText, workspace: Path | None = None) -> None:
+        super().__init__(run, workspace=workspace)
+        self._reply = text
+        self._paused: Paused | None = None
+
+    def note_pause(self, paused: Paused | None) -> None:
+        """Say once that the session is paused, and once that it continues."""
+        if paused == self._paused:
+            return
+        self._paused = paused
+        self._reply.interrupt()
+        if paused is None:
+            note("the session continues")
+            return
+        why = f": {one_line(paused.why)}" if paused.why else ""
+        by, again = one_line(paused.by), f"coterie resume {quote(self._run)}"
+        note(f"the session is paused by {by}{why}; to continue it: {again}")
+
+    def progress(self, news: RunNews) -> None:
+        """Show nothing: a chat has messages and replies."""
+
+    def writing(self, answers: Sequence[LiveAnswer]) -> None:
+        """Print the new text of the reply."""
+        self._reply.writing(answers)
+
+    @contextmanager
+    def suspended(self) -> Generator[None]:
+        """Ask on a line of its own."""
+        self._reply.interrupt()
+        yield
+
+
+async def awaited(
+    run: Run,
+    sending: Coroutine[Any, Any, JsonValue],
+    workspace: Path,
+    *,
+    interactive: bool,
+) -> tuple[JsonValue, ReplyText]:
+    """Return the reply, and the text that the terminal already shows.
+
+    Args:
+        run: The session.
+        sending: Sends the message, and returns its reply.
+        workspace: Folder of the files that the run changes.
+        interactive: A person can read the text in progress, and decide requests.
+
+    Raises:
+        MessageRefusedError: The session refuses the message, or ends without a reply.
+    """
+    text = ReplyText()
+    view = ChatView(run.id, text, workspace)
+    decider = Decider(run, view, (), interactive=interactive, workspace=workspace)
+    sent = asyncio.create_task(sending)
+    try:
+        looked = monotonic()
+        while not sent.done():
+            pause = _IDLE_SECONDS
+            with suppress(CommandError):  # not begun yet, or nobody serves it for a moment
+                described = await run.describe()
+                if interactive and streams(described):
+                    view.writing(await live_answers(described, {}))
+                    pause = POLL_SECONDS
+                if monotonic() - looked > _STATUS_SECONDS:
+                    looked = monotonic()
+                    status = await run.status()
+                    view.note_pause(status.paused)
+                    await decider.consider(await run.pending() if status.waiting_for else ())
+            await asyncio.wait([sent], timeout=pause)
+        return await sent, text
+    finally:
+        await decider.close()
+        if not sent.done():
+            sent.cancel()
+            await asyncio.wait([sent])
+
 
 _LOOKS, _BETWEEN = 200, 0.3
 """How often to look whether a fork has begun, and the seconds between."""

@@ -11,10 +11,9 @@ from shlex import quote
 from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionStatus
 
 from coterie.arguments import login_name
-from coterie.display.following.events_view import EventsView, event_lines
 from coterie.display.following.follower import Watch
 from coterie.display.following.live import LiveView
-from coterie.display.following.plain_view import PlainView, ProgressView
+from coterie.display.following.plain_view import EventsView, PlainView, ProgressView, event_lines
 from coterie.display.screens import OpenScreen, PastRun, ScreenLeft
 from coterie.failures import CommandError, ExitCode
 from coterie.inspection.trace import traced

@@ -1,19 +1,143 @@
 """Derive the path of a run through its picture from its trail."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from coterie.dsl.evaluate.because import route_because
 from coterie.dsl.model.causes import DefaultTaken, NotDecided, RuleMatched, VisitsReached
-from coterie.dsl.tool_loop.call_names import without_calls
-from coterie.graph.agent_calls import AgentCalls, AgentKey, note_calls, with_calls
+from coterie.dsl.tool_loop.call_names import calls_in, without_calls
 from coterie.graph.picture import START, Picture, RouteArrow, RouteKey, TeamBox
-from coterie.graph.round_ends import ROUND, RoundEnds, with_rounds
 from coterie.graph.task_trees import TaskTree
 from coterie.graph.tasks import TaskLine
+from coterie.text.problems import counted
+from coterie.text.round_counts import rounds_of
+from coterie.workflows.core.causes.agent_causes import ModelTurned
 from coterie.workflows.core.state_keys import StepKey
 from coterie.workflows.core.views import RoundsView, RunStatus, TrailEntry
+
+ROUND = re.compile(r"/\d+(?=/)")
+"""The number of a round in the path of a step, if rounds are concurrent."""
+_ENDS = {"success": "succeeded", "failure": "failed", "skipped": "skipped"}
+
+
+@dataclass(slots=True)
+class RoundEnds:
+    """The latest ends of one team's steps in rounds: `{path in the picture: {path: status}}`."""
+
+    ends: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+
+    def note(self, entry: TrailEntry, path: str) -> None:
+        """Keep how a step ended in one round."""
+        step = entry.step or ""
+        if entry.status in _ENDS and ROUND.search(step) and not calls_in(step):
+            self.ends.setdefault(path, {})[step] = entry.status
+
+    def is_partial(self, path: str) -> bool:
+        """Return whether some rounds of a step, or of a step within it, failed."""
+        return any(
+            "failure" in ends.values()
+            for of, ends in self.ends.items()
+            if of == path or of.startswith(f"{path}/")
+        )
+
+    def detail(self, path: str) -> tuple[str, ...]:
+        """Return the counts by state: `11 succeeded, 1 failed`."""
+        counts = Counter(self.ends.get(path, {}).values())
+        words = [f"{counts[status]} {word}" for status, word in _ENDS.items() if counts[status]]
+        return (", ".join(words),) if words else ()
+
+
+def with_rounds(
+    tasks: Sequence[TaskLine], team: str, ends: RoundEnds | None, loops: Sequence[RoundsView]
+) -> tuple[TaskLine, ...]:
+    """Add to the lines of a team how many rounds have which state."""
+    known = ends or RoundEnds()
+    counted: Mapping[str, str] = {
+        ROUND.sub("", StepKey(loop.step).path): rounds_of(loop)
+        for loop in loops
+        if StepKey(loop.step).team == team
+    }
+    return tuple(
+        replace(
+            task,
+            detail=(
+                *((counted[task.path],) if task.path in counted else ()),
+                *known.detail(task.path),
+                *task.detail,
+            ),
+        )
+        for task in tasks
+    )
+
+
+AgentKey = tuple[str, str]
+"""Team, and path of the step."""
+MAX_TOOLS = 8
+"""Tools that an agent's box shows; the last line counts the rest."""
+
+
+@dataclass(slots=True)
+class AgentCalls:
+    """What an agent with tools did in the latest visit of its team."""
+
+    turns: int = 0
+    calls: Counter[str] = field(default_factory=Counter[str])
+    """By tool, in the order of their first calls."""
+    failed: Counter[str] = field(default_factory=Counter[str])
+
+    def lines(self, agent: TaskLine) -> Iterator[TaskLine]:
+        """Yield a line for each tool, below the agent's own."""
+        shown = list(self.calls.items())
+        for tool, calls in shown[:MAX_TOOLS]:
+            detail = counted(calls, "call")
+            if self.failed[tool]:
+                detail += f", {self.failed[tool]} failed"
+            yield TaskLine(f"{agent.path}/{tool}", agent.depth + 1, "tool", tool, (detail,))
+        rest = shown[MAX_TOOLS:]
+        if rest:
+            calls = counted(sum(number for _, number in rest), "call")
+            words = f"{calls} of {counted(len(rest), 'other tool')}"
+            yield TaskLine("", agent.depth + 1, None, words, ())
+
+
+def note_calls(known: dict[AgentKey, AgentCalls], entry: TrailEntry, path: str) -> None:
+    """Count a turn, or a call that failed.
+
+    Args:
+        known: The counts so far.
+        entry: A trail entry about a step.
+        path: The path of the step, as in the picture.
+    """
+    if isinstance(entry.cause, ModelTurned):
+        agent = known.setdefault((entry.team, path), AgentCalls())
+        agent.turns += 1
+        agent.calls.update(entry.cause.calls)
+    elif entry.status == "failure":
+        above, _, tool = path.rpartition("/")
+        agent = known.get((entry.team, above))
+        if agent is not None:
+            agent.failed[tool] += 1
+
+
+def with_calls(
+    tasks: tuple[TaskLine, ...], team: str, calls: Mapping[AgentKey, AgentCalls]
+) -> tuple[TaskLine, ...]:
+    """Add the turns and the calls of a team's agents to its lines."""
+    if not any(of == team for of, _ in calls):
+        return tasks
+    lines: list[TaskLine] = []
+    for task in tasks:
+        agent = calls.get((team, task.path)) if task.path else None
+        if agent is None:
+            lines.append(task)
+            continue
+        lines.append(replace(task, detail=(counted(agent.turns, "turn"), *task.detail)))
+        lines.extend(agent.lines(task))
+    return tuple(lines)
+
 
 Mark = Literal["success", "failure", "partial", "skipped", "doing", "waiting", "pending", "blocked"]
 Standing = Literal["now", "waiting", "failed", "stopped"]

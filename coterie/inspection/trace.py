@@ -1,14 +1,15 @@
 """Collect a run's decisions: from its history, or from its worker."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from temporalio.client import WorkflowHistory
 
+from coterie.activities.contracts import AgentRequest, AgentResponse, FailureType
 from coterie.dsl.errors import listed
 from coterie.dsl.model.traversal.step_paths import split_reference
 from coterie.failures import CommandError
-from coterie.inspection.refused_answers import RefusedAnswer, refused_answers
 from coterie.inspection.step_trace import StepTrace, step_traces
 from coterie.replay.rebuilt_run import (
     NotFollowed,
@@ -28,6 +29,50 @@ from coterie.settings import Settings
 from coterie.storage.histories import history_in
 from coterie.workflows.core.state_keys import StepKey
 from coterie.workflows.core.views import TrailEntry
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedAnswer:
+    """An answer that did not match what the agent must return."""
+
+    step: str
+    """`team/path`."""
+    visit: int
+    at: datetime
+    type: str
+    """Of the failure."""
+    problem: str
+    answer: str
+    """As the model gave it; empty where the conversation has it."""
+    reask: int | None
+    """The number of the re-ask that followed; None if the model was not asked again."""
+
+
+def refused_answers(calls: Sequence[RecordedCall]) -> Iterator[RefusedAnswer]:
+    """Yield the refused answers among the calls of a run, in their order."""
+    for number, call in enumerate(calls):
+        answer = call.answer
+        if not isinstance(answer, AgentResponse) or answer.error is None or call.ended is None:
+            continue
+        if answer.error.type != FailureType.ANSWER_UNUSABLE:
+            continue
+        yield RefusedAnswer(
+            call.path,
+            call.visit,
+            call.ended,
+            answer.error.type,
+            answer.error.message,
+            answer.answer or "",
+            _reask_after(call, calls[number + 1 :]),
+        )
+
+
+def _reask_after(call: RecordedCall, later: Sequence[RecordedCall]) -> int | None:
+    """Return the number of the re-ask with which the agent's next turn began."""
+    for one in later:
+        if one.path == call.path and isinstance(one.request, AgentRequest):
+            return None if one.request.reask is None else one.request.reask.number
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,8 @@ from coterie.dsl.evaluate.context import PathChange
 from coterie.dsl.evaluate.evidence import Examined, TriedAlternatives
 from coterie.dsl.templates.jsonable import brief
 from coterie.dsl.values import Json
-from coterie.inspection.refused_answers import RefusedAnswer
 from coterie.inspection.step_trace import StepTrace
-from coterie.inspection.trace import CallFailures, Trace
+from coterie.inspection.trace import CallFailures, RefusedAnswer, Trace
 from coterie.rendering.run_text import trail_line
 from coterie.replay.trace_events import TraceEvent, Visit
 from coterie.runs.ends.end_words import visit_end_line

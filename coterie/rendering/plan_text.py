@@ -1,14 +1,18 @@
 """Format a plan: its teams, their steps, and their routes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from coterie.dsl.evaluate.condition_text import condition_text, value_text
 from coterie.dsl.evaluate.limits import depth_allowed
+from coterie.dsl.kinds import kind_of
 from coterie.dsl.model.plan import Plan, Routing, Team
-from coterie.rendering.steps_text import step_lines
+from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.traversal.agent_personas import execution_plans
+from coterie.text.approval_words import approval
 from coterie.text.bound_words import number_bound
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
+from coterie.text.step_words import StepWording, bounds, heading, is_left_out
 
 _END = "the end"
 
@@ -56,3 +60,38 @@ def _routing(routing: Routing | None) -> Iterator[str]:
         yield f"  {number}. -> {rule.next_team or _END}  {asked}{sets}"
     if routing.default is not None or routing.ends_by_default:
         yield f"  else -> {routing.default or _END}"
+
+
+_WORDS = StepWording(condition=condition_text, value=value_text, agent_class=str)
+
+
+def step_lines(steps: Sequence[Step], plan: Plan, depth: int) -> Iterator[str]:
+    """Yield the steps and their nested steps, two blanks deeper per level."""
+    for step in steps:
+        asked = "" if step.when is None else f"  when {_WORDS.condition(step.when)}"
+        yield f"{'  ' * depth}- {step.name}: {_describe_step(step, plan)}{asked}"
+        yield from _execution_plan_lines(step, plan, depth)
+        for one in step.lists():
+            title = heading(one.role, _WORDS)
+            if title and not is_left_out(one):
+                yield f"{'  ' * (depth + 1)}{title}"
+            yield from step_lines(one.steps, plan, depth + (2 if title else 1))
+
+
+def _execution_plan_lines(step: Step, plan: Plan, depth: int) -> Iterator[str]:
+    """Yield the execution plan of an agent; each one below its persona if there are several."""
+    for agent, steps in execution_plans(step, plan.personas):
+        is_chosen = isinstance(step, AgentStep) and bool(step.personas)
+        if is_chosen:
+            yield f"{'  ' * (depth + 1)}as {agent.persona_name}"
+        yield from step_lines(steps, plan, depth + (2 if is_chosen else 1))
+
+
+def _describe_step(step: Step, plan: Plan) -> str:
+    parts = [
+        *kind_of(step).details(step, plan, _WORDS),
+        *filter(None, [approval(step, plan, _WORDS)]),
+        *bounds(step, _WORDS),
+    ]
+    begin = kind_of(step).beginning
+    return f"{begin}{', '.join(parts)}".strip()

@@ -1,16 +1,18 @@
 """Summarise how a run ended: its visits, decisions, cost and output."""
 
+import json
 import shutil
 import sys
 from collections.abc import Iterator
 from itertools import islice
 from shlex import quote
 
+from pydantic import JsonValue
+
 from coterie.dsl.visible import one_line
 from coterie.rendering.progress_lines import head_line, text_lines, visit_lines, wrapped
 from coterie.rendering.request_text import decision_line
 from coterie.rendering.run_text import outputs, work_text
-from coterie.rendering.value_lines import compact, value_lines
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.end_words import run_end_line
 from coterie.runs.progress import Progress
@@ -78,3 +80,68 @@ def _output_lines(result: TeamResult, width: int) -> Iterator[str]:
         if len(lines) > most:
             over = "over " if len(lines) == _MAX_COUNTED else ""
             yield f"    ... {over}{len(lines) - most} more lines"
+
+
+_MAX_NESTED = 4
+"""Lines of a text within a mapping or a list, so that it does not hide the rest."""
+
+
+def compact(value: JsonValue, room: int) -> str | None:
+    """Return the value on one line of at most `room` characters; None if it does not fit."""
+    if room < 1:  # and so nothing deep is walked
+        return None
+    match value:
+        case dict():
+            items = ((f"{one_line(key)}: ", item) for key, item in value.items())
+            return _join_parts("{", items, "}", room)
+        case list():
+            return _join_parts("[", (("", item) for item in value), "]", room)
+        case str() if len(value) > room:
+            return None
+        case _:
+            text = json.dumps(value, ensure_ascii=False)
+            return text if len(text) <= room else None
+
+
+def _join_parts(
+    opening: str, items: Iterator[tuple[str, JsonValue]], closing: str, room: int
+) -> str | None:
+    """Return the parts between brackets; stop at the first that does not fit."""
+    text = opening
+    for number, (label, item) in enumerate(items):
+        text += f"{', ' if number else ''}{label}"
+        part = compact(item, room - len(text) - len(closing))
+        if part is None:
+            return None
+        text += part
+    return text + closing if len(text) < room else None
+
+
+def value_lines(value: JsonValue, width: int, indent: str) -> Iterator[str]:
+    """Yield the value on as many lines as it needs, the parts of mappings and lists below them."""
+    match value:
+        case dict() if value:
+            for key, item in value.items():
+                yield from _lines_of_part(f"{one_line(key)}:", item, width, indent)
+        case list() if value:
+            for item in value:
+                yield from _lines_of_part("-", item, width, indent)
+        case str():
+            yield from wrapped(value.rstrip("\n"), width, indent)
+        case _:
+            yield from wrapped(json.dumps(value, ensure_ascii=False), width, indent)
+
+
+def _lines_of_part(label: str, item: JsonValue, width: int, indent: str) -> Iterator[str]:
+    brief = compact(item, width - len(indent) - len(label) - 1)
+    if brief is not None:
+        yield f"{indent}{label} {brief}"
+        return
+    if 2 * len(indent) > width:  # too deep to be read
+        yield f"{indent}{label} ..."
+        return
+    yield f"{indent}{label}"
+    lines = value_lines(item, width, f"{indent}  ")
+    yield from lines if not isinstance(item, str) else islice(lines, _MAX_NESTED)
+    if next(lines, None) is not None:
+        yield f"{indent}  ..."

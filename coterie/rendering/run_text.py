@@ -7,7 +7,6 @@ from pydantic import JsonValue
 
 from coterie.activities.contracts import TokenUsage
 from coterie.rendering.cost_tables import budget_lines, estimated_text, money_text
-from coterie.rendering.graph_text import graph_line, task_lines
 from coterie.rendering.request_text import decision_line, show_lines
 from coterie.runs.ends.end_facts import ClosedState, RunEnd, VisitEnd
 from coterie.runs.ends.end_words import run_end_line, visit_end_line
@@ -16,6 +15,7 @@ from coterie.text.lines import one_entry, text_of
 from coterie.text.moments import clock
 from coterie.text.problems import counted
 from coterie.text.round_counts import rounds_text, steps_shown
+from coterie.text.task_counts import graph_line, task_lines
 from coterie.workflows.core.views import Paused, RunStatus, TeamResult, TrailEntry
 
 _MAX_LINE_LENGTH = 160

@@ -11,9 +11,24 @@ from typing import Literal
 from google.protobuf.json_format import MessageToDict
 from pydantic import JsonValue
 from temporalio.api.common.v1 import RetryPolicy
+from temporalio.bridge.proto.workflow_commands import WorkflowCommand
+from temporalio.client import WorkflowHistory
 
 from coterie.activities.contracts import NOTIFY
 from coterie.dsl.values import Json
+from coterie.runs.histories.history_events import (
+    CallScheduled,
+    ContinuedAsNew,
+    RecordedEvent,
+    RecordedValue,
+    RunClosed,
+    TimerStarted,
+    UpdateAccepted,
+    UpdateCompleted,
+    read_events,
+    started,
+)
+from coterie.storage.wire import text_of
 
 Kind = Literal["call", "timer", "answer", "end"]
 
@@ -86,3 +101,85 @@ def end(how: str, came_to: JsonValue, message: str = "") -> WorldEffect:
     elif came_to is not None:
         facts["result"] = came_to
     return WorldEffect("end", "", facts)
+
+
+def recorded(history: WorkflowHistory) -> list[WorldEffect]:
+    """List the effects, in the order of the events."""
+    own_queue = started(history).queue
+    found: list[WorldEffect] = []
+    accepted: dict[int, str] = {}
+    for event in read_events(history.events):
+        if isinstance(event, UpdateAccepted) and event.instance:
+            accepted[event.id] = event.instance
+        effect = _effect(event, own_queue, accepted)
+        if effect is not None:
+            found.append(effect)
+    return found
+
+
+def _effect(event: RecordedEvent, own_queue: str, accepted: dict[int, str]) -> WorldEffect | None:
+    match event:
+        case CallScheduled():
+            return call(
+                event.call,
+                event.activity,
+                None if event.queue == own_queue else event.queue,
+                event.value.json,
+                event.timeout,
+                event.retry,
+                event.summary,
+            )
+        case TimerStarted():
+            return timer(event.timer, event.length, event.summary)
+        case UpdateCompleted(value=value) if value is not None:
+            return answer(accepted.get(event.accepted) or event.update, value.json)
+        case RunClosed(failure=failure) if failure is not None:
+            return end("failed", failure.details.json, failure.message)
+        case RunClosed(state="completed" | "cancelled" as state):
+            return end(state, event.value.json)
+        case ContinuedAsNew():
+            return end("continued as new", event.value.json)
+        case _:
+            return None
+
+
+def effect_of(command: WorkflowCommand, own_queue: str) -> WorldEffect | None:
+    """Convert a command to an effect; None if only Temporal's replayer compares it.
+
+    Args:
+        command: The workflow's command.
+        own_queue: The run's queue, which is the default for its calls.
+    """
+    summary = text_of(command.user_metadata.summary)
+    match command.WhichOneof("variant"):
+        case "schedule_activity":
+            it = command.schedule_activity
+            return call(
+                it.activity_id,
+                it.activity_type,
+                None if it.task_queue == own_queue else it.task_queue,
+                RecordedValue(it.arguments).json,
+                it.start_to_close_timeout.ToTimedelta(),
+                it.retry_policy,
+                summary,
+            )
+        case "start_timer":
+            it = command.start_timer
+            return timer(str(it.seq), it.start_to_fire_timeout.ToTimedelta(), summary)
+        case "update_response" if command.update_response.HasField("completed"):
+            it = command.update_response
+            return answer(it.protocol_instance_id, RecordedValue([it.completed]).json)
+        case "complete_workflow_execution":
+            it = command.complete_workflow_execution
+            return end("completed", RecordedValue([it.result]).json)
+        case "fail_workflow_execution":
+            it = command.fail_workflow_execution.failure
+            details = it.application_failure_info.details.payloads
+            return end("failed", RecordedValue(details).json, it.message)
+        case "continue_as_new_workflow_execution":
+            it = command.continue_as_new_workflow_execution
+            return end("continued as new", RecordedValue(it.arguments).json)
+        case "cancel_workflow_execution":
+            return end("cancelled", None)
+        case _:
+            return None

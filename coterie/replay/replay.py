@@ -13,11 +13,9 @@ from temporalio.bridge.proto.workflow_activation import WorkflowActivation
 from temporalio.bridge.proto.workflow_completion import WorkflowActivationCompletion
 from temporalio.client import WorkflowHistory
 
-from coterie.replay.effects import WorldEffect
+from coterie.replay.effects import WorldEffect, effect_of, recorded
 from coterie.replay.observer import ReplayObserver, is_the_last, observed
-from coterie.replay.recorded_effects import recorded
 from coterie.replay.replay_differences import differences, first_other
-from coterie.replay.replayed_effects import effect_of
 from coterie.workflows.core.state import TrailRecord
 from coterie.workflows.core.state_keys import StepKey
 from coterie.workflows.core.views import TrailEntry

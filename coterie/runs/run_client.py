@@ -33,8 +33,7 @@ from coterie.runs.call_errors import (
     update_error,
     waits_its_turn,
 )
-from coterie.runs.ends.end_facts import RunEnd
-from coterie.runs.ends.failed_end import failed_end
+from coterie.runs.ends.end_facts import RunEnd, failed_end
 from coterie.storage.histories import WORKFLOW, whole
 from coterie.workflows.core.messages import (
     AmendInput,

@@ -16,12 +16,18 @@ from coterie.failures import CommandError
 from coterie.rendering.progress_lines import ProgressLine
 from coterie.runs.run_view import RunView
 from coterie.text.moments import clock
-from coterie.ui.dialogs import DecisionDialog, DialogAnswer, DialogSubject
+from coterie.ui.dialogs import DecisionDialog, DialogAnswer, DialogSubject, DialogSubjects
 from coterie.ui.line_pane import LinePane, TreePane
-from coterie.ui.panes import action_lines, head_lines, request_lines, thought_lines, usage_lines
+from coterie.ui.panes import (
+    ScreenRow,
+    action_lines,
+    head_lines,
+    request_lines,
+    thought_lines,
+    tree_rows,
+    usage_lines,
+)
 from coterie.ui.steering import Steering
-from coterie.ui.subjects import DialogSubjects
-from coterie.ui.tree_pane import ScreenRow, tree_rows
 from coterie.workflows.core.requests import Pending
 
 _MAX_MESSAGES = 50

@@ -1,26 +1,25 @@
 """The live display of a run in a terminal: position, duration, usage, pending requests."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from shlex import quote
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
+from rich.segment import Segment
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
 from coterie.arguments import login_name
-from coterie.display.following.console import SafeConsole
 from coterie.display.following.live_text_lines import last_lines
 from coterie.dsl.visible import one_line, visible
 from coterie.rendering.cost_tables import budget_lines, estimated_text, money_text
 from coterie.rendering.decision_commands import decision_commands
-from coterie.rendering.graph_text import graph_line, task_lines
 from coterie.rendering.progress_lines import (
     TONES,
     ProgressLine,
@@ -36,8 +35,24 @@ from coterie.runs.run_view import RunNews, RunView, innermost, seconds_since
 from coterie.text.durations import duration
 from coterie.text.problems import counted
 from coterie.text.round_counts import rounds_text, steps_shown
+from coterie.text.task_counts import graph_line, task_lines
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.views import RunStatus
+
+
+class SafeConsole(Console):
+    """Makes control characters visible in everything that it draws, except its own codes."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Yield what the console draws, with control characters visible."""
+        for segment in super().render(renderable, options):
+            if segment.control is None:
+                yield Segment(visible(segment.text), segment.style)
+            else:
+                yield segment
+
 
 _FEWEST_ROWS = 4
 _MAX_TASK_LINES = 15

@@ -1,6 +1,6 @@
 """What a person sees of a run in progress: plain lines here, the live display elsewhere."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,8 @@ from coterie.rendering.run_text import trail_line
 from coterie.runs.live_texts import LiveAnswer
 from coterie.runs.progress import END_STATES, Progress
 from coterie.runs.run_view import RunNews, RunView, innermost
-from coterie.terminal import note, prompt
+from coterie.terminal import note, prompt, say
+from coterie.text.durations import duration
 from coterie.text.lines import prompt_lines, text_of
 from coterie.text.moments import clock
 from coterie.workflows.core.requests import Pending
@@ -161,3 +162,35 @@ class PlainView:
 
     def close(self) -> None:
         """Do nothing: every line is already printed."""
+
+
+def event_lines(entries: Sequence[TrailEntry]) -> Iterator[str]:
+    """Yield a line for each named event: its time, its name, its visit, and its step if it has one.
+
+    What it says of a step: how it ended and when, and why.
+    """
+    for entry in entries:
+        if entry.event is not None:
+            where = f"{entry.team}#{entry.visit}{_of_step(entry)}"
+            yield one_line(f"{clock(entry.at)}  {entry.event}  {where}")
+
+
+def _of_step(entry: TrailEntry) -> str:
+    if entry.step is None:
+        return ""
+    ended = "" if entry.seconds is None else f"{entry.status} ({duration(entry.seconds)})"
+    said = ", ".join(filter(None, (ended, entry.because))) or entry.status or ""
+    return f"/{entry.step}: {said}"
+
+
+class EventsView(PlainView):
+    """Prints named events only."""
+
+    def __init__(self, run: str) -> None:
+        super().__init__(run, say)
+
+    def progress(self, news: RunNews) -> None:
+        """Print the named events since the last time."""
+        self._seen.take(news)
+        for line in event_lines(news.entries):
+            say(line)

@@ -14,8 +14,7 @@ from rich.table import Table
 
 from coterie.argument_values import read_value
 from coterie.cli import main
-from coterie.display.following.console import SafeConsole
-from coterie.display.following.live import LiveView
+from coterie.display.following.live import LiveView, SafeConsole
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.visible import visible
 from coterie.logs import VisibleFormatter

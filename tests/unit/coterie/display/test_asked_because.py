@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from coterie.display.following.console import SafeConsole
-from coterie.display.following.live import LiveView
+from coterie.display.following.live import LiveView, SafeConsole
 from coterie.display.following.plain_view import PlainView
 from coterie.dsl.model.causes import FieldFound
 from coterie.dsl.model.outcomes import Failure
@@ -21,8 +20,8 @@ from coterie.rendering.request_text import (
 )
 from coterie.rendering.run_text import trail_line
 from coterie.runs.run_view import RunView
+from coterie.ui.dialogs import DialogSubjects
 from coterie.ui.panes import request_lines
-from coterie.ui.subjects import DialogSubjects
 from coterie.workflows.core.causes.people_causes import ApprovalAsked
 from coterie.workflows.core.causes.trail_because import asked_because
 from coterie.workflows.core.requests import Pending, RequestView

@@ -2,8 +2,7 @@
 
 import pytest
 
-from coterie.display.reply_text import ReplyText
-from coterie.display.reply_wait import ChatView
+from coterie.display.chat_session import ChatView, ReplyText
 from coterie.workflows.core.views import Paused
 
 LUNCH = Paused(by="ops", why="lunch\nand more", since="2026-01-01T12:00:00Z")

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from coterie.display.following.console import SafeConsole
-from coterie.display.following.live import LiveView
+from coterie.display.following.live import LiveView, SafeConsole
 from coterie.dsl.model.outcomes import Outcome
 from coterie.graph.drawing.svg import svg_of
 from coterie.graph.mermaid import mermaid_of
@@ -18,7 +17,7 @@ from coterie.rendering.run_text import status_text
 from coterie.runs.progress import Progress
 from coterie.runs.run_view import RunNews, RunView
 from coterie.text.round_counts import steps_shown
-from coterie.ui.tree_pane import tree_rows
+from coterie.ui.panes import tree_rows
 from coterie.workflows.core.memory import Track
 from coterie.workflows.core.progress.progress_kinds import ConcurrentLoopProgress
 from coterie.workflows.core.requests import Pending

@@ -15,8 +15,7 @@ from coterie.commands.parser import parse_command
 from coterie.control.deciding_names import DecidingNames
 from coterie.display.decide_command import WantedRequests, left_out_of_several
 from coterie.display.decider import Decider
-from coterie.display.following.console import SafeConsole
-from coterie.display.following.live import LiveView
+from coterie.display.following.live import LiveView, SafeConsole
 from coterie.display.following.plain_view import PlainView
 from coterie.display.watch_command import DecisionHints
 from coterie.dsl.person_names import is_among

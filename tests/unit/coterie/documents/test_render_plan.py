@@ -7,8 +7,7 @@ from coterie.dsl.evaluate.condition_text import condition_text
 from coterie.dsl.model.conditions import Condition
 from coterie.dsl.model.plan import Persona, Plan, Routing, Rule, Team
 from coterie.dsl.model.steps import STEP_KINDS, Step
-from coterie.rendering.plan_text import plan_text
-from coterie.rendering.steps_text import step_lines
+from coterie.rendering.plan_text import plan_text, step_lines
 from coterie.text.durations import duration
 
 STEPS: dict[str, tuple[JsonValue, str]] = {

@@ -1,9 +1,8 @@
 """A run's picture shows the turns and the calls of agents that use tools."""
 
-from coterie.graph.agent_calls import MAX_TOOLS
 from coterie.graph.mermaid import mermaid_of
 from coterie.graph.picture import Picture, RouteArrow, TeamBox
-from coterie.graph.taken_path import Walk, walk_of, with_walk
+from coterie.graph.taken_path import MAX_TOOLS, Walk, walk_of, with_walk
 from coterie.graph.tasks import TaskLine
 from coterie.workflows.core.causes.agent_causes import ModelTurned
 from coterie.workflows.core.views import TrailEntry

@@ -5,9 +5,8 @@ import json
 import pytest
 
 from coterie.failures import CommandError
-from coterie.inspection.refused_answers import RefusedAnswer
 from coterie.inspection.step_trace import named_step
-from coterie.inspection.trace import Trace, traced
+from coterie.inspection.trace import RefusedAnswer, Trace, traced
 from coterie.inspection.why_text import (
     json_text,
     run_text,

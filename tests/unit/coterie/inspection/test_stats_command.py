@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coterie.inspection.stats_counter import CountedRun, StatsCounter, strategies_of
+from coterie.inspection.stats_command import CountedRun, StatsCounter, strategies_of
 from coterie.rendering.stats_text import stats_json, stats_text
 from coterie.replay.rebuilt_run import Rebuilt, rebuilt
 from coterie.runs.histories.recorded_calls import recorded_calls

@@ -15,8 +15,7 @@ from coterie.rendering.run_text import status_text
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.progress import Progress
 from coterie.runs.run_view import RunNews
-from coterie.ui.panes import usage_lines
-from coterie.ui.tree_pane import tree_rows
+from coterie.ui.panes import tree_rows, usage_lines
 from coterie.workflows.budgets.balances import exceeded, paid, so_far
 from coterie.workflows.budgets.costs import uses
 from coterie.workflows.core.location import Location

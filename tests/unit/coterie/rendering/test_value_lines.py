@@ -6,7 +6,7 @@ import pytest
 from pydantic import JsonValue
 from rich.cells import cell_len
 
-from coterie.rendering.value_lines import compact, value_lines
+from coterie.rendering.run_summary import compact, value_lines
 
 
 @pytest.mark.parametrize(

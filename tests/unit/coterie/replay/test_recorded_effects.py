@@ -9,8 +9,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 
 from coterie.dsl.values import Json
-from coterie.replay.effects import WorldEffect
-from coterie.replay.recorded_effects import recorded
+from coterie.replay.effects import WorldEffect, recorded
 from coterie.replay.replay import (
     _MAX_DIFFERENCES,  # pyright: ignore[reportPrivateUsage]
     _first_differences,  # pyright: ignore[reportPrivateUsage]

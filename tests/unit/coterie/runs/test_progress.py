@@ -10,9 +10,8 @@ from rich.cells import cell_len
 
 from coterie.activities.changes.shown_changes import diff_lines, split_changes
 from coterie.activities.contracts import TokenUsage
-from coterie.display.following.console import SafeConsole
 from coterie.display.following.discovery_notes import DiscoveryNotes
-from coterie.display.following.live import LiveView
+from coterie.display.following.live import LiveView, SafeConsole
 from coterie.display.following.plain_view import PlainView
 from coterie.dsl.model.sections.provider_document import ProviderSection
 from coterie.rendering.progress_lines import progress_lines, visit_lines

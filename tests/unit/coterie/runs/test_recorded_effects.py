@@ -10,7 +10,7 @@ from temporalio.client import WorkflowHistory
 from coterie.dsl.model.outcomes import Failure
 from coterie.dsl.values import Json
 from coterie.failures import CommandError
-from coterie.replay.recorded_effects import recorded
+from coterie.replay.effects import recorded
 from coterie.replay.replay_differences import Difference, NoValue
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.histories.history_events import closed

@@ -16,8 +16,7 @@ from temporalio.client import (
 from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.commands.parser import parse_command
-from coterie.control.fork_point import point_at, point_of_failure
-from coterie.control.passed_points import PassedPoints
+from coterie.control.fork_point import PassedPoints, point_at, point_of_failure
 from coterie.dsl.model.outcomes import Failure, Outcome
 from coterie.failures import CommandError
 from coterie.replay.server_replay import Comparison, RunReplayed

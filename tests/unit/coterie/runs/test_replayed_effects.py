@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from temporalio.api.common.v1 import Payload
 from temporalio.bridge.proto.workflow_commands import WorkflowCommand
 
-from coterie.replay.replayed_effects import effect_of
+from coterie.replay.effects import effect_of
 from coterie.storage.wire import data_converter
 
 

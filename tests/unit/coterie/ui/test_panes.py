@@ -10,8 +10,14 @@ from coterie.dsl.model.outcomes import Failure
 from coterie.rendering.progress_lines import ProgressLine
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.run_view import RunNews, RunView
-from coterie.ui.panes import action_lines, head_lines, request_lines, thought_lines, usage_lines
-from coterie.ui.tree_pane import tree_rows
+from coterie.ui.panes import (
+    action_lines,
+    head_lines,
+    request_lines,
+    thought_lines,
+    tree_rows,
+    usage_lines,
+)
 from coterie.workflows.core.views import TrailEntry
 from tests.support.watching.watched_runs import (
     ASKED,

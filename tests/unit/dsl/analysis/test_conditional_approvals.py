@@ -5,7 +5,7 @@ import pytest
 from coterie.dsl.model.conditions import AllOf, ContextField, Expression, TeamOutcome
 from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.model.terms import CallApproval
-from coterie.rendering.steps_text import step_lines
+from coterie.rendering.plan_text import step_lines
 from tests.support.engine import plan_of
 
 TEXT = """

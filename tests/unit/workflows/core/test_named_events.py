@@ -1,6 +1,6 @@
 """Named events: the starts of visits, by the names that teams give them."""
 
-from coterie.display.following.events_view import event_lines
+from coterie.display.following.plain_view import event_lines
 from coterie.text.moments import clock
 from coterie.workflows.handlers.query_handlers import events
 from coterie.workflows.interpreter import run

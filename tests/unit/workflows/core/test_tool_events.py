@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from coterie.display.following.events_view import event_lines
+from coterie.display.following.plain_view import event_lines
 from coterie.dsl.model.plan import Plan
 from coterie.text.moments import clock
 from coterie.workflows.core.results import RunFailed

@@ -1,4 +1,7 @@
-"""What each error code means: the chapters of docs/errors.md, which the package contains."""
+"""What each error code means: the chapters of docs/errors.md, which the package contains.
+
+The page has the titles and examples, not a rule: several rules share most codes.
+"""
 
 import re
 from pathlib import Path

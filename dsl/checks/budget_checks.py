@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from coterie.dsl.checks.paid_personas import PaidPersonas
+from coterie.dsl.json_schema.key_rules import has
 from coterie.dsl.model.budgets import Budget, Budgets, BudgetTerms, Scope, compiled, written
 from coterie.dsl.model.document import Orchestration, SystemDocument
 from coterie.dsl.model.plan import Team
@@ -16,7 +17,7 @@ from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
-from coterie.dsl.values import NodePath
+from coterie.dsl.values import Json, NodePath
 
 PriceOf = Callable[[str, str], Price | None]
 """Returns the price of a provider's model; None if it has none."""
@@ -54,6 +55,14 @@ def budget_route_unused() -> ProblemText:
         "`next_team` belongs to `on_exceeded: route`",
         fix="add `on_exceeded: route`, or remove `next_team`",
     )
+
+
+TERMS_KEYS: Json = {
+    "if": {"properties": {"on_exceeded": {"const": "route"}}, **has("on_exceeded")},
+    "then": {**has("next_team"), "properties": {"next_team": {"type": "string"}}},
+    "else": {"properties": {"next_team": {"type": "null"}}},
+}
+"""The same, as JSON Schema for editors."""
 
 
 @rule("W511")

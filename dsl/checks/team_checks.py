@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 
+from coterie.dsl.json_schema.key_rules import NOT_EMPTY, has
 from coterie.dsl.model.document import SystemDocument, TeamDocument
 from coterie.dsl.model.steps import TeamStep
+from coterie.dsl.normalise.team_sections import SHORT_TEAMS
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
-from coterie.dsl.values import NodePath
+from coterie.dsl.values import Json, NodePath
 
 SECTIONS = {
     "loop": "loop",
@@ -30,6 +32,26 @@ def section_of_other_type(key: str, wanted: str, team: str, found: str) -> Probl
         f"`{key}` belongs to a team of type {wanted!r}, and {team!r} is of type {found!r}",
         fix=f"add `type: {wanted}`, or remove `{key}`",
     )
+
+
+def _of_type(kind: str) -> Json:
+    return {"properties": {"type": {"const": kind}}, **has("type")}
+
+
+TEAM_KEYS: list[Json] = [
+    *(
+        {"if": {"properties": {key: {"type": "object"}}, **has(key)}, "then": _of_type(kind)}
+        for kind, key in SECTIONS.items()
+    ),
+    *({"if": _of_type(kind), "then": has(kind)} for kind in SHORT_TEAMS),
+    {
+        "anyOf": [
+            {**has("tasks"), "properties": {"tasks": NOT_EMPTY}},
+            {**has("type"), "properties": {"type": {"enum": ["approval", "concentrator", "chat"]}}},
+        ]
+    },
+]
+"""The same, as JSON Schema for editors."""
 
 
 def check_team_type(

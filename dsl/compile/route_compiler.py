@@ -19,7 +19,7 @@ from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.templates.path_templates import fixed_part
-from coterie.dsl.values import NodePath
+from coterie.dsl.values import Json, NodePath
 
 
 def targets(next_team: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -58,6 +58,13 @@ def key_of_fan_out(key: str) -> ProblemText:
         f"`{key}` belongs to a fan-out, and `next_team` is not a list",
         fix=f"write `next_team: [a, b]`, or remove `{key}`",
     )
+
+
+ROUTE_KEYS: Json = {
+    "if": {"properties": {"next_team": {"type": ["string", "null"]}}},
+    "then": {"properties": {"merge": {"maxProperties": 0}, "concentrator": {"type": "null"}}},
+}
+"""The same, as JSON Schema for editors."""
 
 
 @rule("W516")

@@ -1,21 +1,21 @@
-"""Rules between the keys of one mapping, as JSON Schema.
-
-The compiler reports the same in words (`dsl.checks.steps`, `dsl.compile`).
-"""
+"""Rules between the keys of one mapping, as JSON Schema: each stands beside its words."""
 
 from typing import cast
 
+from coterie.dsl.checks.budget_checks import TERMS_KEYS
 from coterie.dsl.checks.context_declarations import PATH_PATTERN
-from coterie.dsl.checks.team_checks import SECTIONS
+from coterie.dsl.checks.steps.signal_checks import RESERVED_SIGNALS
+from coterie.dsl.checks.team_checks import TEAM_KEYS
+from coterie.dsl.compile.route_compiler import ROUTE_KEYS
 from coterie.dsl.editor_schema.schema_parts import mapping, properties_of, ref
+from coterie.dsl.json_schema.key_rules import none_of
 from coterie.dsl.json_schema.schema_grammar import KEYWORDS
 from coterie.dsl.kinds import KINDS
-from coterie.dsl.kinds.key_rules import NOT_EMPTY, RESERVED_SIGNALS, has, has_key, none_of
+from coterie.dsl.kinds.try_steps import CATCH_KEYS
 from coterie.dsl.model.step_kinds.step_base import StepBase
 from coterie.dsl.model.steps import STEP_MODELS
 from coterie.dsl.model.tools.tool_section import TOOL_KINDS, TOOL_SECTION_OF_TAG
-from coterie.dsl.normalise.chat_teams import WINDOW
-from coterie.dsl.normalise.team_sections import SHORT_TEAMS
+from coterie.dsl.normalise.team_sections import CHAT_KEYS
 from coterie.dsl.values import Json, JsonValue
 
 _KEEP_LAST: Json = {
@@ -45,17 +45,6 @@ CONTEXT_FORM: Json = {
 """`orchestration.context`."""
 
 
-def _only_for(kind: str, section: str) -> Json:
-    """Restrict a section of a team to teams of that type."""
-    of_kind: Json = {"properties": {"type": {"const": kind}}, **has("type")}
-    return {"if": {"properties": {section: {"type": "object"}}, **has(section)}, "then": of_kind}
-
-
-def _needs(kind: str) -> Json:
-    of_kind: Json = {"properties": {"type": {"const": kind}}, **has("type")}
-    return {"if": of_kind, "then": has(kind)}
-
-
 _AMOUNTS: dict[str, tuple[str, Json]] = {
     "tokens": ("CountBudget", {"type": "integer", "minimum": 1}),
     "money": ("MoneyBudget", {"type": "number", "exclusiveMinimum": 0}),
@@ -64,14 +53,6 @@ _AMOUNTS: dict[str, tuple[str, Json]] = {
     "working_time": ("TimeBudget", ref("Timeout")),
 }
 """`{kind of budget: its definition, and its amount alone}`."""
-
-_TERMS: list[Json] = [
-    {
-        "if": {"properties": {"on_exceeded": {"const": "route"}}, **has("on_exceeded")},
-        "then": {**has("next_team"), "properties": {"next_team": {"type": "string"}}},
-        "else": {"properties": {"next_team": {"type": "null"}}},
-    }
-]
 
 
 def _absent(key: str) -> Json:
@@ -96,37 +77,12 @@ RULES: dict[str, list[Json]] = {
         for kind, known in KINDS.items()
         for model in STEP_MODELS[kind]
     },
-    **{model: _TERMS for model, _ in _AMOUNTS.values()},
+    **{model: [TERMS_KEYS] for model, _ in _AMOUNTS.values()},
     "Collect": [RESERVED_SIGNALS],
-    "Catch": [{"properties": {"error": {"minItems": 1, "minLength": 1}}}],
-    "TeamDocument": [
-        *(_only_for(kind, section) for kind, section in SECTIONS.items()),
-        *(_needs(kind) for kind in SHORT_TEAMS),
-        {
-            "anyOf": [
-                {**has("tasks"), "properties": {"tasks": NOT_EMPTY}},
-                {
-                    **has("type"),
-                    "properties": {"type": {"enum": ["approval", "concentrator", "chat"]}},
-                },
-            ]
-        },
-    ],
-    "ChatSection": [
-        {"anyOf": [has_key("persona_key"), has("reply")]},
-        {
-            "if": {"not": has_key("persona_key")},
-            "then": none_of(*WINDOW),
-        },
-    ],
-    "RuleDocument": [
-        {
-            "if": {"properties": {"next_team": {"type": ["string", "null"]}}},
-            "then": {
-                "properties": {"merge": {"maxProperties": 0}, "concentrator": {"type": "null"}}
-            },
-        }
-    ],
+    "Catch": [CATCH_KEYS],
+    "TeamDocument": TEAM_KEYS,
+    "ChatSection": CHAT_KEYS,
+    "RuleDocument": [ROUTE_KEYS],
 }
 """`{definition: rules besides its own shape}`."""
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 from typing_extensions import override
 
 from coterie.dsl.checks.steps.step_scope import StepScope
-from coterie.dsl.kinds.key_rules import NOT_EMPTY, has
+from coterie.dsl.json_schema.key_rules import NOT_EMPTY, has
 from coterie.dsl.kinds.kind import Kind, StepWords
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import TryStep
@@ -31,6 +31,10 @@ def empty_clause() -> ProblemText:
         'at least one type of failure, or "*" for any',
         'write `error: "*"` to catch every failure',
     )
+
+
+CATCH_KEYS: Json = {"properties": {"error": {"minItems": 1, "minLength": 1}}}
+"""The same, as JSON Schema for editors."""
 
 
 class TryKind(Kind[TryStep]):

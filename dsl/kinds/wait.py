@@ -6,12 +6,11 @@ from typing import ClassVar, assert_never
 from typing_extensions import override
 
 from coterie.dsl.checks.format_checks import warn_of_formats
-from coterie.dsl.checks.steps.signal_checks import check_signal
+from coterie.dsl.checks.steps.signal_checks import RESERVED_SIGNALS, check_signal
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.evaluate.waits import RefusedWait, length_of_wait, moment_of_wait
 from coterie.dsl.json_schema.schema_checker import beyond
 from coterie.dsl.json_schema.schema_problems import schema_problem
-from coterie.dsl.kinds.key_rules import RESERVED_SIGNALS
 from coterie.dsl.kinds.kind import Kind, StepWords
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.step_kinds.step_base import StepBase

@@ -2,11 +2,13 @@
 
 from pydantic import BaseModel
 
+from coterie.dsl.json_schema.key_rules import has, has_key, none_of
 from coterie.dsl.model.document import ApprovalSection, ChatSection, LoopSection
 from coterie.dsl.normalise.chat_teams import WINDOW, chat_team
 from coterie.dsl.normalise.here import Here
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.nodes import Node, Place
+from coterie.dsl.values import Json
 
 SHORT_TEAMS: dict[str, type[BaseModel]] = {
     "loop": LoopSection,
@@ -63,6 +65,13 @@ def window_without_persona(key: str) -> ProblemText:
         f"`{key}` limits what the persona of the section `chat` remembers, and it names none",
         fix=f"add `persona_key:`, or move `{key}:` to the task whose agent answers",
     )
+
+
+CHAT_KEYS: list[Json] = [
+    {"anyOf": [has_key("persona_key"), has("reply")]},
+    {"if": {"not": has_key("persona_key")}, "then": none_of(*WINDOW)},
+]
+"""The same, as JSON Schema for editors."""
 
 
 def _as_chat(node: Node, team: str, section: Node, here: Here) -> Node:

@@ -6,13 +6,27 @@ from coterie.dsl.errors import listed
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
-from coterie.dsl.values import NodePath
+from coterie.dsl.values import Json, NodePath
 
 RUN_SIGNALS = ("approve", "reject", "pause", "resume", "retry", "skip", "worker_blocked")
 """The signals that every run handles itself: no step can receive them."""
 
 TEMPORALS = "__temporal"
 """The prefix of the names that Temporal reserves for itself."""
+
+RESERVED_SIGNALS: Json = {
+    "properties": {
+        "signal": {
+            "not": {
+                "anyOf": [
+                    {"enum": list(RUN_SIGNALS)},
+                    {"type": "string", "pattern": f"^{TEMPORALS}"},
+                ]
+            }
+        }
+    }
+}
+"""Refuses a signal that no step can receive, in editors."""
 
 
 @rule("E105")

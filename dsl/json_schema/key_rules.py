@@ -1,6 +1,5 @@
 """Parts of rules between the keys of a mapping, as JSON Schema."""
 
-from coterie.dsl.checks.steps.signal_checks import RUN_SIGNALS, TEMPORALS
 from coterie.dsl.values import Json
 
 
@@ -20,17 +19,3 @@ def none_of(*keys: str) -> Json:
 
 
 NOT_EMPTY: Json = {"type": "array", "minItems": 1}
-
-RESERVED_SIGNALS: Json = {
-    "properties": {
-        "signal": {
-            "not": {
-                "anyOf": [
-                    {"enum": list(RUN_SIGNALS)},
-                    {"type": "string", "pattern": f"^{TEMPORALS}"},
-                ]
-            }
-        }
-    }
-}
-"""Refuses a signal that no step can receive."""

@@ -116,8 +116,7 @@ def _refuse(
     problems: Problems, tree: Node, path: NodePath, value: object, *, is_legacy: bool = False
 ) -> None:
     if value is not None and value != {}:
-        details = without_effect(str(path[-1]), is_legacy=is_legacy)
-        problems.report(details, tree.key_at(path))
+        problems.report(without_effect(str(path[-1]), is_legacy=is_legacy), tree.key_at(path))
 
 
 def _asked_personas(document: SystemDocument) -> set[str]:

@@ -127,8 +127,7 @@ def check_max_visits(
         problems.report(bound_of_concentrator(team_id), tree.key_at(path))
     for step, _ in document.steps:
         if isinstance(step, TeamStep) and step.team == team_id:
-            details = bound_of_called_team(team_id, step.name)
-            problems.report(details, tree.key_at(path))
+            problems.report(bound_of_called_team(team_id, step.name), tree.key_at(path))
             break
     circle = _circle(team_id, teams)
     if len(circle) > 1:

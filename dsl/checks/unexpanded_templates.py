@@ -136,8 +136,7 @@ def refuse_texts(document: SystemDocument, tree: Node, problems: Problems) -> No
     for path, field, text in (*texts, *worker):
         name = written_variable(text)
         if name is not None and field not in _OF_COMMANDS and path[-1:] != (_KEY,):
-            details = unexpanded_variable(field, name)
-            problems.report(details, tree.value_at(path))
+            problems.report(unexpanded_variable(field, name), tree.value_at(path))
     for path, field, text in texts:
         found = _CONTROL.search(text)
         if found is not None and not _is_data(path, field) and text != UNREADABLE:

@@ -158,8 +158,7 @@ def _only(scope: StepScope, step: ParallelStep, path: NodePath) -> None:
         case str() as text if is_template(text):
             return
         case _:
-            details = branches_wanted(step.name, step.branches)
-            scope.report_value(details, path)
+            scope.report_value(branches_wanted(step.name, step.branches), path)
 
 
 def _check_branch_name(
@@ -171,8 +170,7 @@ def _check_branch_name(
         known = tuple(step.branches) if scope.problems.describes("E105") else ()
         meant = closest(name, known)
         fix = None if meant is None else DidYouMean(meant)
-        details = UnlistedValue(WrongValue("only"), name, known, fix)
-        scope.report_value(details, path)
+        scope.report_value(UnlistedValue(WrongValue("only"), name, known, fix), path)
 
 
 @rule("E103")

@@ -197,8 +197,7 @@ class _Known:
             self.problems.report(ambiguous_step(name, steps), Place(node.mark, path))
         elif not steps:
             near = nearest_names(base_of(name), known.known)
-            details = unknown_step(name, near, len(known.known))
-            self.problems.report(details, Place(node.mark, path))
+            self.problems.report(unknown_step(name, near, len(known.known)), Place(node.mark, path))
 
     def _key(self, node: Node, key: str, path: NodePath, what: str, known: Collection[str]) -> None:
         below = node.child(key)

@@ -65,8 +65,7 @@ def _personas(step: AgentStep, path: NodePath, tree: Node, problems: Problems) -
     if is_chosen and not step.personas:
         problems.report(personas_missing(step.name), tree.value_at(key_path))
     elif step.personas and not is_chosen:
-        details = personas_without_template(step.name, step.persona_key)
-        problems.report(details, tree.key_at(listed))
+        problems.report(personas_without_template(step.name, step.persona_key), tree.key_at(listed))
     for index, name in enumerate(step.personas):
         if name in step.personas[:index]:
             where = (*listed, index)

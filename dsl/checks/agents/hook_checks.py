@@ -311,8 +311,7 @@ class _HookChecks:
         elif hook.value is not None:
             self._note("value", hook_key_without_effect("value", "`decide: modify`"))
         if hook.max_retries is not None and hook.decide != "retry":
-            details = hook_key_without_effect("max_retries", "`decide: retry`")
-            self._note("max_retries", details)
+            self._note("max_retries", hook_key_without_effect("max_retries", "`decide: retry`"))
 
     def _value(self) -> None:
         """Note a value that can never be what changes at the point."""
@@ -332,8 +331,7 @@ class _HookChecks:
         wants_mapping = hook.on in ("before_run", "before_tool_call")
         wants_text = hook.on in ("before_turn", "before_model_call")
         if (wants_mapping and not isinstance(hook.value, dict)) or (wants_text and not is_text):
-            details = hook_value_of_kind(hook.on, describe_kind(hook.value))
-            self._note_value("value", details)
+            self._note_value("value", hook_value_of_kind(hook.on, describe_kind(hook.value)))
 
     def _skill(self) -> SkillTerms | None:
         hook, scope = self.hook, self.scope

@@ -76,8 +76,7 @@ class HookTemplates:
                 case ContextField():
                     pass
                 case _:
-                    details = hook_tests_tasks((*_ALWAYS, *given))
-                    self.scope.report_value(details, path)
+                    self.scope.report_value(hook_tests_tasks((*_ALWAYS, *given)), path)
                     continue
             check_condition(self._scope(given), leaf, path)
 

@@ -189,8 +189,7 @@ def check_streamed_replies(plan: Plan, tree: Node, problems: Problems) -> None:
     for team in plan.teams.values():
         for approval, agent, path in _shown_tasks(team):
             if agent in streamed and not problems.has("E506", path):
-                details = streamed_before_decision(agent[1], approval)
-                problems.report(details, tree.key_at(path))
+                problems.report(streamed_before_decision(agent[1], approval), tree.key_at(path))
 
 
 def _shown_tasks(team: Team) -> Iterator[tuple[str, tuple[str, str], NodePath]]:

@@ -104,8 +104,7 @@ def check_retry_of_once(scope: StepScope, step: Step, path: NodePath) -> None:
     for inner, _ in walk((step,), path):
         called = _once_call(scope, inner)
         if called is not None:
-            details = retry_of_once(step.name, called, inner is step)
-            scope.report(details, (*path, "retry"))
+            scope.report(retry_of_once(step.name, called, inner is step), (*path, "retry"))
             return
 
 

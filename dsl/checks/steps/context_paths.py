@@ -203,8 +203,7 @@ def _check_write(scope: StepScope, path: Path, value: JsonValue, key_path: NodeP
     one = scope.outputs.context[owner]
     problems = value_problems(owner, kept(value, one), one)
     if problems:
-        details = update_refused(owner, "; ".join(problems))
-        scope.report_value(details, key_path)
+        scope.report_value(update_refused(owner, "; ".join(problems)), key_path)
 
 
 @rule("E210")

@@ -99,8 +99,7 @@ def _check_time(
     if not isinstance(seconds, int | float) or continues_long(contract):
         return
     if seconds > MAX_CALL_SECONDS:
-        details = call_too_long(name, seconds, MAX_CALL_SECONDS)
-        scope.report(details, (*path, "timeout"))
+        scope.report(call_too_long(name, seconds, MAX_CALL_SECONDS), (*path, "timeout"))
 
 
 @rule("E213")

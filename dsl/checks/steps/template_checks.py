@@ -149,5 +149,4 @@ def check_field(scope: StepScope, declared: Declared, spot: TextSpot) -> None:
     missing = missing_field(schema, path)
     if missing is not None and not scope.problems.has("E303", spot.path):
         known = missing.known if scope.problems.describes("E210") else ()
-        details = unknown_field(owner, path, missing.segment, known)
-        scope.report_spot(details, spot)
+        scope.report_spot(unknown_field(owner, path, missing.segment, known), spot)

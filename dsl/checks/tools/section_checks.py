@@ -138,8 +138,7 @@ def check_schema(
     wrong = None if schema is None else schema_problem(schema) or beyond(schema)
     if wrong is not None:
         key_path = (*path, key)
-        details = unusable_tool_schema(name, key, wrong)
-        problems.report(details, tree.key_at(key_path))
+        problems.report(unusable_tool_schema(name, key, wrong), tree.key_at(key_path))
     return wrong is None
 
 

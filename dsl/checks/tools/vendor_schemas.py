@@ -124,8 +124,7 @@ def _within_limit(
     left_out = [name for name in reversed(persona.tools) if name not in needed][:over][::-1]
     path: NodePath = ("llm_config", "personas", key.partition("/")[0], "tools")
     path = path if tree.has(path) else ("llm_config", "personas")
-    details = tools_left_out(key, vendor, limit, left_out)
-    problems.report(details, tree.key_at(path))
+    problems.report(tools_left_out(key, vendor, limit, left_out), tree.key_at(path))
     kept = tuple(name for name in persona.tools if name not in left_out)
     return persona.model_copy(update={"tools": kept})
 

@@ -44,12 +44,7 @@ _BOUNDS = {
     **{
         f"{model}.{key}": bounds
         for model in ("CallApproval", "AskTerms")
-        for key, bounds in (
-            ("deadline", "for a person to decide"),
-            ("quorum", "people who have to approve"),
-            ("remind_every", "between reminders while nobody decides"),
-            ("on_timeout", "what the deadline does, or the team that runs next"),
-        )
+        for key, bounds in KINDS["approval"].limits.items()
     },
     "Escalation.after": "from when others may decide too",
     "Escalation.to": "who may decide too from then on",

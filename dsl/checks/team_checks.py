@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from coterie.dsl.json_schema.key_rules import NOT_EMPTY, has
+from coterie.dsl.json_schema.schema_parts import NOT_EMPTY, has
 from coterie.dsl.model.document import SystemDocument, TeamDocument
 from coterie.dsl.model.steps import TeamStep
 from coterie.dsl.normalise.team_sections import SHORT_TEAMS

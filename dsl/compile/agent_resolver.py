@@ -10,8 +10,7 @@ from functools import partial
 from coterie.dsl.checks.agents.agent_checks import check_agent_keys, check_legacy
 from coterie.dsl.checks.agents.call_approval_checks import checked_by
 from coterie.dsl.checks.steps.bound_checks import with_maxima
-from coterie.dsl.checks.steps.outside_reads import OutsideReads
-from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.checks.steps.step_scope import OutsideReads, StepScope
 from coterie.dsl.compile.merged_personas import PersonaMerger
 from coterie.dsl.compile.persona_checks import PersonaChecks
 from coterie.dsl.egress.channel_labels import call_labels

@@ -13,8 +13,7 @@ from coterie.dsl.checks.agents.streaming_checks import check_batch, check_stream
 from coterie.dsl.checks.agents.vendor_checks import check_vendor_rules
 from coterie.dsl.checks.contracts.outputs import DeclaredOutputs
 from coterie.dsl.checks.format_checks import check_answer_schema
-from coterie.dsl.checks.steps.outside_reads import OutsideReads
-from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.checks.steps.step_scope import OutsideReads, StepScope
 from coterie.dsl.checks.tools.tool_use_checks import check_tool_use
 from coterie.dsl.compile.merged_personas import PERSONAS, MergedPersona
 from coterie.dsl.compile.step_checks import check_steps

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 from coterie.dsl.checks.agents.prompt_checks import check_syntax
 from coterie.dsl.checks.agents.streaming_checks import check_reasks
-from coterie.dsl.checks.budget_checks import BudgetCompiler, PriceOf, prices_of
+from coterie.dsl.checks.budget_checks import BudgetCompiler, PaidPersonas, PriceOf, prices_of
 from coterie.dsl.checks.context_declarations import declared_context
 from coterie.dsl.checks.contracts.outputs import DeclaredOutputs
 from coterie.dsl.checks.format_checks import check_answer_schema
-from coterie.dsl.checks.paid_personas import PaidPersonas
 from coterie.dsl.checks.questions_of_document import names_channel
 from coterie.dsl.checks.tools.agent_cycles import check_cycles
 from coterie.dsl.checks.tools.vendor_schemas import check_offered_schemas, within_vendor_limits

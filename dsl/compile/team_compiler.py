@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from coterie.dsl.checks.contracts.outputs import DeclaredOutputs
 from coterie.dsl.checks.steps.bound_checks import check_bound, with_maximum
 from coterie.dsl.checks.steps.context_paths import check_resets
-from coterie.dsl.checks.steps.outside_reads import OutsideReads
 from coterie.dsl.checks.steps.signal_checks import check_signal
-from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.checks.steps.step_scope import OutsideReads, StepScope
 from coterie.dsl.checks.steps.template_checks import check_value
 from coterie.dsl.checks.team_checks import check_max_visits, check_team_type
 from coterie.dsl.compile.agent_resolver import AgentResolver

@@ -7,9 +7,8 @@ from coterie.dsl.checks.context_declarations import PATH_PATTERN
 from coterie.dsl.checks.steps.signal_checks import RESERVED_SIGNALS
 from coterie.dsl.checks.team_checks import TEAM_KEYS
 from coterie.dsl.compile.route_compiler import ROUTE_KEYS
-from coterie.dsl.editor_schema.schema_parts import mapping, properties_of, ref
-from coterie.dsl.json_schema.key_rules import none_of
 from coterie.dsl.json_schema.schema_grammar import KEYWORDS
+from coterie.dsl.json_schema.schema_parts import mapping, none_of, properties_of, ref
 from coterie.dsl.kinds import KINDS
 from coterie.dsl.kinds.try_steps import CATCH_KEYS
 from coterie.dsl.model.step_kinds.step_base import StepBase

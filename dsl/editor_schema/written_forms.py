@@ -6,8 +6,8 @@ document of the project, and random ones, against both.
 
 from typing import cast
 
-from coterie.dsl.editor_schema.schema_parts import mapping, properties_of, ref
 from coterie.dsl.evaluate.operator_table import OPERATORS, SHORT_NAMES
+from coterie.dsl.json_schema.schema_parts import mapping, properties_of, ref
 from coterie.dsl.model.conditions import Operator
 from coterie.dsl.model.steps import STEP_MODELS
 from coterie.dsl.normalise.condition_forms import OUTCOMES

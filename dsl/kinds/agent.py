@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from coterie.dsl.checks.steps.step_call_checks import check_agent
 from coterie.dsl.checks.steps.step_scope import StepScope
-from coterie.dsl.json_schema.key_rules import NOT_EMPTY, has, none_of
+from coterie.dsl.json_schema.schema_parts import NOT_EMPTY, has, none_of
 from coterie.dsl.kinds.kind import Kind, StepWords
 from coterie.dsl.model.plan import Persona, Plan
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING

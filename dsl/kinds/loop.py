@@ -9,7 +9,7 @@ from coterie.dsl.checks.steps.list_checks import check_list
 from coterie.dsl.checks.steps.step_call_checks import check_tool
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.checks.steps.write_conflicts import check_round_writes
-from coterie.dsl.json_schema.key_rules import has, none_of
+from coterie.dsl.json_schema.schema_parts import has, none_of
 from coterie.dsl.json_values import describe_kind
 from coterie.dsl.kinds.kind import Kind, StepWords
 from coterie.dsl.model.facts import CALL_VARIABLE

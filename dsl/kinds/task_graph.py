@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from coterie.dsl.checks.steps.list_checks import check_list
 from coterie.dsl.checks.steps.step_scope import StepScope
-from coterie.dsl.json_schema.key_rules import has, none_of
+from coterie.dsl.json_schema.schema_parts import has, none_of
 from coterie.dsl.kinds.kind import Kind, StepWords
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import TaskGraphStep

@@ -6,7 +6,7 @@ from typing import ClassVar
 from typing_extensions import override
 
 from coterie.dsl.checks.steps.step_scope import StepScope
-from coterie.dsl.json_schema.key_rules import NOT_EMPTY, has
+from coterie.dsl.json_schema.schema_parts import NOT_EMPTY, has
 from coterie.dsl.kinds.kind import Kind, StepWords
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import TryStep

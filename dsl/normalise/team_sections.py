@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel
 
-from coterie.dsl.json_schema.key_rules import has, has_key, none_of
+from coterie.dsl.json_schema.schema_parts import has, has_key, none_of
 from coterie.dsl.model.document import ApprovalSection, ChatSection, LoopSection
 from coterie.dsl.normalise.chat_teams import WINDOW, chat_team
 from coterie.dsl.normalise.here import Here

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from coterie.dsl.checks.agents.placeholder_checks import check_braces, check_placeholders
-from coterie.dsl.checks.steps.outside_reads import OutsideReads
-from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.checks.steps.step_scope import OutsideReads, StepScope
 from coterie.dsl.checks.steps.template_checks import check_value, parse_template
 from coterie.dsl.errors import listed
 from coterie.dsl.evaluate.prompt_choice import (

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from coterie.dsl.checks.contracts.outputs import NO_OUTPUTS, Outputs
-from coterie.dsl.checks.steps.outside_reads import OutsideReads
 from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.facts import GRAPH_VARIABLE
 from coterie.dsl.model.steps import Step
@@ -18,6 +17,21 @@ from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Mark, Node, Place
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.values import NodePath
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideReads:
+    """Paths that are read, in order."""
+
+    context: dict[str, None] = field(default_factory=dict[str, None])
+    """Paths of the context; the empty path is the whole context."""
+    teams: dict[str, None] = field(default_factory=dict[str, None])
+    """Paths below `teams`: outcomes of earlier teams."""
+
+    def add(self, other: "OutsideReads") -> None:
+        """Add what is read elsewhere, too."""
+        self.context.update(other.context)
+        self.teams.update(other.teams)
 
 
 class TextSpot(NamedTuple):

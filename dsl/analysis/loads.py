@@ -23,7 +23,7 @@ from coterie.dsl.kinds.parallel import possible_branches
 from coterie.dsl.model.context.declarations import declared_at
 from coterie.dsl.model.hooks import Hook
 from coterie.dsl.model.plan import Persona, Plan
-from coterie.dsl.model.step_kinds.step_list import EachRound, ListRole, Tried, WhenHolds, form_of
+from coterie.dsl.model.step_kinds.step_list import EachRound, Form, Tried, WhenHolds, form_of
 from coterie.dsl.model.steps import (
     AgentStep,
     ApprovalStep,
@@ -123,9 +123,7 @@ class Loads:
             case _:
                 return self._lists(step, path, form_of(lists), inside)
 
-    def _lists(
-        self, step: Step, path: NodePath, form: ListRole | None, inside: Sequence[Load]
-    ) -> Load:
+    def _lists(self, step: Step, path: NodePath, form: Form | None, inside: Sequence[Load]) -> Load:
         """Return the load of a step that does nothing but run its lists."""
         match form:
             case EachRound() as rounds:

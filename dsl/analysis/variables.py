@@ -1,22 +1,16 @@
 """Reads of variables and task outcomes that come before any step can have set them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import assert_never
 
 from coterie.dsl.analysis.bodies import TEAMS, Bodies, Body
 from coterie.dsl.analysis.reader import Guards, Reader, guarded
 from coterie.dsl.analysis.reads import Read
 from coterie.dsl.model.facts import ROOTS
 from coterie.dsl.model.step_kinds.step_list import (
-    AtTheEnd,
     Choosing,
     Concurrent,
     EachRound,
-    EachTask,
     Grouped,
-    OnError,
-    OnFailedTask,
-    Otherwise,
     StepList,
     Tried,
     WhenHolds,
@@ -134,25 +128,22 @@ class _Check:
 
     def _inside(self, step: Step, path: NodePath, known: Names, guards: Guards | None) -> Names:
         lists = tuple(step.lists(path))
-        form = form_of(lists)
-        match form:
+        match form_of(lists):
             case None:
                 return known
             case EachRound() as rounds:
                 return self._loop(step, lists[0], rounds, path, known, guards)
-            case WhenHolds() | Otherwise() | Concurrent():
+            case WhenHolds() | Concurrent():
                 after = known
                 for inner in lists:
                     after |= self.steps(inner.steps, inner.path, known, guards)
                 return after
-            case Choosing() | EachTask() | OnFailedTask():
+            case Choosing():
                 return self._graph(step, lists, path, known, guards)
             case Grouped():
                 return self.steps(lists[0].steps, lists[0].path, known, guards)
-            case Tried() | OnError() | AtTheEnd():
+            case Tried():
                 return self._try(step, lists, known, guards)
-            case _:
-                assert_never(form)
 
     def _loop(
         self,

@@ -24,7 +24,7 @@ from coterie.dsl.model.step_kinds.agent_types import (
 )
 from coterie.dsl.model.step_kinds.step_base import terms_of
 from coterie.dsl.model.steps import AgentStep, SkillStep, Step
-from coterie.dsl.model.traversal.step_lists import rebuilt
+from coterie.dsl.model.traversal.step_walk import rebuilt
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.nodes import Place
 from coterie.dsl.values import UNREADABLE, Json, NodePath

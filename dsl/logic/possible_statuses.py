@@ -6,7 +6,7 @@ from typing import cast
 
 from coterie.dsl.logic.solver import ABSENT, ANY_STATUS, FAILURE, SKIPPED, SUCCESS, Effort, Statuses
 from coterie.dsl.model.conditions import Expression
-from coterie.dsl.model.step_kinds.step_list import OnError, Tried, form_of
+from coterie.dsl.model.step_kinds.step_list import Tried, catches_all, form_of
 from coterie.dsl.model.steps import FailStep, ReturnStep, Step
 from coterie.dsl.model.traversal.step_bounds import bound_templates
 from coterie.dsl.model.traversal.step_walk import conditions, leaves, templated, walk
@@ -142,9 +142,8 @@ def can_fail(step: Step) -> bool:
     match form_of(lists):
         case Tried():
             tried, *clauses, last = lists
-            caught = any(isinstance(one.role, OnError) and one.role.takes_all for one in clauses)
-            in_clause = any(_fails(clause.steps) for clause in clauses)
-            return _fails(last.steps) or (_fails(tried.steps) and (not caught or in_clause))
+            escapes = not catches_all(clauses) or any(_fails(clause.steps) for clause in clauses)
+            return _fails(last.steps) or (_fails(tried.steps) and escapes)
         case _:
             return _always_fills(step) or any(_fails(inner.steps) for inner in lists)
 

@@ -3,13 +3,214 @@
 import re
 import shlex
 from base64 import b64decode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from itertools import islice, pairwise
+from typing import Final, NamedTuple
 
 from coterie.dsl.safety.blocked_code import blocked_program
-from coterie.dsl.safety.blocked_programs import known_programs, violated_rule
-from coterie.dsl.safety.blocked_rules import Blocked, cut
-from coterie.dsl.safety.command_words import program_name, simple_commands
+from coterie.dsl.safety.blocked_rules import Blocked, BlockedRule, cut
+
+_ENDS = frozenset((";", "&", "&&", "||", "|", "|&", "\n", "(", ")", "{", "}", "!"))
+_PIPES = ("|", "|&")
+_ASSIGNMENT = re.compile(r"(?:^|[\s;&|(])(\w{1,50})=([^\s;&|()$]{1,100})")
+_SHELL_VARIABLE = re.compile(r"\$\{(\w{1,50})\}|\$(\w{1,50})")
+_ALTERNATIVES = re.compile(r"(?<!\$)\{([^{}\s,]{0,100}(?:,[^{}\s,]{0,100}){1,20})\}")
+_MAX_TEXT = 20_000
+"""Characters that are read for variables and alternatives."""
+
+
+class SimpleCommand(NamedTuple):
+    """One program with its arguments."""
+
+    words: list[str]
+    piped: bool
+    """Whether a pipe leads into it."""
+
+
+def simple_commands(text: str) -> Iterator[SimpleCommand]:
+    """Yield each simple command of a line."""
+    words: list[str] = []
+    end = ""
+    for word in _tokens(_expand(text)):
+        if word in _ENDS:
+            if words:
+                yield SimpleCommand(words, end in _PIPES)
+            words, end = [], word
+        else:
+            words.append(word)
+    if words:
+        yield SimpleCommand(words, end in _PIPES)
+
+
+def program_name(words: Sequence[str]) -> str:
+    """Return a program's own name: no folder, no `.exe`, no upper case."""
+    name = re.split(r"[/\\]", words[0])[-1].lower()
+    return name.removesuffix(".exe").removesuffix(".com")
+
+
+def _expand(text: str) -> str:
+    """Put in the variables that the line itself sets, and the alternatives of braces."""
+    if len(text) > _MAX_TEXT:
+        return text
+    given = text
+    text = text.replace("${IFS}", " ").replace("$IFS", " ").replace("$'", "'").replace('$"', '"')
+    values = {"HOME": "~", **dict(_ASSIGNMENT.findall(text))}
+    text = _SHELL_VARIABLE.sub(lambda found: values.get(found[1] or found[2], found[0]), text)
+    text = _ALTERNATIVES.sub(lambda found: found[1].replace(",", " "), text)
+    return text if len(text) <= 2 * _MAX_TEXT else given
+
+
+def _tokens(text: str) -> list[str]:
+    lines = text.replace("\\\n", " ").replace("\n", " ; ").replace("$(", " ; ").replace("`", " ; ")
+    lexer = shlex.shlex(lines, posix=True, punctuation_chars=";&|(){}")
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        return list(lexer)
+    except ValueError:  # an open quote
+        return re.findall(r"[;&|()]+|[^\s;&|()'\"]+", lines)
+
+
+_ELEVATION = frozenset(("sudo", "su", "doas", "pkexec", "runas", "gosu"))
+_POWER = frozenset(
+    ("shutdown", "reboot", "halt", "poweroff", "stop-computer", "restart-computer", "killall5")
+)
+_DISK = frozenset(
+    (
+        *("format", "wipefs", "fdisk", "sfdisk", "sgdisk", "parted", "diskpart", "shred", "mkswap"),
+        *("blkdiscard", "hdparm", "format-volume", "clear-disk", "vssadmin", "bcdedit", "cipher"),
+    )
+)
+_DELETIONS = frozenset(("rm", "rd", "rmdir", "del", "erase", "deltree", "remove-item", "ri"))
+_RIGHTS = frozenset(("chmod", "chown", "chgrp", "icacls", "cacls", "takeown", "setfacl"))
+_OTHERS = frozenset(("init", "telinit", "systemctl", "kill", "find", "truncate", "unlink", "mv"))
+PROGRAMS: Final = _ELEVATION | _POWER | _DISK | _DELETIONS | _RIGHTS | _OTHERS
+"""All programs that have a rule."""
+_MAX_PATTERN = 40
+_DEVICE = re.compile(r"/dev/(?:sd|hd|nvme|vd|xvd|mmcblk|disk|mapper/|dm-)\w*")
+_OUTSIDE = re.compile(
+    r"(?:/|~|/?\*|\.\.?/?\*?|[A-Za-z]:[\\/]?\*?(?:\.\*)?"
+    r"|/(?:etc|usr|bin|sbin|lib\w*|boot|dev|proc|sys|root|home|var|opt)(?:/\S*)?"
+    r"|~/\S{0,200}|[A-Za-z]:[\\/](?:windows|users|program files)\S{0,200}|%\w{1,30}%\S{0,200})/?",
+    re.IGNORECASE,
+)
+"""The root, a home, a drive, everything, or a place of the system."""
+_NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd")
+_OPEN_TO_ALL = re.compile(r"[0-7]?[0-7]{2}[2367]|[ugo]*[ao][ugo]*[+=][rwxXst]*w[rwxXst]*|\+w")
+
+
+def known_programs(name: str) -> list[str]:
+    """Return the programs that a pattern such as `r?` may stand for; else the name itself."""
+    if not any(sign in name for sign in "*?[") or len(name) > _MAX_PATTERN:
+        return [name]
+    return [one for one in sorted(PROGRAMS) if fnmatchcase(one, name)]
+
+
+def violated_rule(program: str, arguments: Sequence[str]) -> BlockedRule | None:
+    """Return the rule that a program with its arguments violates."""
+    if program in _ELEVATION:
+        return "elevation"
+    if _stops_machine(program, arguments):
+        return "power"
+    if program in _DISK or program.startswith("mkfs") or _overwrites_device(program, arguments):
+        return "disk"
+    if _deletes(program, arguments) or _overwrites_system(program, arguments):
+        return "deletion"
+    return "rights" if _changes_rights(program, arguments) else None
+
+
+def _stops_machine(program: str, arguments: Sequence[str]) -> bool:
+    match program:
+        case "init" | "telinit":
+            return list(arguments[:1]) in (["0"], ["6"])
+        case "systemctl":
+            stops = ("poweroff", "reboot", "halt", "kexec", "emergency", "rescue", "suspend")
+            return any(one in stops for one in arguments)
+        case "kill":
+            return any(one in ("1", "-1") for one in arguments[1:]) or list(arguments) == ["1"]
+        case _:
+            return program in _POWER
+
+
+def _written_places(program: str, arguments: Sequence[str]) -> list[str]:
+    """Return where redirections and copies write."""
+    words = (program, *arguments)
+    written = [text for sign, text in pairwise(words) if sign in (">", ">>", ">|", "1>", "&>")]
+    written += [one.lstrip("12&>|") for one in words if re.match(r"[12&]?>", one)]
+    if program in ("dd", "cp", "tee"):
+        written += [one.removeprefix("of=") for one in arguments]
+    return written
+
+
+def _overwrites_device(program: str, arguments: Sequence[str]) -> bool:
+    return any(_DEVICE.fullmatch(one) for one in _written_places(program, arguments))
+
+
+def _overwrites_system(program: str, arguments: Sequence[str]) -> bool:
+    """Return whether files of the system are emptied, replaced or moved away."""
+    if program in ("truncate", "unlink"):
+        return _any_outside(arguments)
+    if program == "mv":
+        return _any_outside(arguments[:-1]) or "/dev/null" in arguments
+    written = _written_places(program, arguments)
+    if program == "cp":  # all but the last are read
+        written = written[-1:]
+    kept = [one for one in written if one and not one.startswith(_NOWHERE)]
+    return any(_OUTSIDE.fullmatch(one) and len(one) > 2 for one in kept)
+
+
+def _any_outside(arguments: Iterable[str]) -> bool:
+    return any(_OUTSIDE.fullmatch(one) for one in arguments if one not in (".", "./", "*"))
+
+
+def _deletes(program: str, arguments: Sequence[str]) -> bool:
+    options = [one for one in arguments if one.startswith("-")]
+    letters = "".join(one[1:] for one in options if not one.startswith("--"))
+    match program:
+        case "rm":
+            recursive = bool({"r", "R"} & set(letters)) or any(
+                one.startswith("--rec") for one in options
+            )
+            forced = "f" in letters or any(one.startswith(("--f", "--no-p")) for one in options)
+            fast = any(one.lower().startswith("-fo") for one in options)
+            outside = any(_OUTSIDE.fullmatch(one) for one in arguments)
+            if recursive and (forced or fast or outside):
+                return True
+            return forced and _any_outside(arguments)
+        case "rd" | "rmdir" | "del" | "erase" | "deltree":
+            return any(one.lower() == "/s" for one in arguments) or _any_outside(
+                one for one in arguments if not re.fullmatch(r"/\w(?::\w+)?", one)
+            )
+        case "remove-item" | "ri":
+            return any(one.lower().startswith("-r") for one in options) or _any_outside(arguments)
+        case "find":
+            return "-delete" in arguments
+        case _:
+            return False
+
+
+def _changes_rights(program: str, arguments: Sequence[str]) -> bool:
+    """Return whether everybody gets rights to many files, or files of the system get others."""
+    options = [one.lower() for one in arguments if one.startswith("-")]
+    many = any("r" in one for one in options if not one.startswith("--")) or (
+        "--recursive" in options
+    )
+    outside = _any_outside(arguments)
+    match program:
+        case "chmod":
+            modes = [one for one in arguments if not one.startswith("-") or one == "-w"][:1]
+            return outside or (many and any(_OPEN_TO_ALL.fullmatch(mode) for mode in modes))
+        case "icacls" | "cacls":
+            everyone = any(one.lower().startswith(("everyone:", "*s-1-1-0")) for one in arguments)
+            return everyone or (outside and len(arguments) > 1)
+        case "takeown":
+            return True
+        case "chown" | "chgrp" | "setfacl":
+            return outside
+        case _:
+            return False
+
 
 _WRAPPERS = {
     **dict.fromkeys(("env", "nice", "nohup", "time", "xargs", "command", "exec", "busybox"), 0),

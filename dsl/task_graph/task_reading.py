@@ -5,14 +5,55 @@ what has no room is refused; every change leaves a note. Linear in the tasks and
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from coterie.dsl.sizes import json_size
-from coterie.dsl.task_graph.cycles import closing_edges
 from coterie.dsl.task_graph.graph_tasks import MAX_TASKS_SIZE, GraphTask, TaskNote, TaskNotes
 from coterie.dsl.values import Json
+
+_NEW, _OPEN, _DONE = 0, 1, 2
+
+
+class _Node(NamedTuple):
+    number: int
+    rest: Iterator[int]
+
+
+def closing_edges(edges: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+    """Return dependencies without which there is no cycle; each of them is part of one.
+
+    The walk begins at the last task, so that of `a` and `b`, which depend on each other, `a` loses
+    its dependency and runs first.
+
+    Args:
+        edges: `edges[i]` are the tasks that task i depends on.
+
+    Returns:
+        Pairs `(task, dependency)`.
+    """
+    marks = [_NEW] * len(edges)
+    closing: list[tuple[int, int]] = []
+    for start in reversed(range(len(edges))):
+        if marks[start] != _NEW:
+            continue
+        marks[start] = _OPEN
+        path = [_Node(start, reversed(edges[start]))]
+        while path:
+            node = path[-1]
+            following = next(node.rest, None)
+            if following is None:
+                marks[node.number] = _DONE
+                path.pop()
+            elif marks[following] == _OPEN:
+                closing.append((node.number, following))
+            elif marks[following] == _NEW:
+                marks[following] = _OPEN
+                path.append(_Node(following, reversed(edges[following])))
+    return closing
+
 
 MAX_ID_LENGTH = 200
 _MAX_SHOWN = 60

@@ -14,8 +14,7 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import AgentStep, Step, TeamStep
 from coterie.dsl.model.traversal.approvers import all_people
 from coterie.dsl.model.traversal.step_bounds import bounds_of
-from coterie.dsl.model.traversal.step_lists import lists_of_plan
-from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.model.traversal.step_walk import lists_of_plan, walk
 from coterie.dsl.values import Json
 from coterie.dsl.visible import visible_name
 from coterie.workflows.core.state import RunState

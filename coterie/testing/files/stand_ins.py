@@ -13,8 +13,7 @@ from coterie.dsl.model.capabilities import Effect, SkillContract
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import SkillStep
 from coterie.dsl.model.tools.tool_contract import SkillTool
-from coterie.dsl.model.traversal.step_lists import lists_of_plan
-from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.model.traversal.step_walk import lists_of_plan, walk
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place

@@ -9,8 +9,7 @@ from coterie.dsl.model.capabilities import Label
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import AgentStep, ApprovalStep, SkillStep, Step
 from coterie.dsl.model.traversal.callable_tools import tools_of
-from coterie.dsl.model.traversal.step_lists import lists_of_plan
-from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.model.traversal.step_walk import lists_of_plan, walk
 
 
 def sources(steps: Sequence[Step], plan: Plan, name: str) -> Iterator[Source]:

@@ -1,7 +1,6 @@
 """The flow of labels through steps: how each kind of step passes on what a run has met."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import assert_never
 
 from coterie.dsl.analysis.bodies import Bodies, Body
 from coterie.dsl.analysis.labels.label_calls import CallFlow, FollowTeam, Leak, WalkPosition
@@ -18,18 +17,16 @@ from coterie.dsl.analysis.labels.points import (
 )
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.step_kinds.step_list import (
-    AtTheEnd,
     Choosing,
     Concurrent,
     EachRound,
     EachTask,
     Grouped,
-    OnError,
     OnFailedTask,
-    Otherwise,
     StepList,
     Tried,
     WhenHolds,
+    catches_all,
     form_of,
 )
 from coterie.dsl.model.steps import (
@@ -153,16 +150,15 @@ class StepFlow:
     ) -> PointsByEnd:
         """Follow the lists of a step."""
         inside = tuple(step.lists(path))
-        form = form_of(inside)
-        match form:
+        match form_of(inside):
             case None:
                 return PointsByEnd(points, points)
             case EachRound(concurrency=concurrency):
                 return self._rounds(inside, concurrency != 1, points, position)
-            case Choosing() | EachTask() | OnFailedTask():
+            case Choosing():
                 together = isinstance(step, TaskGraphStep) and step.concurrency != 1
                 return self._rounds(inside, together, points, position)
-            case WhenHolds() | Otherwise():
+            case WhenHolds():
                 some = [self.steps(one.steps, one.path, points, position) for one in inside]
                 return PointsByEnd(
                     union(points, *(one.done for one in some)),
@@ -172,13 +168,11 @@ class StepFlow:
             case Concurrent():
                 all_end = isinstance(step, ParallelStep) and step.join == "all"
                 return self._together(inside, all_end, points, position)
-            case Tried() | OnError() | AtTheEnd():
+            case Tried():
                 return self._try_step(inside, points, position)
             case Grouped():
                 ends = self.steps(inside[0].steps, inside[0].path, points, position)
                 return PointsByEnd(ends.done, union(points, ends.failed), ends.returned)
-            case _:
-                assert_never(form)
 
     def _rounds(
         self, inside: Sequence[StepList], together: bool, points: Points, position: WalkPosition
@@ -244,8 +238,7 @@ class StepFlow:
         tried, *clauses, last = inside
         ends = self.steps(tried.steps, tried.path, points, position)
         done, returned = ends.done, ends.returned
-        caught = any(isinstance(one.role, OnError) and one.role.takes_all for one in clauses)
-        failed = NOTHING if caught else union(points, ends.failed)
+        failed = NOTHING if catches_all(clauses) else union(points, ends.failed)
         for clause in clauses:
             handled = self.steps(clause.steps, clause.path, union(points, ends.failed), position)
             done = union(done, handled.done)

@@ -134,6 +134,17 @@ class StepList(NamedTuple):
     role: ListRole
 
 
-def form_of(lists: Sequence[StepList]) -> ListRole | None:
+Form = EachRound | Choosing | WhenHolds | Concurrent | Tried | Grouped
+"""The roles that the first list of a step has: loop, task graph, branch, parallel, try, block."""
+
+
+def form_of(lists: Sequence[StepList]) -> Form | None:
     """Return the role of the first list, which tells the form of a step; None if it holds none."""
-    return lists[0].role if lists else None
+    role = lists[0].role if lists else None
+    assert not isinstance(role, EachTask | OnFailedTask | Otherwise | OnError | AtTheEnd)
+    return role
+
+
+def catches_all(clauses: Sequence[StepList]) -> bool:
+    """Return whether one of the catch clauses of a try takes every failure."""
+    return any(isinstance(one.role, OnError) and one.role.takes_all for one in clauses)

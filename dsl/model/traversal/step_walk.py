@@ -1,6 +1,6 @@
 """Walking steps: every step of a team or plan, in written order, with its place."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from coterie.dsl.model.conditions import AllOf, AnyOf, Condition, Not
@@ -10,8 +10,21 @@ from coterie.dsl.model.steps import Step
 from coterie.dsl.model.template_bound import TemplateBound, TemplateDuration
 from coterie.dsl.model.terms import CallApproval
 from coterie.dsl.model.traversal.step_bounds import bounds_of
-from coterie.dsl.model.traversal.step_lists import lists_of_plan
 from coterie.dsl.values import NodePath
+
+Change = Callable[[Sequence[Step], NodePath], tuple[Step, ...]]
+
+
+def rebuilt(step: Step, path: NodePath, change: Change) -> Step:
+    """Return the step with each list of steps inside it changed."""
+    return step.with_lists(change(one.steps, one.path) for one in step.lists(path))
+
+
+def lists_of_plan(plan: Plan) -> Iterator[tuple[Step, ...]]:
+    """Yield the steps of every team, and of every execution plan."""
+    yield from (team.steps for team in plan.teams.values())
+    yield from (persona.execution_plan or () for persona in plan.personas.values())
+
 
 PlacedStep = tuple[Step, NodePath]
 """A step, and the place where it is written."""

@@ -7,8 +7,7 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import SkillStep
 from coterie.dsl.model.tools.tool_contract import SkillTool
 from coterie.dsl.model.traversal.callable_tools import tools_of
-from coterie.dsl.model.traversal.step_lists import lists_of_plan
-from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.model.traversal.step_walk import lists_of_plan, walk
 
 
 def used_skills(plan: Plan) -> frozenset[str]:

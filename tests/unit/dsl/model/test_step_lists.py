@@ -21,7 +21,7 @@ from coterie.dsl.model.step_kinds.step_list import (
 )
 from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS, Step
 from coterie.dsl.model.traversal.agent_personas import execution_plan_steps
-from coterie.dsl.model.traversal.step_lists import rebuilt
+from coterie.dsl.model.traversal.step_walk import rebuilt
 from coterie.dsl.values import Json, JsonValue, NodePath
 
 RAISE: Json = {"kind": "fail", "name": "end", "error": "E", "message": "m"}

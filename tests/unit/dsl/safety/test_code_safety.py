@@ -5,12 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from coterie.dsl.safety import blocked_commands, code_names
+from coterie.dsl.safety import blocked_commands
 from coterie.dsl.safety.blocked_calls import CALLS
-from coterie.dsl.safety.blocked_code import MAX_CODE, blocked_code, blocked_program
-from coterie.dsl.safety.blocked_commands import blocked_command
+from coterie.dsl.safety.blocked_code import MAX_CODE, CodeNames, blocked_code, blocked_program
+from coterie.dsl.safety.blocked_commands import SimpleCommand, blocked_command, simple_commands
 from coterie.dsl.safety.blocked_rules import BlockedRule
-from coterie.dsl.safety.command_words import SimpleCommand, simple_commands
 from tests.unit.dsl.safety.evasions import CODE, COMMANDS, HARMLESS_CODE, HARMLESS_COMMANDS
 from tests.unit.dsl.safety.installed_functions import drawn_functions
 
@@ -78,14 +77,14 @@ def test_code_made_to_cost_much_is_looked_at_once(
 ) -> None:
     """Counted, not timed: each expression is resolved once, and texts have a budget."""
     steps = 0
-    resolve = code_names.CodeNames._names  # pyright: ignore[reportPrivateUsage]
+    resolve = CodeNames._names  # pyright: ignore[reportPrivateUsage]
 
     def counted(*given: object) -> tuple[str, ...]:
         nonlocal steps
         steps += 1
         return resolve(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(code_names.CodeNames, "_names", counted)
+    monkeypatch.setattr(CodeNames, "_names", counted)
     assert len(code) <= MAX_CODE
     blocked_code(code)
     try:

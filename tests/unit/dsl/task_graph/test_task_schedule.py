@@ -12,11 +12,10 @@ from pydantic import JsonValue
 
 from coterie.dsl.model.outcomes import Failure
 from coterie.dsl.model.step_kinds.task_graph_step import TaskOrder
-from coterie.dsl.task_graph.cycles import closing_edges
 from coterie.dsl.task_graph.graph_tasks import MAX_TASKS, GraphTask, TaskNotes
 from coterie.dsl.task_graph.task_because import task_because
 from coterie.dsl.task_graph.task_causes import GraphTaskBlocked, GraphTaskEnded, GraphTaskStarted
-from coterie.dsl.task_graph.task_reading import read_tasks
+from coterie.dsl.task_graph.task_reading import closing_edges, read_tasks
 from coterie.dsl.task_graph.task_schedule import TaskSchedule
 
 _GRAPHS = 1000

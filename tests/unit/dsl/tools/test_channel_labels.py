@@ -19,8 +19,7 @@ from coterie.dsl.model.sections.mcp_document import McpServerSection
 from coterie.dsl.model.sections.worker_document import WorkerSection
 from coterie.dsl.model.step_kinds.step_base import SkillTerms
 from coterie.dsl.model.steps import SkillStep
-from coterie.dsl.model.traversal.step_lists import lists_of_plan
-from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.model.traversal.step_walk import lists_of_plan, walk
 from coterie.dsl.values import Json
 from tests.support.compiling import CAPABILITIES
 

@@ -14,8 +14,10 @@ import signal
 import socket
 import subprocess
 import sysconfig
+from collections.abc import Sequence
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import quote
 
 from coterie.activities.processes.search_path import path_outside
@@ -112,66 +114,73 @@ def spawn(
     try:
         fcntl.flock(alive, fcntl.LOCK_EX)
         with open(_log(folder), "ab", opener=private_opener) as log:
-            return subprocess.Popen(
-                _command(binary, folder, record, settings),
-                cwd=folder,
-                env=server_environment(settings),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                pass_fds=(alive,),
-                start_new_session=True,
-                umask=0o077,
+            return start_dev_server(
+                binary,
+                record.port,
+                folder,
+                settings,
+                log,
+                _options(folder, record, settings),
+                _DYNAMIC_CONFIG,
+                kept=(alive,),
             )
     finally:
         os.close(alive)  # the server's copy keeps the lock
 
 
-def _command(binary: str, folder: Path, record: ServerRecord, settings: Settings) -> list[str]:
-    return [
-        binary,
-        "server",
-        "start-dev",
-        "--ip",
-        HOST,
-        "--port",
-        str(record.port),
-        "--ui-port",
-        str(record.ui_port),
-        "--db-filename",
-        str(folder / "temporal.db"),
-        "--namespace",
-        settings.namespace,
-        "--log-level",
-        "warn",
-        *(
-            word
-            for name, kind in KINDS.items()
-            for word in ("--search-attribute", f"{name}={kind}")
-        ),
-        # The default dev server does 20 steps per second in one sequential loop; this triples it.
-        "--dynamic-config-value",
-        "history.transferProcessorMaxPollRPS=5000",
-        # Lets runs take turns where a provider has a rate limit.
-        "--dynamic-config-value",
-        "matching.enableFairness=true",
-        *closed_http_api(),
-    ]
+def start_dev_server(
+    binary: str,
+    port: int,
+    folder: Path,
+    settings: Settings,
+    log: BinaryIO,
+    options: Sequence[str],
+    dynamic_config: Sequence[str],
+    *,
+    kept: Sequence[int] = (),
+) -> "subprocess.Popen[bytes]":
+    """Start a dev server in a session of its own, without any secret.
 
-
-def closed_http_api() -> tuple[str, ...]:
-    """Return the options that close the HTTP API of a dev server.
-
-    It accepts cross-origin requests from any web page; nothing of ours uses it.
+    Its HTTP API, which accepts cross-origin requests from any web page and which nothing of ours
+    uses, is closed.
     """
-    allowed = f"{secrets.token_hex(16)}.invalid"
-    return ("--dynamic-config-value", f'frontend.httpAllowedHosts=["{allowed}"]')
+    closed = f'frontend.httpAllowedHosts=["{secrets.token_hex(16)}.invalid"]'
+    dynamic = [
+        word for one in (*dynamic_config, closed) for word in ("--dynamic-config-value", one)
+    ]
+    environment = {k: v for k, v in settings.environment.items() if k in _KEPT_VARIABLES}
+    return subprocess.Popen(
+        [
+            *(binary, "server", "start-dev", "--ip", HOST, "--port", str(port)),
+            *options,
+            *dynamic,
+        ],
+        cwd=folder,
+        env={**environment, "TEMPORAL_VERSION_CHECK_DISABLED": "1"},  # else it asks for updates
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        pass_fds=kept,
+        start_new_session=True,
+        umask=0o077,
+    )
 
 
-def server_environment(settings: Settings) -> dict[str, str]:
-    """Return the environment of a dev server, without any secret."""
-    kept = {k: v for k, v in settings.environment.items() if k in _KEPT_VARIABLES}
-    return {**kept, "TEMPORAL_VERSION_CHECK_DISABLED": "1"}  # else it contacts an update server
+_DYNAMIC_CONFIG = (
+    # The default dev server does 20 steps per second in one sequential loop; this triples it.
+    "history.transferProcessorMaxPollRPS=5000",
+    # Lets runs take turns where a provider has a rate limit.
+    "matching.enableFairness=true",
+)
+
+
+def _options(folder: Path, record: ServerRecord, settings: Settings) -> list[str]:
+    kinds = [f"{name}={kind}" for name, kind in KINDS.items()]
+    return [
+        *("--ui-port", str(record.ui_port), "--db-filename", str(folder / "temporal.db")),
+        *("--namespace", settings.namespace, "--log-level", "warn"),
+        *(word for kind in kinds for word in ("--search-attribute", kind)),
+    ]
 
 
 def _log(folder: Path) -> Path:

@@ -17,11 +17,10 @@ from coterie.failures import CommandError
 from coterie.server.connection import connect
 from coterie.server.server_process import (
     HOST,
-    closed_http_api,
     find_binary,
     free_ports,
     last_words,
-    server_environment,
+    start_dev_server,
 )
 from coterie.settings import Settings, TlsFiles
 
@@ -55,43 +54,20 @@ async def time_skipping_server(settings: Settings) -> AsyncGenerator[Client]:
 def _start_server(
     binary: str, port: int, settings: Settings, folder: Path
 ) -> "subprocess.Popen[bytes]":
-    with (folder / "server.log").open("wb") as out:
-        return subprocess.Popen(
-            _command(binary, port),
-            cwd=folder,
-            env=server_environment(settings),
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+    with (folder / "server.log").open("wb") as log:
+        options = ("--headless", "--log-level", "error")
+        return start_dev_server(binary, port, folder, settings, log, options, _DYNAMIC_CONFIG)
 
 
-def _command(binary: str, port: int) -> list[str]:
-    values = (
-        "frontend.WorkflowTimeSkippingEnabled=true",
-        # Maximum delay of timers; the default second would be most of a test's time.
-        'history.timerProcessorMaxTimeShift="20ms"',
-        "history.transferProcessorMaxPollRPS=5000",
-        # Each case has a queue and a worker of its own, so more partitions only forward its tasks.
-        "matching.numTaskqueueReadPartitions=1",
-        "matching.numTaskqueueWritePartitions=1",
-    )
-    dynamic = [part for value in values for part in ("--dynamic-config-value", value)]
-    return [
-        binary,
-        "server",
-        "start-dev",
-        "--headless",
-        "--ip",
-        HOST,
-        "--port",
-        str(port),
-        "--log-level",
-        "error",
-        *dynamic,
-        *closed_http_api(),
-    ]
+_DYNAMIC_CONFIG = (
+    "frontend.WorkflowTimeSkippingEnabled=true",
+    # Maximum delay of timers; the default second would be most of a test's time.
+    'history.timerProcessorMaxTimeShift="20ms"',
+    "history.transferProcessorMaxPollRPS=5000",
+    # Each case has a queue and a worker of its own, so more partitions only forward its tasks.
+    "matching.numTaskqueueReadPartitions=1",
+    "matching.numTaskqueueWritePartitions=1",
+)
 
 
 async def _connect_when_ready(

@@ -14,7 +14,6 @@ from coterie.inspection.step_trace import StepTrace, step_traces
 from coterie.replay.rebuilt_run import (
     NotFollowed,
     Rebuilt,
-    earlier_parts,
     joined_trails,
     rebuilt,
 )
@@ -160,14 +159,17 @@ async def traced(settings: Settings, source: str) -> Trace:
             )
         return _trace([history], [found])
     connection = await open_connection(settings)
-    run = Run(connection.client, source)
-    history = await run.history()
-    latest = await rebuilt(history)
+    histories = [history async for history in links(connection.client, source)]
+    latest = await rebuilt(histories[-1])
     if isinstance(latest, NotFollowed):
-        return await _reported_by_worker(run, latest)
-    earlier = [part async for part in earlier_parts(connection.client, history)]
-    histories = [one async for one in links(connection.client, source)] if earlier else [history]
-    return _trace(histories, [*reversed(earlier), latest])
+        return await _reported_by_worker(Run(connection.client, source), latest)
+    parts = [latest]
+    for earlier in reversed(histories[:-1]):
+        part = await rebuilt(earlier)
+        if isinstance(part, NotFollowed):
+            break
+        parts.insert(0, part)
+    return _trace(histories, parts)
 
 
 async def _reported_by_worker(run: Run, unfollowed: NotFollowed) -> Trace:

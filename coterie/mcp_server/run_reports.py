@@ -136,6 +136,7 @@ def open_report(
     state = "running" if status.state in ("done", "cancelled") else status.state
     doing = tuple(one.step for one in status.doing)
     folder = Folder(record.trusted.workspace)
+    approvals = tuple(waiting_approval(record.id, one, folder) for one in pending[:_MAX_LISTED])
     awaits = state == "running" and any(step in messages for step in doing)
     return RunReport(
         run=record.id,
@@ -144,8 +145,8 @@ def open_report(
         state="awaiting_message" if awaits else state,
         because=_text(status.last_because),
         doing=tuple(_text(step) for step in doing[:_MAX_LISTED]),
-        approvals=tuple(waiting_approval(record.id, one, folder) for one in pending[:_MAX_LISTED]),
-        next=_next(awaits=awaits, pending=pending, paused=state == "paused"),
+        approvals=approvals,
+        next=_next(awaits=awaits, approvals=approvals, paused=state == "paused"),
     )
 
 
@@ -241,12 +242,12 @@ def waiting_approval(run: str, request: Pending, workspace: Folder | None) -> Wa
     )
 
 
-def _next(*, awaits: bool, pending: Sequence[Pending], paused: bool) -> str:
+def _next(*, awaits: bool, approvals: Sequence[WaitingApproval], paused: bool) -> str:
     if awaits:
         return "send the next message with `answer`"
-    if any(one.is_question and not one.approvers for one in pending):
+    if any(one.is_question for one in approvals):
         return "ask your user, and send the answer with `answer`; then call `result`"
-    if pending:
+    if approvals:
         return (
             "a person must decide, at a terminal in the project's folder, with the commands in "
             "`approvals`; no tool decides. Then call `result`"

@@ -163,6 +163,15 @@ def test_the_rooms_import_each_other_at_the_top() -> None:
     assert found == LOADERS.keys(), "import at the top, or name the loader and why it waits"
 
 
+def test_one_module_reads_the_events_of_histories() -> None:
+    readers = {name for name, file in sources() if "_event_attributes" in file.read_text()}
+    assert readers == {
+        "coterie.runs.histories.history_events",
+        "coterie.storage.histories",  # whether it is a history
+        "coterie.testing.simulation.clock",  # the clock of a test server
+    }
+
+
 def test_every_command_has_one_module_in_the_table() -> None:
     listed = {verb.module for verb in VERBS.values()}
     folder = ROOT / "coterie" / "commands"

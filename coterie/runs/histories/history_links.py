@@ -7,6 +7,7 @@ from temporalio.client import Client, WorkflowHistory
 from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.activities.contracts import FORK_RUN, ForkResult
+from coterie.runs.call_errors import call_error
 from coterie.runs.histories.history_events import (
     CallEnded,
     CallScheduled,
@@ -47,7 +48,7 @@ async def _first_event(client: Client, id: str, run_id: str) -> RunStarted | Non
             return first if isinstance(first, RunStarted) else None
     except RPCError as error:
         if error.status != RPCStatusCode.NOT_FOUND:
-            raise
+            raise call_error(id, error) from None
     return None
 
 

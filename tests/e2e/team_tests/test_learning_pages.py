@@ -19,19 +19,21 @@ _ALL_PAGES = os.environ.get("COTERIE_TEST_PAGES") == "1"
 
 PAGES = ("tutorial.md", "debugging.md") if _ALL_PAGES else ("tutorial.md",)
 
+PATTERNS = ("patterns.md", "agent-patterns.md")
+
 LOOKS = ("pending", "status", "why", "show", "result", "cost", "runs")
 """Commands that only look: the page shows what they print once the run has come so far."""
 
 
 async def test_every_pattern_passes_its_tests(skipping_client: Client, tmp_path: Path) -> None:
-    files = write_files("patterns.md", tmp_path)
+    files = [file for page in PATTERNS for file in write_files(page, tmp_path)]
     tests = [read(file) for file in files if file.name.endswith(".test.yml")]
     assert len(tests) == 13
     assert failures_text(await results(skipping_client, *tests)) == ""
 
 
 def test_every_pattern_is_without_problems(tmp_path: Path) -> None:
-    files = write_files("patterns.md", tmp_path)
+    files = [file for page in PATTERNS for file in write_files(page, tmp_path)]
     whole = [file for file in files if file.parent == tmp_path]  # the others are included
     names = [file.name for file in whole if ".test." not in file.name]
     words = ("validate", "--strict", *names)

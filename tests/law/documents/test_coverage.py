@@ -37,7 +37,7 @@ def test_a_row_without_a_proof_says_why() -> None:
 
 def test_what_is_decided_differently_has_its_reason_in_one_table() -> None:
     different = {f"{seed}-{number}" for seed, number, cell in TABLE if "decided diff" in cell}
-    page = (ROOT / "docs/systems.md").read_text()
+    page = (ROOT / "docs/original-designs.md").read_text()
     _, _, rest = page.partition("## What is decided differently, and why")
     rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| [^|]+ \| ([^|]+) \|$", rest, re.MULTILINE)
     named = {row for cell, _ in rows for row in re.findall(r"[SCT]\d?-\d+", cell)}

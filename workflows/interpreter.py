@@ -233,7 +233,7 @@ class TeamInterpreter:
         scope = self.scope
         fresh = track.visit == 0
         if not fresh:
-            location = Location.of_visit(name, team.id, track.visit).called_by(track)
+            location = Location.of_visit(name, team.id, track.visit, track)
         elif (entered := await self._enter_team(team, name, track)) is not None:
             location = entered
         else:
@@ -280,7 +280,7 @@ class TeamInterpreter:
                 return None
         visit = state.visits.get(team.id, 0) + 1
         # Before it counts: an observer of the trail has the state in which the visit can restart.
-        location = Location.of_visit(name, team.id, visit).called_by(track)
+        location = Location.of_visit(name, team.id, visit, track)
         note_visit(scope, location, track.routed.cause)
         state.teams_run += 1
         state.visits[team.id] = visit

@@ -90,7 +90,8 @@ async def run_steps(
         progress.next += 1
         progress.started = None
         forget_clearances(at.key, scope.state)
-        _leave_if_handed_off(at, scope, outcome)
+        if scope.state.progress.handoffs:
+            _leave_if_handed_off(at, scope, outcome)
     sequences.pop(key, None)
     if failed is None and outcome.status == "failure":
         return Outcome.succeeded(outcome.data)  # `on_failure: continue` does not fail the block
@@ -107,8 +108,7 @@ def _keep_outcome(step: Step, outcome: Outcome, frame: Frame) -> None:
 
 def _leave_if_handed_off(location: Location, scope: Scope, outcome: Outcome) -> None:
     """Leave the team if the agent of the step here has handed over to another one."""
-    handoffs = scope.state.progress.handoffs
-    cause = handoffs.get(location.key) if handoffs else None
+    cause = scope.state.progress.handoffs.get(location.key)
     if cause is not None and outcome.success:
         raise Redirected(cause.team, cause)
 

@@ -72,18 +72,23 @@ def _run_and_update(
     step: Step, started: StartedStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Awaitable[Outcome]:
     """Run the step with the attempts of its `retry`, and apply its context updates."""
-
-    def attempts(inner: Location) -> Awaitable[Outcome]:
-        if step.retry is None:
-            return _attempt_and_check(step, started, inner, scope, interpreter)
-        return _attempts(step, step.retry, started, inner, scope, interpreter)
-
     again = step.retry is not None or step.on_failure == "ask"
     if again and step.contains_calls:
-        ran: Awaitable[Outcome] = with_draft(step, location, scope, attempts)
+        work = partial(_retried, step, started, scope=scope, interpreter=interpreter)
+        ran: Awaitable[Outcome] = with_draft(step, location, scope, work)
     else:
-        ran = attempts(location)
+        ran = _retried(step, started, location, scope, interpreter)
     return with_updates(step, location, scope, started, ran) if step.context_updates else ran
+
+
+def _retried(
+    step: Step, started: StartedStep, location: Location, scope: Scope, interpreter: Interpreter
+) -> Awaitable[Outcome]:
+    """Run the step with the attempts of its `retry`, or once without one."""
+    if step.retry is None:
+        once = _attempt if step.fail_when is None else _attempt_and_check
+        return once(step, started, location, scope, interpreter)
+    return _attempts(step, step.retry, started, location, scope, interpreter)
 
 
 async def _attempts(
@@ -186,18 +191,12 @@ async def _until_again(
     progress.wait = None
 
 
-def _attempt_and_check(
-    step: Step, started: StartedStep, location: Location, scope: Scope, interpreter: Interpreter
-) -> Awaitable[Outcome]:
-    """Run one attempt, and check its result against `fail_when`, if the step has one."""
-    judging = _attempt if step.fail_when is None else _attempt_with_fail_when
-    return judging(step, started, location, scope, interpreter)
-
-
-async def _attempt_with_fail_when(
+async def _attempt_and_check(
     step: Step, started: StartedStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
-    """Run one attempt, and check its result against `fail_when`."""
+    """Run one attempt, and check its result against `fail_when`, if the step has one."""
+    if step.fail_when is None:
+        return await _attempt(step, started, location, scope, interpreter)
     if started.attempt_at is None:
         started.attempt_at = scope.time()
     outcome = await _attempt(step, started, location, scope, interpreter)

@@ -99,7 +99,7 @@ ANSWERING = (
 """Modules of these shelves that handle messages; `tests/law` lists what they use of Temporal."""
 
 ACTING = (
-    "coterie.workflows.temporal.abandoned_branches",
+    "coterie.workflows.temporal.branches",
     "coterie.workflows.temporal.activity_calls",
     "coterie.workflows.temporal.branches",
     "coterie.workflows.temporal.call_failures",

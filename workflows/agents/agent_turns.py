@@ -1,13 +1,16 @@
-"""The model turns of one agent: its hooks, its models, and the room in its conversation.
+"""The calls of one agent's models: which of them is called, and the room in its conversation.
 
-`AgentModels` decides which model is called and whether the conversation is compacted before. The
+The next model of a persona takes over when the retries of the one before have ended. A conversation
+stays with the model that took over, so its prefix does not change again.
+
+`AgentModels` decides whether a long conversation continues as a new one with a summary. The
 summary is a model turn of its own: recorded, paid by the budgets of the persona, and in the trail
 with its because. Labels that the run has met remain.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import NamedTuple, Self
 
 from pydantic import JsonValue
 
@@ -15,22 +18,18 @@ from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     CallOptions,
+    CompactionTurn,
     ContextUse,
     FailureType,
     TurnSuffix,
 )
 from coterie.dsl.hooks.hook_rulings import HookRuling
-from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
-from coterie.dsl.model.hooks import Hook, HookPoint
+from coterie.dsl.model.personas.compaction_policy import Compaction
 from coterie.dsl.model.plan import Persona, Plan
-from coterie.dsl.tool_loop.context_room import CompactionDue
-from coterie.dsl.tool_loop.exchange import ToolCallRequest
-from coterie.dsl.tool_loop.tool_loop_progress import OpenCall
-from coterie.dsl.values import Json
-from coterie.workflows.agents.hook_points import HookVerdict, ask_hooks
+from coterie.dsl.model_names import split_model
+from coterie.dsl.tool_loop.context_room import CompactionDue, compaction_due, compaction_limit
+from coterie.workflows.agents.hook_points import TurnHooks
 from coterie.workflows.agents.model_turns import (
-    UNAVAILABLE,
-    AgentModels,
     ModelTurn,
     has_acted,
     named_call,
@@ -38,14 +37,143 @@ from coterie.workflows.agents.model_turns import (
     turn_outcome,
 )
 from coterie.workflows.budgets.call_admission import admit_call
-from coterie.workflows.core.causes.agent_causes import ConversationCompacted
+from coterie.workflows.budgets.call_estimates import estimated_news
+from coterie.workflows.core.causes.agent_causes import ConversationCompacted, ModelReplaced
 from coterie.workflows.core.location import Location
 from coterie.workflows.core.progress.agent_progress import ParkedTurn
 from coterie.workflows.core.scope import CallFailed, Interrupted, Scope
 from coterie.workflows.core.trail import note_step
 
-_UNASKED: Final = HookVerdict({})
-"""Of an agent without hooks, which most are; nobody changes it."""
+UNAVAILABLE = (
+    FailureType.PROVIDER_UNAVAILABLE,
+    FailureType.RATE_LIMITED,
+    FailureType.ANSWER_UNREADABLE,
+)
+"""Failures of a provider, and not of the request: another one may answer."""
+
+OF_FALLBACK = (
+    FailureType.PROVIDER_REFUSED,
+    FailureType.MISSING_SECRET,
+    FailureType.CONTEXT_WINDOW_EXCEEDED,
+)
+"""Failures of a fallback that has taken over a request: the next one may take it."""
+
+
+@dataclass(eq=False)
+class AgentModels:
+    """The models of one agent, and how full its conversation is."""
+
+    models: tuple[str, ...]
+    """`provider/model` of the persona, then its fallbacks in written order."""
+    policy: Compaction | None = None
+    max_tokens: int = 0
+    """Of an answer."""
+    used: ContextUse | None = None
+    """How full the conversation is; None if unknown."""
+    at: int = 0
+    """The place of the current model."""
+
+    @classmethod
+    def of(
+        cls, plan: Plan, key: str, persona: Persona | None, latest: str, used: ContextUse | None
+    ) -> Self:
+        """Continue with the model that took over before.
+
+        Args:
+            plan: of the run.
+            key: of the persona in the plan.
+            persona: of the agent; None for a legacy agent, which has no conversation.
+            latest: the fallback that took over; empty if none did.
+            used: how full the conversation is.
+        """
+        if persona is None:
+            return cls(("",))
+        known = plan.personas.get(key)
+        fallbacks = () if known is None else known.fallback
+        models = (f"{persona.provider}/{persona.model}", *fallbacks)
+        at = models.index(latest) if latest in models else 0
+        return cls(models, persona.compaction, persona.max_tokens, used, at)
+
+    @property
+    def current(self) -> str:
+        """`provider/model` of the next call; empty for a legacy agent."""
+        return self.models[self.at]
+
+    @property
+    def fallback(self) -> str:
+        """The fallback that has taken over; empty if none has."""
+        return self.current if self.at else ""
+
+    def addressed(self, request: AgentRequest) -> AgentRequest:
+        """Return the request for the current model."""
+        return _addressed_to(self.current, request, self.models[0]) if self.at else request
+
+    def replace(self, error: CallFailed) -> ModelReplaced | None:
+        """Take the next model, if another one may answer after a failure of the current one."""
+        leads_on = error.type in UNAVAILABLE or (self.at > 0 and error.type in OF_FALLBACK)
+        if not leads_on or self.at + 1 == len(self.models):
+            return None
+        failed, self.at = self.current, self.at + 1
+        return ModelReplaced("model_replaced", failed, self.current, error.type, error.message)
+
+    def due(self, request: AgentRequest) -> CompactionDue | None:
+        """Return why the conversation is compacted before a request; None if it is not."""
+        used = self.used
+        if used is None or not _has_earlier(request):
+            return None
+        turn = request.tool_turn
+        waiting = turn is not None and bool(turn.results)
+        if used.turns <= waiting:
+            return None  # nothing could be summed up
+        return compaction_due(used.tokens + estimated_news(request), self._limit())
+
+    def due_after(self, request: AgentRequest, failed: CallFailed) -> CompactionDue | None:
+        """Return why it is compacted after the worker refused a request; None if it is not."""
+        if failed.type != FailureType.CONTEXT_WINDOW_EXCEEDED or self.policy is None:
+            return None
+        if not _has_earlier(request):
+            return None
+        return CompactionDue("window_exceeded", 0, self._limit() or 0)
+
+    def summary(
+        self, request: AgentRequest, due: CompactionDue
+    ) -> tuple["AgentModels", AgentRequest]:
+        """Return the models that sum the conversation up, and what they are asked."""
+        policy = self.policy
+        assert policy is not None, "a conversation is due by its policy"
+        asked = CompactionTurn(
+            keep_turns=policy.keep_turns,
+            limit=due.limit,
+            prompt=policy.prompt or "",
+            other_model=policy.model is not None,
+        )
+        request = request.model_copy(update={"compaction": asked, "notices": (), "reask": None})
+        if policy.model is None:
+            return self, request
+        return AgentModels((policy.model,)), _addressed_to(policy.model, request, self.models[0])
+
+    def _limit(self) -> int | None:
+        """Return the most tokens of a request; None if unknown, or if nothing is compacted."""
+        if self.policy is None:
+            return None
+        window = None if self.used is None else self.used.window
+        return compaction_limit(self.policy, window, self.max_tokens)
+
+
+def _addressed_to(name: str, request: AgentRequest, planned: str) -> AgentRequest:
+    """Return the request for another model than the planned one, both `provider/model`."""
+    provider, model = split_model(name)
+    if request.persona is None:
+        return request.model_copy(update={"provider": provider, "model": model})
+    persona = request.persona.model_copy(update={"provider": provider, "model": model})
+    turn = request.tool_turn
+    if turn is not None:  # the agent stays the same one in its conversation
+        turn = turn.model_copy(update={"planned": planned})
+    return request.model_copy(update={"persona": persona, "tool_turn": turn})
+
+
+def _has_earlier(request: AgentRequest) -> bool:
+    return request.conversation is not None and request.conversation.head is not None
 
 
 class ConversationHead(NamedTuple):
@@ -67,42 +195,22 @@ class TurnCall(NamedTuple):
     """Where it continues, if the run has continued as new in its middle."""
 
 
-def hooks_of(plan: Plan, persona: str | None) -> tuple[Hook, ...]:
-    """Return the hooks of an agent: the plan's, then the persona's own."""
-    own = plan.personas.get(persona or "")
-    return plan.hooks if own is None or not own.hooks else (*plan.hooks, *own.hooks)
-
-
 @dataclass(eq=False)
 class AgentTurns:
-    """Calls the models of one agent, and asks its hooks around that."""
+    """Calls the models of one agent."""
 
     choice: AgentModels
-    hooks: Sequence[Hook]
-    retries: dict[str, int]
-    """`{hook: retries so far}` of the agent."""
+    hooks: TurnHooks
     _persona: Persona | None
     """Of the agent; None for a legacy agent."""
     _key: str
     """Of the persona; its budgets pay."""
-    _task: str
     _location: Location
     """Of the agent."""
     _scope: Scope
     _moved: Callable[[ConversationHead], None]
     """Keeps where the conversation continues."""
     _head: str | None = field(default=None, init=False)
-
-    async def begin(self, turn: int, inputs: Json) -> HookVerdict:
-        """Ask before a turn, and before its first call of a model."""
-        if not self.hooks:
-            return _UNASKED
-        begun = await self._ask("before_turn", self._facts(turn))
-        if begun.stop is not None:
-            return begun
-        asking = await self._before_call(turn, inputs)
-        asking.notes = begun.notes + asking.notes
-        return asking
 
     async def call(self, request: AgentRequest, call: TurnCall) -> AgentResponse | HookRuling:
         """Call the models with a request, once the conversation has room for it.
@@ -140,48 +248,6 @@ class AgentTurns:
                 if due is None:
                     raise
                 call = call._replace(suffix=replace(call.suffix, again=True), parked=None)
-
-    async def after_call(
-        self, turn: int, response: AgentResponse
-    ) -> tuple[HookVerdict, AgentResponse]:
-        """Ask after a call of a model that has an answer; return it as hooks changed it."""
-        if not response.success or not self.hooks:
-            return _UNASKED, response
-        calls = response.tool_calls
-        facts: Json = {
-            **self._facts(turn),
-            "model": self.choice.current,
-            "answer": None if calls else response.data,
-            "calls": [_view_of_call(call) for call in calls],
-        }
-        verdict = await self._ask("after_model_call", facts)
-        answer = verdict.facts["answer"]
-        if not verdict.changed_by or calls:
-            return verdict, response
-        problem = _problem(answer, self._persona and self._persona.output_schema)
-        if problem:
-            hook = verdict.changed_by[-1]
-            verdict.ruling = HookRuling(
-                hook, "fail", f"its `value` is not a valid answer: {problem}"
-            )
-        return verdict, response.model_copy(update={"data": answer})
-
-    async def after_turn(
-        self, turn: int, answer: JsonValue, calls: Sequence[OpenCall] = ()
-    ) -> HookVerdict:
-        """Ask after a turn and its calls."""
-        if not self.hooks:
-            return _UNASKED
-        made: list[JsonValue] = [
-            {
-                "tool": call.tool,
-                "arguments": call.arguments,
-                "failed": call.result is None or call.result.failed,
-            }
-            for call in calls
-        ]
-        facts: Json = {**self._facts(turn), "answer": None if made else answer, "calls": made}
-        return await self._ask("after_turn", facts)
 
     def stay_with_fallback(self, conversation: str) -> None:
         """Let a conversation continue with the fallback that has answered; empty for none."""
@@ -223,7 +289,7 @@ class AgentTurns:
                 parked, tried = None, tried + 1
                 note_step(scope, location, "fallback", replaced)
                 await self._admit()
-            asked = await self._before_call(call.turn, request.inputs, choice.current)
+            asked = await self.hooks.before_call(call.turn, request.inputs, choice.current)
             if asked.stop is not None:
                 return asked.stop
             new = tuple(note for note in asked.notes if note not in request.notices)
@@ -285,35 +351,6 @@ class AgentTurns:
         if self._scope.plan.budgets:
             personas = (*self._location.personas, self._key)
             await admit_call(self._scope, self._location, personas, "model_calls", boundary=False)
-
-    async def _before_call(self, turn: int, inputs: Json, model: str | None = None) -> HookVerdict:
-        if not self.hooks:
-            return _UNASKED
-        model = self.choice.current if model is None else model
-        facts: Json = {**self._facts(turn), "model": model, "inputs": inputs}
-        return await self._ask("before_model_call", facts)
-
-    def _facts(self, turn: int) -> Json:
-        """Return the facts about whose turn it is."""
-        return {"agent": self._key, "task": self._task, "turn": turn}
-
-    async def _ask(self, point: HookPoint, facts: Json) -> HookVerdict:
-        location, scope = self._location, self._scope
-        return await ask_hooks(self.hooks, point, facts, location, scope, retries=self.retries)
-
-
-def _view_of_call(call: ToolCallRequest) -> JsonValue:
-    return {"tool": call.tool, "arguments": call.arguments}
-
-
-def _problem(answer: JsonValue, schema: Json | None) -> str | None:
-    """Return why a value cannot be the agent's answer, if it cannot."""
-    if schema is None:
-        return None
-    try:
-        return "; ".join(mismatches(answer, schema, "answer"))
-    except UnusableSchema as error:
-        return str(error)
 
 
 def _whole_failure(unavailable: CallFailed | None, model: str, error: CallFailed) -> CallFailed:

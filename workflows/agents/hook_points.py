@@ -6,9 +6,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Final
 
 from pydantic import JsonValue
 
+from coterie.activities.contracts import AgentResponse
 from coterie.dsl.errors import TemplateFailed
 from coterie.dsl.evaluate.condition_evaluation import inspect
 from coterie.dsl.hooks.hook_reads import hooks_at, reads_check
@@ -20,11 +22,13 @@ from coterie.dsl.hooks.hook_rulings import (
     ruling_of,
     undecided,
 )
+from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from coterie.dsl.model.facts import Facts
 from coterie.dsl.model.hooks import CHECK, RUN_POINTS, Hook, HookPoint
 from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Persona, Plan
 from coterie.dsl.templates.template_filling import fill
-from coterie.dsl.tool_loop.tool_loop_progress import StoppedByHook
+from coterie.dsl.tool_loop.tool_loop_progress import OpenCall, StoppedByHook
 from coterie.dsl.values import Json
 from coterie.workflows.agents.skill_calls import SkillCall, make_call
 from coterie.workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
@@ -220,3 +224,107 @@ def _note(
         note_control(scope.state, scope.now(), cause)
     else:
         note_step(scope, location, "hook", cause)
+
+
+UNASKED: Final = HookVerdict({})
+"""Of an agent without hooks, which most are; nobody changes it."""
+
+
+def hooks_of(plan: Plan, persona: str | None) -> tuple[Hook, ...]:
+    """Return the hooks of an agent: the plan's, then the persona's own."""
+    own = plan.personas.get(persona or "")
+    return plan.hooks if own is None or not own.hooks else (*plan.hooks, *own.hooks)
+
+
+@dataclass(eq=False, slots=True)
+class TurnHooks:
+    """The hooks around the turns of one agent, and around the calls of its models."""
+
+    hooks: Sequence[Hook]
+    retries: dict[str, int]
+    """`{hook: retries so far}` of the agent."""
+    _persona: Persona | None
+    """Of the agent; None for a legacy agent."""
+    _key: str
+    _task: str
+    _location: Location
+    """Of the agent."""
+    _scope: Scope
+
+    async def begin(self, turn: int, inputs: Json, model: str) -> HookVerdict:
+        """Ask before a turn, and before its first call of a model."""
+        if not self.hooks:
+            return UNASKED
+        begun = await self._ask("before_turn", self._facts(turn))
+        if begun.stop is not None:
+            return begun
+        asking = await self.before_call(turn, inputs, model)
+        asking.notes = begun.notes + asking.notes
+        return asking
+
+    async def before_call(self, turn: int, inputs: Json, model: str) -> HookVerdict:
+        """Ask before a call of a model, by its `provider/model`."""
+        if not self.hooks:
+            return UNASKED
+        facts: Json = {**self._facts(turn), "model": model, "inputs": inputs}
+        return await self._ask("before_model_call", facts)
+
+    async def after_call(
+        self, turn: int, response: AgentResponse, model: str
+    ) -> tuple[HookVerdict, AgentResponse]:
+        """Ask after a call of a model that has an answer; return it as hooks changed it."""
+        if not response.success or not self.hooks:
+            return UNASKED, response
+        calls = response.tool_calls
+        facts: Json = {
+            **self._facts(turn),
+            "model": model,
+            "answer": None if calls else response.data,
+            "calls": [{"tool": call.tool, "arguments": call.arguments} for call in calls],
+        }
+        verdict = await self._ask("after_model_call", facts)
+        answer = verdict.facts["answer"]
+        if not verdict.changed_by or calls:
+            return verdict, response
+        problem = _problem(answer, self._persona and self._persona.output_schema)
+        if problem:
+            hook = verdict.changed_by[-1]
+            verdict.ruling = HookRuling(
+                hook, "fail", f"its `value` is not a valid answer: {problem}"
+            )
+        return verdict, response.model_copy(update={"data": answer})
+
+    async def after_turn(
+        self, turn: int, answer: JsonValue, calls: Sequence[OpenCall] = ()
+    ) -> HookVerdict:
+        """Ask after a turn and its calls."""
+        if not self.hooks:
+            return UNASKED
+        made: list[JsonValue] = [
+            {
+                "tool": call.tool,
+                "arguments": call.arguments,
+                "failed": call.result is None or call.result.failed,
+            }
+            for call in calls
+        ]
+        facts: Json = {**self._facts(turn), "answer": None if made else answer, "calls": made}
+        return await self._ask("after_turn", facts)
+
+    def _facts(self, turn: int) -> Json:
+        """Return the facts about whose turn it is."""
+        return {"agent": self._key, "task": self._task, "turn": turn}
+
+    async def _ask(self, point: HookPoint, facts: Json) -> HookVerdict:
+        location, scope = self._location, self._scope
+        return await ask_hooks(self.hooks, point, facts, location, scope, retries=self.retries)
+
+
+def _problem(answer: JsonValue, schema: Json | None) -> str | None:
+    """Return why a value cannot be the agent's answer, if it cannot."""
+    if schema is None:
+        return None
+    try:
+        return "; ".join(mismatches(answer, schema, "answer"))
+    except UnusableSchema as error:
+        return str(error)

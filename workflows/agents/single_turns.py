@@ -1,8 +1,6 @@
 """An agent that asks a model once, with a bounded number of re-asks after an unusable answer."""
 
 import json
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Self
@@ -26,15 +24,25 @@ from coterie.dsl.model.steps import AgentStep
 from coterie.dsl.model.template_bound import seconds_of
 from coterie.dsl.templates.template_filling import fill
 from coterie.dsl.values import Json
-from coterie.workflows.agents.agent_turns import AgentTurns, ConversationHead, TurnCall, hooks_of
+from coterie.workflows.agents.agent_turns import (
+    AgentModels,
+    AgentTurns,
+    ConversationHead,
+    TurnCall,
+)
 from coterie.workflows.agents.conversation_order import (
     conversation_name,
     converse,
     keep_conversation,
 )
-from coterie.workflows.agents.hook_points import HOOK_FAILED, HookVerdict, stopped_outcome
+from coterie.workflows.agents.hook_points import (
+    HOOK_FAILED,
+    HookVerdict,
+    TurnHooks,
+    hooks_of,
+    stopped_outcome,
+)
 from coterie.workflows.agents.model_turns import (
-    AgentModels,
     has_acted,
     is_worth_a_reask,
     turn_notices,
@@ -104,35 +112,38 @@ async def _ask_with_reasks(
     persona = step.persona_key or step.name
     noticing = bool(scope.plan.budgets) or location.loop is not None
     parked = scope.state.progress.parked_turns.pop(location.key, None)
-    notices: tuple[str, ...] = ()
-    if noticing and parked is None:
-        notices = await turn_notices(scope, location, persona, boundary=True)
+    begins = noticing and parked is None
+    notices = await turn_notices(scope, location, persona, boundary=True) if begins else ()
     request = None if parked is None else parked.request
     request = request or _request(step, location, scope, interpreter, given, conversation)
     shared = shared_work(location, scope) if scope.state.progress.shared_work else ()
     talk = "" if conversation is None else str(conversation_name(step, location, scope))
     reasks = _Reasks.of(request, parked)
     turns = _turns(step, request, talk, reasks.of_hooks, parked, location, scope)
+    hooks = turns.hooks
     while True:
+        turn = reasks.turn
         if parked is None:
-            begun = await turns.begin(reasks.turn, request.inputs)
+            begun = await hooks.begin(turn, request.inputs, turns.choice.current)
             if begun.stop is not None:
                 return stopped_outcome(begun.stop), None
             notes = (*shared, *notices, *begun.notes)
             request = _of_turn(_with_notices(request, notes), step, scope)
         suffix = TurnSuffix(reask=reasks.made)
-        call = TurnCall(reasks.turn, _options(step, request), suffix, parked)
+        call = TurnCall(turn, _options(step, request), suffix, parked)
         try:
-            with _parking(reasks, talk, location, scope):
-                response = await turns.call(request, call)
+            response = await turns.call(request, call)
+        except Interrupted:
+            _park(scope.state.progress.parked_turns[location.key], reasks, talk)
+            raise
         except CallFailed as error:
             return Outcome.failed(error.type, error.message), None
         if isinstance(response, HookRuling):
             return stopped_outcome(response), None
         parked = None
         turns.stay_with_fallback(talk)
-        verdict, response = await turns.after_call(reasks.turn, response)
-        stop = verdict.stop or (await turns.after_turn(reasks.turn, response.data)).stop
+        verdict, response = await hooks.after_call(turn, response, turns.choice.current)
+        stop = verdict.stop or (await hooks.after_turn(turn, response.data)).stop
         stopped = _stopped_turn(stop, verdict, response)
         if stopped is not None:
             return stopped, response
@@ -141,8 +152,7 @@ async def _ask_with_reasks(
             return turn_outcome(response), response
         reasks.count(unusable=unusable)
         request = request.model_copy(update={"reask": _reask(reasks.made, response, verdict)})
-        if noticing:
-            notices = await turn_notices(scope, location, persona, boundary=False)
+        notices = await turn_notices(scope, location, persona, boundary=False) if noticing else ()
 
 
 def _stopped_turn(
@@ -157,19 +167,11 @@ def _stopped_turn(
     return None
 
 
-@contextmanager
-def _parking(
-    reasks: _Reasks, conversation: str, location: Location, scope: Scope
-) -> Generator[None]:
-    """If the run continues as new in this block, keep how often the answer was asked again."""
-    try:
-        yield
-    except Interrupted:
-        parks = scope.state.progress.parked_turns[location.key]
-        parks.reasks, parks.reasks_left = reasks.made, reasks.left
-        parks.hook_retries = reasks.of_hooks
-        parks.conversation = conversation
-        raise
+def _park(parked: ParkedTurn, reasks: _Reasks, conversation: str) -> None:
+    """Keep how often the answer was asked again, in a run that continues as new."""
+    parked.reasks, parked.reasks_left = reasks.made, reasks.left
+    parked.hook_retries = reasks.of_hooks
+    parked.conversation = conversation
 
 
 def _turns(
@@ -186,10 +188,11 @@ def _turns(
     latest = scope.state.conversation_models.get(talk, "") if parked is None else parked.model
     used = scope.state.conversation_sizes.get(talk)
     choice = AgentModels.of(scope.plan, key, own, latest, used)
-    hooks, moved = hooks_of(scope.plan, step.persona_key), partial(_move, talk, scope)
-    return AgentTurns(
-        choice, hooks, retries, own, key or step.name, step.name, location, scope, moved
+    payer, moved = key or step.name, partial(_move, talk, scope)
+    hooks = TurnHooks(
+        hooks_of(scope.plan, step.persona_key), retries, own, payer, step.name, location, scope
     )
+    return AgentTurns(choice, hooks, own, payer, location, scope, moved)
 
 
 def _with_notices(request: AgentRequest, notices: tuple[str, ...]) -> AgentRequest:

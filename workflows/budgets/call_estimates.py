@@ -121,59 +121,51 @@ def _mean_price(state: RunState, model: str) -> float | None:
     return sum(one.cost or 0.0 for one in priced) / tokens if tokens else None
 
 
-class counting_if_cut_off:  # lower case, since it reads `with counting_if_cut_off(...):`
-    """Counts the model turn of its block if that is cancelled, or skipped by a person."""
+def is_cut_off(error: BaseException) -> bool:
+    """Return whether a model turn ends because it is cancelled, or skipped by a person."""
+    if isinstance(error, Interrupted | GeneratorExit | NeverCalled):
+        return False
+    return isinstance(error, Skipped) or not isinstance(error, Exception)
 
-    def __init__(
-        self,
-        scope: Scope,
-        location: Location,
-        personas: Personas,
-        request: AgentRequest,
-        tally: Tally,
-    ) -> None:
-        self._scope = scope
-        self._location = location
-        self._personas = personas
-        self._request = request
-        self._tally = tally
-        self._since = scope.time()
 
-    def __enter__(self) -> None:
-        """Enter the block."""
+def count_cut_off(
+    request: AgentRequest,
+    tally: Tally,
+    since: float,
+    personas: Personas,
+    location: Location,
+    scope: Scope,
+) -> None:
+    """Count a model turn that is cut off while it runs, and charge the budgets of the plan.
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
-    ) -> None:
-        """Count; the exception propagates."""
-        if error is None or isinstance(error, Interrupted | GeneratorExit):
-            return
-        is_cut_off = isinstance(error, Skipped) or not isinstance(error, Exception)
-        if is_cut_off and not isinstance(error, NeverCalled):
-            self._count()
+    Args:
+        request: What was sent.
+        tally: Of the task and its model.
+        since: The Unix time at which the turn began.
+        personas: Their budgets pay.
+        location: Of the agent.
+        scope: The run.
+    """
+    tokens = estimated_input(request) or _usual_input(tally)
+    seconds = round(scope.time() - since, 2)
+    tally.cut_off += 1
+    usage = TokenUsage(input_tokens=tokens) if tokens else None
+    cost = _cost_of_input(tally.model, tokens, scope)
+    used(scope.state, location, tally, Spent(usage=usage, cost=cost, seconds=seconds))
+    cause = CallCutOff("call_cut_off", tally.model, tokens)
+    note_step_end(scope, location, "cut_off", cause, since, tokens)
+    if scope.plan.budgets:
+        # without a cost, a budget of money could not be held and would stop the run
+        spent = Spent(usage=usage, cost=cost or 0.0, seconds=seconds)
+        paid(scope, location, personas, spent, tally.model)
 
-    def _count(self) -> None:
-        scope, location, tally = self._scope, self._location, self._tally
-        tokens, since = estimated_input(self._request) or _usual_input(tally), self._since
-        seconds = round(scope.time() - since, 2)
-        tally.cut_off += 1
-        usage = TokenUsage(input_tokens=tokens) if tokens else None
-        cost = self._cost(tokens)
-        used(scope.state, location, tally, Spent(usage=usage, cost=cost, seconds=seconds))
-        cause = CallCutOff("call_cut_off", tally.model, tokens)
-        note_step_end(scope, location, "cut_off", cause, since, tokens)
-        if scope.plan.budgets:
-            # without a cost, a budget of money could not be held and would stop the run
-            spent = Spent(usage=usage, cost=cost or 0.0, seconds=seconds)
-            paid(scope, location, self._personas, spent, tally.model)
 
-    def _cost(self, tokens: int) -> float | None:
-        """Return the US dollars of the input; None if nothing of the model has a price so far."""
-        scope = self._scope
-        if not tokens:
-            return None
-        cost = CallEstimate(self._tally.model, tokens, 0).cost(scope.plan, scope.state)
-        return None if cost is None else round(cost, DIGITS)
+def _cost_of_input(model: str, tokens: int, scope: Scope) -> float | None:
+    """Return the US dollars of the input; None if nothing of the model has a price so far."""
+    if not tokens:
+        return None
+    cost = CallEstimate(model, tokens, 0).cost(scope.plan, scope.state)
+    return None if cost is None else round(cost, DIGITS)
 
 
 def _usual_input(tally: Tally) -> int:

@@ -48,18 +48,24 @@ class Location(NamedTuple):
     @classmethod
     def of_visit(
         cls,
-        track: StateKey,
+        name: StateKey,
         team: str | None,
         visit: int,
+        track: Track | None = None,
     ) -> "Location":
-        """Return the location of a visit, with the frame that its tasks write to."""
-        name = team or ""
-        key = StateKey.at(track, name, visit, "")
-        return cls(key, StepKey.of(name, ""), track, name, visit, key)
+        """Return the location of a visit, with the frame that its tasks write to.
 
-    def called_by(self, track: Track) -> "Location":
-        """Return this location with the calls that contain its track."""
-        return self._replace(personas=track.personas, enclosing_tools=track.enclosing_tools)
+        Args:
+            name: of the track.
+            team: that the track visits; None between two visits.
+            visit: its number.
+            track: with the calls that contain it; None if they do not matter.
+        """
+        step, key = StepKey.of(team or "", ""), StateKey.at(name, team or "", visit, "")
+        here = cls(key, step, name, team or "", visit, key)
+        if track is None or not (track.personas or track.enclosing_tools):
+            return here
+        return here._replace(personas=track.personas, enclosing_tools=track.enclosing_tools)
 
     def at(self, name: str) -> "Location":
         """Return the location of a step within this one."""
@@ -67,8 +73,19 @@ class Location(NamedTuple):
 
     def beside(self, path: str) -> "Location":
         """Return the location of another path in the same frame."""
-        key = StateKey.at(self.track, self.team, self.visit, path)
-        return self._replace(key=key, step=StepKey.of(self.team, path), path=path, tool="")
+        return Location(
+            key=StateKey.at(self.track, self.team, self.visit, path),
+            step=StepKey.of(self.team, path),
+            track=self.track,
+            team=self.team,
+            visit=self.visit,
+            frame_key=self.frame_key,
+            path=path,
+            personas=self.personas,
+            loop=self.loop,
+            drafts=self.drafts,
+            enclosing_tools=self.enclosing_tools,
+        )
 
     def own_frame(self, persona: str) -> "Location":
         """Return this location as the root of a persona's plan, with a frame of its own."""

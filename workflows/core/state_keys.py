@@ -237,9 +237,9 @@ class StepKey(str):
 class SkillCallKey(str):
     """`run/execution/team/path#count`: the call of a skill that an execution of a step makes.
 
-    It is the same in retries, and when the run continues as new or is reset; no later run with the
-    same id has it. The id of a run has no slash, and the count of executions of the step starts at
-    1.
+    It is the same in retries, and when the run continues as new or is reset. It differs from the
+    keys of every other run, also of one with the same id. The id of a run has no slash, and the
+    count of executions of the step starts at 1.
     """
 
     __slots__ = ()

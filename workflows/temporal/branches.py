@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Set
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -11,8 +12,63 @@ from temporalio import workflow
 from coterie.dsl.errors import TeamError
 from coterie.workflows.core.location import Redirected, Returned, Skipped
 from coterie.workflows.core.scope import Interrupted, Job, Jobs
-from coterie.workflows.temporal.abandoned_branches import abandon
-from coterie.workflows.temporal.pacer import Branches, Pace, Pacer
+from coterie.workflows.temporal.pacer import Pace, Pacer
+
+_IS_ABANDONED: ContextVar[bool] = ContextVar("IS_ABANDONED", default=False)
+"""Whether the branch of this coroutine comes back only to be stopped."""
+
+
+async def abandon(job: Job) -> None:
+    """Let a branch come back to its location, where its first effect stops it.
+
+    Run it as a task of its own: what it sets must not hold for its caller.
+    """
+    _IS_ABANDONED.set(True)
+    await job()
+
+
+def take_abandonment() -> bool:
+    """Return whether this coroutine has been abandoned, once: then its cleanup may have effects."""
+    is_abandoned = _IS_ABANDONED.get()
+    if is_abandoned:
+        _IS_ABANDONED.set(False)
+    return is_abandoned
+
+
+def stop_if_abandoned() -> None:
+    """Stop an abandoned branch where it would wait, or begin something.
+
+    Raises:
+        CancelledError: it is abandoned.
+    """
+    if take_abandonment():
+        raise asyncio.CancelledError
+
+
+@dataclass(slots=True)
+class Branches:
+    """How many branches of a run are in progress, over all its nested blocks.
+
+    A block whose branches wait for their turn always runs one of them, in the slot of the branch
+    that contains the block. So nested blocks never wait for each other.
+    """
+
+    limit: int
+    running: int = 1
+
+    def may_start(self, beside: int) -> bool:
+        """Return whether a block with `beside` running branches may start another."""
+        return beside == 0 or self.running < self.limit
+
+    def started(self, beside: int) -> None:
+        """Count a branch that starts while `beside` others of its block run."""
+        if beside:
+            self.running += 1
+
+    def ended(self, beside: int) -> None:
+        """Count a branch that ends while `beside` others of its block run."""
+        if beside:
+            self.running -= 1
 
 
 class BranchGroup:

@@ -21,11 +21,15 @@ from coterie.workflows.core.scope import Call, Interrupted, Jobs, Leaving
 from coterie.workflows.core.state import RunState
 from coterie.workflows.handlers.board import state_of
 from coterie.workflows.sessions.message_queue import holds_history
-from coterie.workflows.temporal.abandoned_branches import stop_if_abandoned, take_abandonment
 from coterie.workflows.temporal.activity_calls import Calls, Notifier
 from coterie.workflows.temporal.attribute_kinds import PLAN, STATE, TEAM, WAITING
-from coterie.workflows.temporal.branches import BranchRunner
-from coterie.workflows.temporal.pacer import Branches, Pacer
+from coterie.workflows.temporal.branches import (
+    Branches,
+    BranchRunner,
+    stop_if_abandoned,
+    take_abandonment,
+)
+from coterie.workflows.temporal.pacer import Pacer
 
 
 async def condition(holds: Callable[[], bool], limit: timedelta | None, summary: str) -> None:

@@ -93,32 +93,6 @@ class Pace:
         self.bytes += size
 
 
-@dataclass(slots=True)
-class Branches:
-    """How many branches of a run are in progress, over all its nested blocks.
-
-    A block whose branches wait for their turn always runs one of them, in the slot of the branch
-    that contains the block. So nested blocks never wait for each other.
-    """
-
-    limit: int
-    running: int = 1
-
-    def may_start(self, beside: int) -> bool:
-        """Return whether a block with `beside` running branches may start another."""
-        return beside == 0 or self.running < self.limit
-
-    def started(self, beside: int) -> None:
-        """Count a branch that starts while `beside` others of its block run."""
-        if beside:
-            self.running += 1
-
-    def ended(self, beside: int) -> None:
-        """Count a branch that ends while `beside` others of its block run."""
-        if beside:
-            self.running -= 1
-
-
 _MIN_PAUSE = timedelta(milliseconds=1)
 
 

@@ -31,9 +31,9 @@ from coterie.workflows.core.messages import DecideInput
 from coterie.workflows.core.requests import Decision
 from coterie.workflows.core.scope import Call, CallFailed, Jobs, Leaving
 from coterie.workflows.core.state import RunState
-from coterie.workflows.temporal.branches import BranchGroup
+from coterie.workflows.temporal.branches import Branches, BranchGroup
 from coterie.workflows.temporal.call_failures import expected_failure
-from coterie.workflows.temporal.pacer import Branches, Pace
+from coterie.workflows.temporal.pacer import Pace
 
 
 class World(Protocol):

@@ -42,17 +42,21 @@ from coterie.dsl.tool_loop.tool_loop_progress import (
     PolicyUnmet,
     StoppedByHook,
 )
-from coterie.workflows.agents.agent_turns import AgentTurns, ConversationHead, TurnCall, hooks_of
+from coterie.workflows.agents.agent_turns import (
+    AgentModels,
+    AgentTurns,
+    ConversationHead,
+    TurnCall,
+)
 from coterie.workflows.agents.conversation_order import (
     conversation_name,
     hold_conversation,
     keep_conversation,
 )
-from coterie.workflows.agents.hook_points import stopped_by
+from coterie.workflows.agents.hook_points import TurnHooks, hooks_of, stopped_by
 from coterie.workflows.agents.loop.tool_calls import CallingAgent, run_calls
 from coterie.workflows.agents.loop.turn_requests import TurnRequests, loop_terms, with_own_arguments
 from coterie.workflows.agents.model_turns import (
-    AgentModels,
     is_worth_a_reask,
     turn_notices,
     turn_outcome,
@@ -209,25 +213,26 @@ class _Loop:
         if isinstance(loop.end, StoppedByHook):
             return
         answer = None if response is None else response.data
-        verdict = await self._agent_turns("").after_turn(number, answer, loop.calls)
+        verdict = await self._turn_hooks().after_turn(number, answer, loop.calls)
         if verdict.stop is not None:
             loop.end = stopped_by(verdict.stop)
 
     def _agent_turns(self, latest: str) -> AgentTurns:
         """Return what calls the models, from the one that answered last."""
-        scope, persona, progress = self._scope, self._persona, self._progress
-        choice = AgentModels.of(scope.plan, self._key, persona, latest, progress.context)
-        retries, task = progress.loop.hook_retries, self._step.name
-        return AgentTurns(
-            choice,
+        scope, persona, location = self._scope, self._persona, self._location
+        choice = AgentModels.of(scope.plan, self._key, persona, latest, self._progress.context)
+        hooks = self._turn_hooks()
+        return AgentTurns(choice, hooks, persona, self._key, location, scope, self._move_to)
+
+    def _turn_hooks(self) -> TurnHooks:
+        return TurnHooks(
             self._hooks,
-            retries,
-            persona,
+            self._progress.loop.hook_retries,
+            self._persona,
             self._key,
-            task,
+            self._step.name,
             self._location,
-            scope,
-            self._move_to,
+            self._scope,
         )
 
     def _begin_progress(self) -> AgentLoopProgress:
@@ -266,7 +271,9 @@ class _Loop:
             progress.loop.calls = []  # their results are sent
         else:  # nothing was stored: the results are still to be sent
             self._leave_results()
-        verdict, response = await turns.after_call(asked.number, response)
+        verdict, response = await turns.hooks.after_call(
+            asked.number, response, turns.choice.current
+        )
         unusable = is_worth_a_reask(response)
         back = verdict.reason if verdict.retries else ""
         progress.problem = response.error.message if unusable and response.error else back
@@ -288,7 +295,7 @@ class _Loop:
             notices = shared_work(location, scope) + notices
         notices += tuple(map(reminder_text, asked.reminders))
         request = self._requests.request(asked, notices, progress)
-        begun = await turns.begin(asked.number, request.inputs)
+        begun = await turns.hooks.begin(asked.number, request.inputs, turns.choice.current)
         if begun.stop is not None:
             progress.loop.end = stopped_by(begun.stop)
             return None

@@ -9,14 +9,13 @@ from coterie.dsl.model.evaluation_budget import DEFAULT_BUDGET
 from coterie.dsl.sizes import MAX_VALUE_SIZE, exceeds, json_size
 from coterie.dsl.values import JsonValue
 from coterie.workflows.core.scope import Job
-from coterie.workflows.temporal.branches import BranchGroup
+from coterie.workflows.temporal.branches import Branches, BranchGroup
 from coterie.workflows.temporal.pacer import (
     MAX_CALL_BYTES,
     MAX_CALLS,
     MAX_PENDING_CALLS,
     MAX_STEPS,
     MAX_WORK,
-    Branches,
     Pace,
 )
 

@@ -17,7 +17,7 @@ from coterie.documents.price_lists import known_price
 from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json
-from coterie.workflows.budgets.call_estimates import counting_if_cut_off
+from coterie.workflows.budgets.call_estimates import count_cut_off
 from coterie.workflows.budgets.costs import report
 from coterie.workflows.core.location import Location
 from coterie.workflows.core.memory import Tally
@@ -214,7 +214,6 @@ def test_a_call_that_cannot_be_estimated_counts_like_the_others_of_its_task(
     request = AgentRequest(team="work", task="own", visit=1, agent_type=None, agent_class="my.Own")
     tally = Tally("work/own", calls=calls, input_tokens=sent)
     at = Location.of_visit(MAIN, "work", 1).at("own")
-    with suppress(asyncio.CancelledError), counting_if_cut_off(scope, at, (), request, tally):
-        raise asyncio.CancelledError
+    count_cut_off(request, tally, scope.time(), (), at, scope)
     assert tally.input_tokens == sent + counted
     assert [entry.tokens for entry in scope.state.trail] == [counted]

@@ -15,7 +15,7 @@ from coterie.workflows.core.scope import Call, Job
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.views import Paused
 from coterie.workflows.team import METADATA, show_when_asked
-from coterie.workflows.temporal.abandoned_branches import abandon
+from coterie.workflows.temporal.branches import abandon
 from coterie.workflows.temporal.durable_scope import DurableScope
 from coterie.workflows.temporal.pacer import MAX_STEPS
 from tests.support.compiling import plan_of

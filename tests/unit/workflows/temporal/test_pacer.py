@@ -11,14 +11,13 @@ import pytest
 from temporalio import workflow
 
 from coterie.workflows.core.scope import Job
-from coterie.workflows.temporal.branches import BranchRunner
+from coterie.workflows.temporal.branches import Branches, BranchRunner
 from coterie.workflows.temporal.pacer import (
     MAX_CALL_BYTES,
     MAX_CALLS,
     MAX_PENDING_CALLS,
     MAX_STEPS,
     MAX_WORK,
-    Branches,
     Pacer,
 )
 

@@ -10,9 +10,15 @@ from temporalio import workflow
 
 from coterie.dsl.errors import TeamFailed
 from coterie.workflows.core.scope import Interrupted, Job
-from coterie.workflows.temporal.abandoned_branches import stop_if_abandoned
-from coterie.workflows.temporal.branches import BranchRunner, failures, is_dropped, left_of
-from coterie.workflows.temporal.pacer import Branches, Pacer
+from coterie.workflows.temporal.branches import (
+    Branches,
+    BranchRunner,
+    failures,
+    is_dropped,
+    left_of,
+    stop_if_abandoned,
+)
+from coterie.workflows.temporal.pacer import Pacer
 
 
 class Engine:

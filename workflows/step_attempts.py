@@ -74,14 +74,14 @@ def _run_and_update(
     """Run the step with the attempts of its `retry`, and apply its context updates."""
     again = step.retry is not None or step.on_failure == "ask"
     if again and step.contains_calls:
-        work = partial(_retried, step, started, scope=scope, interpreter=interpreter)
+        work = partial(_run_with_retries, step, started, scope=scope, interpreter=interpreter)
         ran: Awaitable[Outcome] = with_draft(step, location, scope, work)
     else:
-        ran = _retried(step, started, location, scope, interpreter)
+        ran = _run_with_retries(step, started, location, scope, interpreter)
     return with_updates(step, location, scope, started, ran) if step.context_updates else ran
 
 
-def _retried(
+def _run_with_retries(
     step: Step, started: StartedStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Awaitable[Outcome]:
     """Run the step with the attempts of its `retry`, or once without one."""

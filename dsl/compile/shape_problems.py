@@ -29,21 +29,17 @@ from coterie.dsl.normalise.replacements import (
     replacement,
     rest_of_text,
 )
-from coterie.dsl.problem_details import (
+from coterie.dsl.problem_details import Details, ProblemText, Remove, Replace, rule
+from coterie.dsl.problem_texts import (
     Advice,
     Bound,
-    Details,
     DidYouMean,
     EmptyCollection,
     FormByKeys,
     Found,
     MissingKey,
     OutOfBounds,
-    ProblemText,
     RefusedKey,
-    Remove,
-    Replace,
-    Suggestion,
     UnknownConditionKind,
     UnknownKey,
     UnknownOperator,
@@ -52,7 +48,6 @@ from coterie.dsl.problem_details import (
     WriteKey,
     WrongForm,
     WrongValue,
-    rule,
 )
 from coterie.dsl.redaction import HIDDEN, names_secret
 from coterie.dsl.source.collected_problems import Problems
@@ -320,7 +315,7 @@ class ShapeProblem:
         found = self._describe_value(node)
         return WrongForm(self._subject, found, self.kind, wanted, self._mending(node))
 
-    def _mending(self, node: Node) -> Suggestion | None:
+    def _mending(self, node: Node) -> Advice | None:
         """Return the fix for a value of another type, if the value shows the intent."""
         truth = _BOOLS.get(str(node.plain()).lower())
         if self.kind in ("bool_type", "bool_parsing") and truth is not None:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from coterie.dsl.compile.shape_problems import ShapeProblem
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.steps import PersonaDocument
-from coterie.dsl.problem_details import key_meant
+from coterie.dsl.problem_texts import key_meant
 from coterie.dsl.source.author_paths import name_of_path
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node

@@ -16,15 +16,8 @@ from coterie.dsl.model.steps import ParallelStep
 from coterie.dsl.model.traversal.step_walk import variables, walk
 from coterie.dsl.paths import Path
 from coterie.dsl.paths import parse as parse_path
-from coterie.dsl.problem_details import (
-    DidYouMean,
-    ProblemText,
-    Remove,
-    UnlistedValue,
-    WrongValue,
-    rule,
-)
-from coterie.dsl.problem_texts import called
+from coterie.dsl.problem_details import ProblemText, Remove, rule
+from coterie.dsl.problem_texts import DidYouMean, UnlistedValue, WrongValue, called
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.templates.jsonable import brief
 from coterie.dsl.templates.path_templates import fixed_part

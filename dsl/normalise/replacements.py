@@ -6,7 +6,8 @@ part of a document, and comes before `REPLACEMENTS`.
 
 from collections.abc import Sequence
 
-from coterie.dsl.problem_details import Advice, Edit, MoveBelow, Remove, Suggestion, WriteKey
+from coterie.dsl.problem_details import Edit, MoveBelow, Remove
+from coterie.dsl.problem_texts import Advice, Suggestion, WriteKey
 
 _AS_CONTEXT = (
     "give it with the start, by `--context` or `--set`: templates read `{{{{ context.{0} }}}}`"

@@ -12,15 +12,8 @@ from coterie.dsl.normalise.here import Here
 from coterie.dsl.normalise.replacements import REPLACEMENTS
 from coterie.dsl.normalise.several_calls import calls_as_loop
 from coterie.dsl.normalise.written_steps import present_step, skill_call
-from coterie.dsl.problem_details import (
-    Advice,
-    ProblemText,
-    Remove,
-    Replace,
-    UnlistedValue,
-    WrongValue,
-    rule,
-)
+from coterie.dsl.problem_details import ProblemText, Remove, Replace, rule
+from coterie.dsl.problem_texts import Advice, UnlistedValue, WrongValue
 from coterie.dsl.source.nodes import Node, Place, change_entries, each_item
 
 

@@ -6,15 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from coterie.dsl.errors import Problem
-from coterie.dsl.problem_details import (
-    Code,
-    Details,
-    ProblemText,
-    Statement,
-    key_meant,
-    without_long_facts,
-)
-from coterie.dsl.problem_texts import edit_of, problem_text
+from coterie.dsl.problem_details import Code, Details, ProblemText, Statement, without_long_facts
+from coterie.dsl.problem_texts import key_meant
 from coterie.dsl.redaction import redacted
 from coterie.dsl.source.nodes import Place, dotted
 from coterie.dsl.values import NodePath, Segment
@@ -77,7 +70,7 @@ class Problems:
             "" if self.step_of is None else redacted(self.step_of(tuple(path))),
             location,
             details if described else without_long_facts(details),
-            edit_of(details, text) if described else None,
+            text.edit,
         )
         if not self._is_explained(problem):
             self.take((problem,))
@@ -91,7 +84,7 @@ class Problems:
         if not self.describes(code):
             return problem_not_described(MAX_DESCRIBED)
         self._described[code] += 1
-        return problem_text(details)
+        return details.words()
 
     def take(self, problems: Iterable[Problem]) -> None:
         """Take over problems that are already worded."""

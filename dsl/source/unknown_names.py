@@ -3,7 +3,8 @@
 from collections.abc import Collection
 
 from coterie.dsl.errors import closest
-from coterie.dsl.problem_details import Code, DidYouMean, UnknownName
+from coterie.dsl.problem_details import Code
+from coterie.dsl.problem_texts import DidYouMean, UnknownName
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Place
 from coterie.dsl.values import UNREADABLE

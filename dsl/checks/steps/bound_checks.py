@@ -14,8 +14,8 @@ from coterie.dsl.model.template_bound import (
     TemplateDuration,
 )
 from coterie.dsl.model.traversal.step_bounds import bounds_of, with_bound
-from coterie.dsl.problem_details import Found, OutOfBounds, ProblemText, WrongValue, rule
-from coterie.dsl.problem_texts import called
+from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_texts import Found, OutOfBounds, WrongValue, called
 from coterie.dsl.templates.jsonable import brief
 from coterie.dsl.templates.template import is_template, parse, plain_path
 from coterie.dsl.templates.template_rules import BadTemplate

@@ -13,14 +13,12 @@ from coterie.dsl.compile.shapes import parse_as
 from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.paths import Path, get
-from coterie.dsl.problem_details import (
-    Details,
+from coterie.dsl.problem_details import Details, ProblemText, Statement
+from coterie.dsl.problem_texts import (
     DidYouMean,
     Found,
     MissingKey,
-    ProblemText,
     RefusedKey,
-    Statement,
     UnknownKey,
     UnknownName,
     UnlistedValue,
@@ -29,7 +27,6 @@ from coterie.dsl.problem_details import (
     WrongValue,
     key_meant,
 )
-from coterie.dsl.source import collected_problems
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Mark, Place
 from coterie.dsl.source.yaml_reader import read
@@ -60,10 +57,10 @@ def facts(text: str) -> Facts:
 
 
 def without_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing(details: Details) -> ProblemText:
+    def nothing(problems: Problems, code: str, details: Details) -> ProblemText:
         return ProblemText("x", "x", "x")
 
-    monkeypatch.setattr(collected_problems, "problem_text", nothing)
+    monkeypatch.setattr(Problems, "_text", nothing)
 
 
 def test_every_document_has_the_same_problems_when_each_text_is_x(

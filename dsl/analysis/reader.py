@@ -64,6 +64,7 @@ class Reader:
     plan: Plan
     tree: Node
     _known: dict[NodePath, list[Read]] = field(default_factory=dict[NodePath, list[Read]])
+    _known_after: dict[NodePath, list[Read]] = field(default_factory=dict[NodePath, list[Read]])
 
     def before(self, step: Step, path: NodePath) -> list[Read]:
         """Return what a step reads before it acts; its own `when` guards these reads."""
@@ -104,6 +105,11 @@ class Reader:
 
     def after(self, step: Step, path: NodePath) -> list[Read]:
         """Return what a step reads once it has acted, except for its own result."""
+        if path not in self._known_after:
+            self._known_after[path] = self._after(step, path)
+        return self._known_after[path]
+
+    def _after(self, step: Step, path: NodePath) -> list[Read]:
         found = list(update_reads(step.context_updates, (*path, "context_updates")))
         if step.fail_when is not None:
             found += condition_reads(step.fail_when, (*path, "fail_when"))

@@ -54,6 +54,10 @@ class PersonaChecks:
     settings: Json
     tool_reads: OutsideReads = field(default_factory=OutsideReads)
     """What the agents of tools read."""
+    _plans: dict[tuple[NodePath, tuple[str, ...] | None], StepScope] = field(
+        default_factory=dict[tuple[NodePath, tuple[str, ...] | None], StepScope]
+    )
+    """`{(where a plan is written, the names of its inputs): its scope}`, checked."""
 
     @cached_property
     def _agent_tools(self) -> frozenset[str]:
@@ -138,13 +142,14 @@ class PersonaChecks:
     def _checked_plan(
         self, step: AgentStep, persona: Persona, written_at: Callable[[str], NodePath]
     ) -> StepScope:
-        """Check the steps of an execution plan, with the inputs that the agent gives it."""
+        """Check an execution plan once for all agents that follow it with the same inputs."""
         inputs = tuple(step.input) if isinstance(step.input, dict) else None
         given = inputs if step.input is not None else ()
-        steps = persona.execution_plan or ()
-        plan = self.plan_scope(steps, written_at("execution_plan"), given)
-        check_steps(plan)
-        return plan
+        key = (written_at("execution_plan"), given)
+        if key not in self._plans:
+            self._plans[key] = self.plan_scope(persona.execution_plan or (), *key)
+            check_steps(self._plans[key])
+        return self._plans[key]
 
     def _calls_agents(self, persona: Persona) -> bool:
         return not self._agent_tools.isdisjoint(persona.tools)

@@ -1,7 +1,7 @@
 """Compiles the parts of a checked document, each by its own compiler, into a plan."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from coterie.dsl.checks.agents.prompt_checks import check_syntax
@@ -239,7 +239,7 @@ def _listed_tools(tools: Mapping[str, Tool], tree: Node) -> list[Json] | None:
 
     None if no template can read them, so that the plan does not hold them twice.
     """
-    if not any(_READS_TOOLS.search(text) for text in _texts(tree)):
+    if not _reads_tools(tree):
         return None
     return [
         {
@@ -251,18 +251,16 @@ def _listed_tools(tools: Mapping[str, Tool], tree: Node) -> list[Json] | None:
     ]
 
 
-def _texts(node: Node) -> Iterator[str]:
+def _reads_tools(node: Node) -> bool:
     match node.value:
         case str() as text:
-            yield text
+            return _READS_TOOLS.search(text) is not None
         case dict() as entries:
-            for one in entries.values():
-                yield from _texts(one)
+            return any(map(_reads_tools, entries.values()))
         case list() as items:
-            for one in items:
-                yield from _texts(one)
+            return any(map(_reads_tools, items))
         case _:
-            return
+            return False
 
 
 def _without_unread_schemas(tools: Mapping[str, Tool], offered: Collection[str]) -> dict[str, Tool]:

@@ -52,11 +52,14 @@ class Teams:
         calls: Mapping[str, Iterable[str]],
         exits: Mapping[str, tuple[Exit, ...]],
         worlds: Mapping[str, tuple[Statuses, ...]],
+        good: Mapping[str, Statuses],
         formulas: Mapping[str, RoutingFormulas],
     ) -> None:
         self.plan = plan
         self.worlds = worlds
         """`{team: how its tasks may have ended when its routing is evaluated}`."""
+        self.good = good
+        """`{team: how its tasks have ended when it succeeded}`."""
         self.formulas = formulas
         self.calls = calls
         """`{team: the teams that its steps, and the plans that its agents follow, run}`."""
@@ -151,17 +154,18 @@ def team_graph(plan: Plan, calls: Mapping[str, Iterable[str]], effort: Effort) -
     """
     teams = plan.teams.values()
     worlds = {team.id: after_all(team.steps, team.stop_on_failure) for team in teams}
+    good = {team.id: after_success(team.steps) for team in teams}
     formulas = {team.id: _formulas(team) for team in teams}
     exits = {
         team.id: (
-            *_exits(team, formulas[team.id], worlds[team.id], effort),
+            *_exits(team, formulas[team.id], worlds[team.id], good[team.id], effort),
             *_exits_of_timeouts(team, plan),
             *_exits_of_budgets(team, plan),
             *(Exit((name,), None, after_success=True) for name in handoffs(team, plan)),
         )
         for team in teams
     }
-    return Teams(plan, calls, with_turns(plan, calls, exits), worlds, formulas)
+    return Teams(plan, calls, with_turns(plan, calls, exits), worlds, good, formulas)
 
 
 def exits_after(
@@ -180,7 +184,8 @@ def exits_after(
         effort.leave_out((*TEAMS, team.id))
         yield from (number for number, exit in enumerate(exits) if exit.usable)
         return
-    routed = list(_exits(team, graph.formulas[team.id], (world(),), effort))
+    formulas, good = graph.formulas[team.id], graph.good[team.id]
+    routed = list(_exits(team, formulas, (world(),), good, effort))
     for number, exit in enumerate(exits):
         if exit.usable and (number >= len(routed) or routed[number].usable):
             yield number
@@ -202,28 +207,31 @@ def _exits_of_budgets(team: Team, plan: Plan) -> Iterator[Exit]:
 
 
 def _exits(
-    team: Team, formulas: RoutingFormulas, worlds: Sequence[Statuses], effort: Effort
+    team: Team,
+    formulas: RoutingFormulas,
+    worlds: Sequence[Statuses],
+    good: Statuses,
+    effort: Effort,
 ) -> Iterator[Exit]:
     routing = team.routing
     if routing is None:
         yield Exit((), None, after_success=True)
         return
-    good = [after_success(team.steps)]
 
     def possible(rule: int | None, worlds: Sequence[Statuses]) -> bool:
         return can_hold(formulas.at_exit(rule), worlds, effort, (*TEAMS, team.id))
 
     for number, rule in enumerate(routing.rules):
         usable = possible(number, worlds)
-        well = usable and possible(number, good)
+        well = usable and possible(number, (good,))
         yield _by_rule(routing, rule, number, usable)._replace(after_success=well)
     if routing.default is not None:
         usable = possible(None, worlds)
-        well = usable and possible(None, good)
+        well = usable and possible(None, (good,))
         updates = tuple(routing.context_updates)
         yield Exit((routing.default,), None, updates, usable=usable, after_success=well)
     elif routing.ends_by_default or not routing.rules:
-        usable = possible(None, good)
+        usable = possible(None, (good,))
         updates = tuple(routing.context_updates)
         yield Exit((), None, updates, usable=usable, after_success=usable)
 

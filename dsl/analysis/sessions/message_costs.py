@@ -112,7 +112,7 @@ class _Parts:
             loads[team] = rest.get(team, {})
             exits[team] = self._aside(left.get(team, ()))
         part = Teams(
-            self._plan(entry, visits_before), _calls(self.graph.calls, exits), exits, {}, {}
+            self._plan(entry, visits_before), _calls(self.graph.calls, exits), exits, {}, {}, {}
         )
         reached = {team: load for team, load in loads.items() if team in part.reached}
         routes = RoutesBound(

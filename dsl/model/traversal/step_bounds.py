@@ -1,6 +1,5 @@
 """Bounds of steps: which keys a template gives, and what it may give."""
 
-from collections.abc import Iterator
 from functools import cache
 
 from coterie.dsl.model.plan import Persona
@@ -28,28 +27,27 @@ def _parts(model: type[StepBase]) -> tuple[tuple[BoundKey, str, tuple[str, ...]]
     return tuple((key, key.path[0], key.path[1:]) for key in model.bounds)
 
 
-def bounds_of(step: Step) -> Iterator[tuple[BoundKey, AnyBound]]:
-    """Yield the bounds that a step has, templates or not."""
-    for key in step.bounds:
-        value: object = step
-        for name in key.path:
+def bounds_of(step: Step) -> list[tuple[BoundKey, AnyBound]]:
+    """Return the bounds that a step has, templates or not."""
+    found: list[tuple[BoundKey, AnyBound]] = []
+    for key, first, further in _parts(type(step)):
+        value: object = getattr(step, first, None)
+        if value is None:
+            continue
+        for name in further:
             value = getattr(value, name, None)
         if isinstance(value, int | float | str | TemplateBound | TemplateDuration):
-            yield key, value
+            found.append((key, value))
+    return found
 
 
 def bound_templates(step: Step) -> list[tuple[BoundKey, BoundTemplate]]:
     """Return the bounds of a step that a template gives, with their maxima."""
-    found: list[tuple[BoundKey, BoundTemplate]] = []
-    for key, first, further in _parts(type(step)):
-        value: object = getattr(step, first, None)
-        if value is None or value is False:
-            continue
-        for name in further:
-            value = getattr(value, name, None)
-        if isinstance(value, TemplateBound | TemplateDuration):
-            found.append((key, value))
-    return found
+    return [
+        (key, bound)
+        for key, bound in bounds_of(step)
+        if isinstance(bound, TemplateBound | TemplateDuration)
+    ]
 
 
 def maximum_turns(step: AgentStep, persona: Persona) -> int:

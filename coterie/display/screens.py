@@ -1,5 +1,6 @@
 """The interface of the terminal UI. The UI is above this shelf, and needs the extra `ui`."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -29,18 +30,17 @@ class PastRun(NamedTuple):
     ended: datetime
 
 
-class Screen(ProgressView, Protocol):
+class Screen(ProgressView, ABC):
     """A view that fills the terminal, and from which a person decides."""
 
-    @property
-    def requests(self) -> RequestHandling:
-        """What handles the requests that the watcher finds."""
-        ...
+    requests: RequestHandling
+    """What handles the requests that the watcher finds."""
 
+    @abstractmethod
     def take_past(self, past: PastRun) -> None:
         """Take a run that has ended already; its end follows with `until_left`."""
-        ...
 
+    @abstractmethod
     async def until_left(self, end: Awaitable[RunEnd]) -> RunEnd:
         """Show the run until the person leaves, and return its end.
 
@@ -50,7 +50,6 @@ class Screen(ProgressView, Protocol):
         Raises:
             ScreenLeft: The person left before the end.
         """
-        ...
 
 
 class OpenScreen(Protocol):

@@ -17,9 +17,8 @@ from coterie.rendering.run_table import run_json, run_table
 from coterie.rendering.run_text import end_text, status_text, trail_text
 from coterie.runs.ends.end_facts import CLOSED_STATES, RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
-from coterie.runs.open_runs import open_runs
 from coterie.runs.run_client import Run, json_of
-from coterie.runs.run_list import RunFilter, run_rows
+from coterie.runs.run_list import RunFilter, open_runs, run_rows
 from coterie.runs.run_waits import wait_for
 from coterie.runs.run_workspaces import workspace_of_run
 from coterie.server.connection import open_connection

@@ -18,7 +18,6 @@ from coterie.failures import CommandError
 from coterie.mcp_server.served_teams import ServedTeam
 from coterie.rendering.commit_diffs import CommitDiffs
 from coterie.runs.new_runs import start_run
-from coterie.runs.open_runs import open_executions
 from coterie.runs.records import (
     PRIVATE,
     RunRecord,
@@ -28,6 +27,7 @@ from coterie.runs.records import (
     queue_of,
 )
 from coterie.runs.run_client import Run
+from coterie.runs.run_list import open_executions
 from coterie.server.connection import Connection, open_connection
 from coterie.server.embedded_server import ServerMoved, supervise
 from coterie.settings import Settings

@@ -25,6 +25,7 @@ from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.records import RunRecord
 from coterie.runs.run_client import Run
+from coterie.runs.run_list import open_state
 from coterie.workflows.core.extract import extract, written
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.views import RunStatus
@@ -133,7 +134,7 @@ def open_report(
     record: RunRecord, status: RunStatus, pending: tuple[Pending, ...], messages: frozenset[str]
 ) -> RunReport:
     """Report a run that has not ended."""
-    state = "running" if status.state in ("done", "cancelled") else status.state
+    state = open_state(status)
     doing = tuple(one.step for one in status.doing)
     folder = Folder(record.trusted.workspace)
     approvals = tuple(waiting_approval(record.id, one, folder) for one in pending[:_MAX_LISTED])

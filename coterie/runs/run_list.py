@@ -24,6 +24,35 @@ from coterie.storage.histories import WORKFLOW
 from coterie.workflows.core.state_keys import StepKey
 from coterie.workflows.core.views import RunStatus
 
+
+async def open_runs(client: Client) -> AsyncIterator[Run]:
+    """Yield every open run, latest first."""
+    async for execution in open_executions(client):
+        yield Run(client, execution.id)
+
+
+async def open_executions(
+    client: Client, only: str | None = None, limit: int | None = None
+) -> AsyncIterator[WorkflowExecution]:
+    """Yield the server's description of every open run, latest first.
+
+    Args:
+        client: Client of the server.
+        only: A Temporal list filter to select runs.
+        limit: Maximum number of runs.
+
+    Raises:
+        CommandError: The filter is invalid, or the server does not answer.
+    """
+    query = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
+    try:
+        found = client.list_workflows(f"{query} AND ({only})" if only else query, limit=limit)
+        async for execution in found:
+            yield execution
+    except RPCError as error:
+        raise CommandError(f"could not list runs: {error.message}") from None
+
+
 OpenState = Literal[
     "running",
     "waiting",
@@ -201,7 +230,7 @@ def open_row(id: str, plan: str, began: datetime, status: RunStatus) -> RunRow:
     return RunRow(
         id,
         status.plan or plan,
-        _state(status),
+        open_state(status),
         began,
         teams=tuple(teams),
         doing=tuple(one.step for one in status.doing),
@@ -209,7 +238,8 @@ def open_row(id: str, plan: str, began: datetime, status: RunStatus) -> RunRow:
     )
 
 
-def _state(status: RunStatus) -> RunState:
+def open_state(status: RunStatus) -> Literal["running", "waiting", "paused", "stopping"]:
+    """Return how an open run stands."""
     match status.state:
         case "running" | "waiting" | "paused" | "stopping" as state:
             return state

@@ -1,17 +1,16 @@
 """Connect the screen of a run to the reports of its watcher."""
 
 import asyncio
-from collections.abc import Awaitable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from coterie.arguments import login_name
-from coterie.display.screens import PastRun, ScreenLeft
+from coterie.display.following.follower import RequestHandling
+from coterie.display.screens import PastRun, Screen, ScreenLeft
 from coterie.failures import CommandError
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.live_texts import LiveAnswer
-from coterie.runs.progress import Progress
 from coterie.runs.run_client import Run
 from coterie.runs.run_view import RunNews, RunView
 from coterie.ui.run_app import RunApp
@@ -19,7 +18,7 @@ from coterie.ui.steering import Steering
 from coterie.workflows.core.requests import Pending
 
 
-class RunScreen:
+class RunScreen(Screen):
     """Shows a run in the whole terminal; what the watcher reports and the person decides."""
 
     def __init__(self, run: Run, workspace: Path | None) -> None:
@@ -29,21 +28,15 @@ class RunScreen:
             run: The run.
             workspace: Folder of the files that the run changes; None if it is elsewhere.
         """
-        self._seen = RunView(run.id, datetime.now(UTC))
+        super().__init__(run.id)
         self._ended: datetime | None = None
         steering = Steering(run, login_name(), self.say)
-        self.requests = ScreenRequests(run, self._seen, steering)
-        """Handles the requests that the watcher finds."""
+        self.requests: RequestHandling = ScreenRequests(run, self._seen, steering)
         self.app = RunApp(self._seen, steering, workspace)
-
-    @property
-    def rows(self) -> Progress:
-        """Visits and tasks seen so far."""
-        return self._seen.rows
 
     def progress(self, news: RunNews) -> None:
         """Take the run's state and the new events."""
-        self._seen.take(news)
+        super().progress(news)
         self.app.changed()
 
     def take_past(self, past: PastRun) -> None:
@@ -53,23 +46,12 @@ class RunScreen:
 
     def writing(self, answers: Sequence[LiveAnswer]) -> None:
         """Take the answers that models are writing now."""
-        self._seen.take_answers(answers)
+        super().writing(answers)
         self.app.changed()
-
-    def show(self, request: Pending) -> None:
-        """Do nothing: the screen shows every request that waits."""
 
     def say(self, text: str) -> None:
         """Show a message."""
         self.app.tell(text)
-
-    @contextmanager
-    def suspended(self) -> Generator[None]:
-        """Do nothing: the screen asks by itself."""
-        yield
-
-    def close(self) -> None:
-        """Do nothing: the screen closes when the person leaves."""
 
     async def until_left(self, end: Awaitable[RunEnd]) -> RunEnd:
         """Show the run until the person leaves, and return its end.

@@ -23,8 +23,8 @@ from temporalio.service import RPCError
 
 from coterie.documents.worker_trust import missing_keys
 from coterie.failures import CommandError
-from coterie.runs.open_runs import open_executions
 from coterie.runs.records import PRIVATE, RunRecord, queue_of
+from coterie.runs.run_list import open_executions
 from coterie.settings import Settings
 from coterie.terminal import note
 from coterie.worker.run_worker import run_worker

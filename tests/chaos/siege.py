@@ -12,8 +12,8 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.failures import CommandError
 from coterie.runs.new_runs import start_run
-from coterie.runs.open_runs import open_executions
 from coterie.runs.run_client import Run
+from coterie.runs.run_list import open_executions
 from coterie.runs.sessions import MessageRefusedError, send_message
 from coterie.workflows.core.messages import SessionInput, TeamInput
 from tests.chaos.ground import Ground

@@ -28,8 +28,8 @@ from coterie.failures import CommandError
 from coterie.replay.report import row, same_text, total
 from coterie.replay.server_replay import Comparison, RunReplayed
 from coterie.runs import run_client as runs
-from coterie.runs.open_runs import open_executions
 from coterie.runs.run_client import Run
+from coterie.runs.run_list import open_executions
 from coterie.workflows import interpreter
 from tests.replay.record import CASES
 from tests.support.engine import Engine, engine

@@ -7,7 +7,7 @@ from coterie.interrupts import run_async
 from coterie.logs import quietly
 from coterie.replay.report import differences_text, row, same_text, total
 from coterie.replay.server_replay import Comparison, RunReplayed, replayed_file
-from coterie.runs.open_runs import open_executions
+from coterie.runs.run_list import open_executions
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.storage.histories import history_in

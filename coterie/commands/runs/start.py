@@ -11,7 +11,7 @@ from coterie.documents.trusted_catalog import trusted_catalog
 from coterie.dsl.values import Json
 from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
-from coterie.runs.starter import start
+from coterie.runs.new_runs import start
 from coterie.settings import Settings
 from coterie.text.problems import counted
 from coterie.workflows.core.messages import TeamInput

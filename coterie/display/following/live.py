@@ -1,8 +1,8 @@
 """The live display of a run in a terminal: position, duration, usage, pending requests."""
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from shlex import quote
@@ -17,6 +17,7 @@ from rich.text import Text
 
 from coterie.arguments import login_name
 from coterie.display.following.live_text_lines import last_lines
+from coterie.display.following.plain_view import ProgressView
 from coterie.dsl.visible import one_line, visible
 from coterie.rendering.cost_tables import budget_lines, estimated_text, money_text
 from coterie.rendering.decision_commands import decision_commands
@@ -29,9 +30,7 @@ from coterie.rendering.progress_lines import (
 )
 from coterie.rendering.request_text import panel_lines
 from coterie.rendering.run_text import paused_text, trail_line
-from coterie.runs.live_texts import LiveAnswer
-from coterie.runs.progress import Progress
-from coterie.runs.run_view import RunNews, RunView, innermost, seconds_since
+from coterie.runs.run_view import RunNews, innermost, seconds_since
 from coterie.text.durations import duration
 from coterie.text.problems import counted
 from coterie.text.round_counts import rounds_text, steps_shown
@@ -64,7 +63,7 @@ _MAX_WIDTH = 120
 """Width in cells; longer lines are hard to read."""
 
 
-class LiveView:
+class LiveView(ProgressView):
     """Redraws a few lines in place, on standard error."""
 
     def __init__(
@@ -89,29 +88,20 @@ class LiveView:
             workspace: Folder of the files that the run changes; None if it is elsewhere.
             console: Where to draw; default: standard error.
         """
+        super().__init__(run, seconds)
         self._run = run
         self._console = console or SafeConsole(stderr=True, no_color=not color, highlight=False)
-        self._seen = RunView(run, datetime.now(UTC) - timedelta(seconds=seconds))
         self._asks = asks
         self._verbose = verbose
         self._workspace = workspace
         self._spinner = Spinner("dots")
         self._live = self._start_live()
 
-    @property
-    def rows(self) -> Progress:
-        """Visits and tasks seen so far."""
-        return self._seen.rows
-
     def progress(self, news: RunNews) -> None:
         """Take the new state; the display redraws itself."""
-        self._seen.take(news)
+        super().progress(news)
         for entry in news.entries if self._verbose else ():
             self.say(trail_line(entry))
-
-    def writing(self, answers: Sequence[LiveAnswer]) -> None:
-        """Take the answers in progress; the display redraws itself."""
-        self._seen.take_answers(answers)
 
     def show(self, request: Pending) -> None:
         """Print the request as a panel above the display."""

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Protocol
 
 from coterie.display.following.live_text_lines import FlowingText
 from coterie.dsl.visible import one_line
@@ -25,41 +24,42 @@ _IN_PROGRESS = frozenset({"turn", "refused", "repeated", "exited", "retried", "c
 """Statuses of a task that continues, each worth a line; `retried` also of a step within it."""
 
 
-class ProgressView(Protocol):
-    """Shows progress and messages."""
+class ProgressView:
+    """Shows progress and messages; what a view does not override, it does not show."""
+
+    def __init__(self, run: str, seconds: float = 0.0) -> None:
+        """Know nothing of the run yet; `seconds` is how long it has been open already."""
+        self._seen = RunView(run, datetime.now(UTC) - timedelta(seconds=seconds))
 
     @property
     def rows(self) -> Progress:
         """Visits and tasks seen so far."""
-        ...
+        return self._seen.rows
 
     def progress(self, news: RunNews) -> None:
         """Take the run's state and the new events."""
-        ...
+        self._seen.take(news)
 
     def writing(self, answers: Sequence[LiveAnswer]) -> None:
         """Take the answers that models are writing now; empty when they have ended."""
-        ...
+        self._seen.take_answers(answers)
 
     def show(self, request: Pending) -> None:
         """Show a request that the person is about to decide."""
-        ...
 
     def say(self, text: str) -> None:
         """Print a message."""
-        ...
 
     @contextmanager
     def suspended(self) -> Generator[None]:
         """Leave the terminal to a question within the block."""
-        ...
+        yield
 
     def close(self) -> None:
         """Close the view."""
-        ...
 
 
-class PlainView:
+class PlainView(ProgressView):
     """Prints lines, for logs and pipes."""
 
     def __init__(
@@ -80,18 +80,13 @@ class PlainView:
             verbose: Print every event with its full reason, instead of one line per task.
             workspace: Folder of the files that the run changes; None if it is elsewhere.
         """
+        super().__init__(run)
         self._run = run
         self._write_line = write
         self._text = FlowingText(write_part)
         self._verbose = verbose
         self._workspace = workspace
         self._printed: set[tuple[str, ...]] = set()
-        self._seen = RunView(run, datetime.now(UTC))
-
-    @property
-    def rows(self) -> Progress:
-        """Visits and tasks seen so far."""
-        return self._seen.rows
 
     def progress(self, news: RunNews) -> None:
         """Print a line for each event and for each step that started."""
@@ -154,14 +149,6 @@ class PlainView:
         """Print a line."""
         self._text.end_line()
         note(text)
-
-    @contextmanager
-    def suspended(self) -> Generator[None]:
-        """Do nothing: lines and a question can coexist."""
-        yield
-
-    def close(self) -> None:
-        """Do nothing: every line is already printed."""
 
 
 def event_lines(entries: Sequence[TrailEntry]) -> Iterator[str]:

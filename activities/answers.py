@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from pydantic import JsonValue
 
-from coterie.activities.answer_schema import schema_errors
+from coterie.dsl.json_schema.schema_checker import answer_mismatches
 from coterie.dsl.values import Json
 from coterie.dsl.visible import is_unicode
 
@@ -46,7 +46,7 @@ def parse_answer(text: str, schema: Json | None) -> JsonValue | AnswerProblem:
         schema: What the data must match; without one the data is `{"text": text}`.
 
     Raises:
-        InvalidAnswerSchema: The schema itself is unusable; no answer could match it.
+        UnusableSchema: The schema itself is unusable; no answer could match it.
     """
     if schema is None and not text.strip():
         return AnswerProblem("the answer is empty")
@@ -55,7 +55,7 @@ def parse_answer(text: str, schema: Json | None) -> JsonValue | AnswerProblem:
     value = read_json(text)
     if isinstance(value, AnswerProblem):
         return value
-    errors = schema_errors(value, schema)
+    errors = answer_mismatches(value, schema)
     if errors:
         return AnswerProblem("the answer does not match the output schema: " + "; ".join(errors))
     return value

@@ -2,10 +2,10 @@
 
 from pydantic import JsonValue, TypeAdapter
 
-from coterie.activities.answer_schema import InvalidAnswerSchema
 from coterie.activities.answers import AnswerProblem, parse_answer
 from coterie.activities.process_pool.work import Work, WorkEnded, WorkRunner
 from coterie.activities.threads.run_threads import TURN_THREADS
+from coterie.dsl.json_schema.schema_checker import UnusableSchema
 from coterie.dsl.values import Frozen, Json
 
 _LARGE = 50_000
@@ -31,7 +31,7 @@ def parse(answer: AnswerText) -> ParsedAnswer:
     """Parse an answer; blocking."""
     try:
         found = parse_answer(answer.text, answer.schema_)
-    except InvalidAnswerSchema as error:
+    except UnusableSchema as error:
         return ParsedAnswer(unusable_schema=str(error))
     if isinstance(found, AnswerProblem):
         return ParsedAnswer(problem=found.message)
@@ -50,7 +50,7 @@ async def parsed(text: str, schema: Json | None, runner: WorkRunner) -> JsonValu
     """Return the data of an answer, or its problem.
 
     Raises:
-        InvalidAnswerSchema: The schema itself is unusable; no answer could match it.
+        UnusableSchema: The schema itself is unusable; no answer could match it.
     """
     if schema is None:
         return parse_answer(text, None)
@@ -63,5 +63,5 @@ async def parsed(text: str, schema: Json | None, runner: WorkRunner) -> JsonValu
             return await TURN_THREADS.run(parse_answer, text, schema)
         return AnswerProblem(f"the answer is too large to be read: {end}")
     if found.unusable_schema is not None:
-        raise InvalidAnswerSchema(found.unusable_schema)
+        raise UnusableSchema(found.unusable_schema)
     return found.data if found.problem is None else AnswerProblem(found.problem)

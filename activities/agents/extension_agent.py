@@ -8,7 +8,6 @@ from pydantic import JsonValue
 from coterie.activities.agents.agent_base import BaseAgent
 from coterie.activities.agents.refusals import AgentRefused
 from coterie.activities.agents.single_shot import failed, reask_text, template_failure
-from coterie.activities.answer_schema import schema_errors
 from coterie.activities.answers import AnswerProblem, parse_answer
 from coterie.activities.contracts import AgentResponse, FailureType
 from coterie.activities.providers.message_model import ModelMessage
@@ -29,6 +28,7 @@ from coterie.activities.user_code.extension_messages import (
     TurnFailed,
 )
 from coterie.dsl.errors import TemplateFailed, nearest
+from coterie.dsl.json_schema.schema_checker import answer_mismatches
 from coterie.dsl.templates.template_rules import BadTemplate
 from coterie.dsl.values import Json
 
@@ -135,7 +135,7 @@ class ExtensionAgent(BaseAgent):
         schema = self.persona.output_schema
         if isinstance(data, str):
             result = parse_answer(data, schema)
-        elif schema is None or not (errors := schema_errors(data, schema)):
+        elif schema is None or not (errors := answer_mismatches(data, schema)):
             result = data
         else:
             result = AnswerProblem("the result does not match the output schema: " + errors[0])

@@ -20,7 +20,6 @@ from temporalio.exceptions import ApplicationError
 from coterie.activities.agent_activity import AgentActivities
 from coterie.activities.agents.agent_base import ProviderAccess
 from coterie.activities.agents.inner_calls import InnerCalls
-from coterie.activities.answer_schema import schema_errors
 from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
@@ -60,6 +59,7 @@ from coterie.activities.workspace.contract_violations import validation_problems
 from coterie.activities.workspace.skill_base import Workspace
 from coterie.agents.tool_definitions import ToolFunction, ToolRegistry
 from coterie.dsl.egress.channel_labels import open_commands
+from coterie.dsl.json_schema.schema_checker import answer_mismatches
 from coterie.dsl.model.capabilities import Reach
 from coterie.dsl.values import Json
 from coterie.runs.in_process.local_scope import LocalScope
@@ -302,7 +302,7 @@ async def _outcome(tool: ToolFunction, call: ToolFunctionCall, context: ToolCont
 def _arguments(tool: ToolFunction, call: ToolFunctionCall) -> dict[str, object] | InvalidArguments:
     """Return the arguments as the function takes them, or why it does not."""
     if tool.typed is None:
-        errors = schema_errors(call.arguments, tool.contract.input_schema)
+        errors = answer_mismatches(call.arguments, tool.contract.input_schema)
         if errors or not isinstance(call.arguments, dict):
             return InvalidArguments(kind="invalid_arguments", reason="; ".join(errors))
         return dict(call.arguments)

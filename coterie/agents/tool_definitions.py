@@ -23,7 +23,6 @@ from coterie.activities.user_code.tool_term_checks import terms_problem
 from coterie.agents.agent_arguments import OF_TOOLS, check_values
 from coterie.dsl.checks.tools.tool_names import NAME_OF_A_TOOL
 from coterie.dsl.errors import listed, nearest
-from coterie.dsl.json_schema.schema_checker import beyond
 from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.model.capabilities import Effect, Label
 from coterie.dsl.values import Json
@@ -203,7 +202,7 @@ def ready_tool(schema: ToolSchema) -> ToolFunction:
             ) from None
         whole = FoundTool.model_validate(contract(path, function, terms))
         return ToolFunction(schema, whole, function)
-    problem = schema_problem(arguments) or beyond(arguments)
+    problem = schema_problem(arguments)
     if problem is not None:
         raise InvalidTool(
             f"the input_schema of the tool {schema.name!r} cannot be checked: {problem}"

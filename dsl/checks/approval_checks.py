@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from coterie.dsl.checks.format_checks import warn_of_formats
 from coterie.dsl.checks.questions_of_document import Question, decider_places, questions_of
 from coterie.dsl.errors import listed, nearest, replaced_by_nearest
-from coterie.dsl.json_schema.schema_checker import beyond
 from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.look_alikes import look_alikes
 from coterie.dsl.model.document import Orchestration, SystemDocument, TeamDocument
@@ -354,7 +353,7 @@ class _Checks:
             self._note(asked, "editable", nothing_to_edit(asked.name))
 
     def _schema(self, asked: Question, schema: Json) -> None:
-        wrong = schema_problem(schema) or beyond(schema)
+        wrong = schema_problem(schema)
         if wrong is not None:
             self._note(asked, "schema", unusable_schema(asked.name, wrong))
             return

@@ -9,7 +9,6 @@ from pydantic import JsonValue
 from coterie.dsl.errors import nearest, replaced_by_nearest
 from coterie.dsl.evaluate.declared_values import form_of, reset, value_problems
 from coterie.dsl.json_schema.keyword_check import excerpt
-from coterie.dsl.json_schema.schema_checker import beyond
 from coterie.dsl.json_schema.schema_grammar import KEYWORDS
 from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.model.context.declarations import (
@@ -142,7 +141,7 @@ class _Check:
             here = (*key_path, key)
             details = unknown_keyword(path, key, sorted((*KEYWORDS, *_OWN)))
             self.problems.report(details, self.tree.key_at(here))
-        problem = schema_problem(schema) or beyond(schema)
+        problem = schema_problem(schema)
         if problem is not None:
             details = unsound_path_schema(path, problem)
             self.problems.report(details, self.tree.value_at(key_path))

@@ -1,14 +1,14 @@
 """The check of a value against a schema, as its keywords use it; and its limits."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from typing import Protocol
 
 from pydantic import JsonValue
 
 from coterie.dsl.values import Json
 
-MAX_ERRORS = 5
+MAX_ERRORS = 10
 """The maximum number of errors reported for one value."""
 
 _BYTES_A_STEP = 100
@@ -26,6 +26,10 @@ class Check(Protocol):
     """One check and its remaining work allowance."""
 
     root: Json
+
+    def anchors(self) -> Mapping[str, Json]:
+        """Return the anchors of the whole schema."""
+        ...
 
     def charge(self, work: int) -> None:
         """Charge for work.

@@ -8,20 +8,12 @@ from pydantic import JsonValue
 
 from coterie.dsl.values import Json
 
-_DEFINITION: Final = re.compile(r"#(/(\$defs|definitions)/[^/%]+)?")
-_ANCHOR: Final = re.compile(r"#[A-Za-z_][\w.-]*")
+_OWN: Final = re.compile(r"#(/(\$defs|definitions)/[^/%]+|[A-Za-z_][\w.-]*)?")
 
 
-def is_own(reference: str, *, anchors: bool = False) -> bool:
-    """Return whether a reference stays within its schema.
-
-    Args:
-        reference: The reference as written.
-        anchors: Whether anchors count; checks inside a run do not follow them.
-    """
-    if _DEFINITION.fullmatch(reference):
-        return True
-    return anchors and _ANCHOR.fullmatch(reference) is not None
+def is_own(reference: str) -> bool:
+    """Return whether a reference stays within its schema."""
+    return _OWN.fullmatch(reference) is not None
 
 
 def target_of(schema: Json, reference: str, anchors: Mapping[str, Json]) -> JsonValue:

@@ -1,73 +1,89 @@
-"""JSON Schema (draft 2020-12) for edited values, checked inside a run.
+"""The one checker of values against a JSON Schema (draft 2020-12).
 
-Pure, total and bounded: the schema came with the run, and its author may be malicious. So no
+Pure, total and bounded: the schema came with a run, and its author may be malicious. So no
 reference leaves the schema, its patterns run in linear time, and an expensive check is abandoned.
 Formats are annotations, as in the standard.
 """
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from coterie.dsl.json_schema.keyword_check import MAX_ERRORS, UnusableSchema, text_steps, weight
 from coterie.dsl.json_schema.keywords import WORDS
-from coterie.dsl.json_schema.references import is_own
-from coterie.dsl.json_schema.schema_problems import static_problem, subschemas
+from coterie.dsl.json_schema.schema_problems import anchors_of, schema_problem
 from coterie.dsl.json_values import json_equal
 from coterie.dsl.values import Json
 
-__all__ = ["UnusableSchema", "beyond", "mismatches"]
+__all__ = ["UnusableSchema", "answer_mismatches", "mismatches"]
 
-_MAX_WORK = 50_000
+
+class Limits(NamedTuple):
+    """What one check may cost."""
+
+    work: int
+    depth: int
+
+
+IN_RUN = Limits(work=50_000, depth=100)
 """About a tenth of a second; a workflow task has two seconds."""
-_MAX_DEPTH = 100
-_BEYOND = (
-    "patternProperties",
-    "unevaluatedProperties",
-    "unevaluatedItems",
-    "$dynamicRef",
-    "$recursiveRef",
-)
-"""Keywords of the standard that are not checked here, so a schema with one is refused."""
+_OF_ANSWER = Limits(work=200_000, depth=250)
+"""Also for a tree of the depth that an answer may have, by references."""
 
 
-def mismatches(value: JsonValue, schema: Json, where: str = "the value") -> list[str]:
+def answer_mismatches(value: JsonValue, schema: Json) -> list[str]:
+    """List the errors of an answer as `$.key is ...`; empty when it meets the schema.
+
+    Only outside of a run, which has less time.
+
+    Raises:
+        UnusableSchema: The schema is invalid, or cannot give a verdict.
+    """
+    problem = _problem_of(json.dumps(schema))
+    if problem is not None:
+        raise UnusableSchema(problem)
+    return mismatches(value, schema, "$", _OF_ANSWER)
+
+
+@lru_cache(maxsize=128)
+def _problem_of(schema: str) -> str | None:
+    """Return why a schema is unusable, cached: checking a schema costs more than an answer."""
+    return schema_problem(json.loads(schema))
+
+
+def mismatches(
+    value: JsonValue, schema: Json, where: str = "the value", limits: Limits = IN_RUN
+) -> list[str]:
     """List the errors of the value as `where.key is ...`; empty when it meets the schema.
 
     Raises:
         UnusableSchema: The schema cannot give a verdict.
     """
-    check = _Check(schema)
+    check = _Check(schema, limits)
     try:
         return list(islice(check.errors(value, schema, where, 0), MAX_ERRORS))
     except (TypeError, ValueError, AttributeError, KeyError, ArithmeticError, RecursionError):
         raise UnusableSchema("it is no JSON Schema") from None
 
 
-def beyond(schema: JsonValue) -> str | None:
-    """Return why a run cannot check a valid schema, or None when it can."""
-    if not isinstance(schema, dict):
-        return None
-    problem = static_problem(schema)
-    if problem is not None:
-        return problem
-    for node in subschemas(schema):
-        for word in _BEYOND:
-            if word in node:
-                return f"{word!r} is not supported here"
-        reference = node.get("$ref")
-        if isinstance(reference, str) and not is_own(reference):
-            return f"it refers to {reference!r}; a reference reads '#' or '#/$defs/<name>'"
-    return None
-
-
 class _Check:
     """One check and its remaining work allowance."""
 
-    def __init__(self, root: Json) -> None:
+    def __init__(self, root: Json, limits: Limits) -> None:
         self.root = root
-        self._left = _MAX_WORK
+        self._left, self._max_depth = limits
+        self._anchors: Mapping[str, Json] | None = None
+
+    def anchors(self) -> Mapping[str, Json]:
+        """Return the anchors of the whole schema."""
+        if self._anchors is None:
+            self.charge(weight(self.root))
+            self._anchors = anchors_of(self.root)
+        return self._anchors
 
     def charge(self, work: int) -> None:
         """Charge for work: a schema may multiply it by references."""
@@ -78,7 +94,7 @@ class _Check:
     def errors(self, value: JsonValue, schema: JsonValue, where: str, depth: int) -> Iterator[str]:
         """Yield the errors of the value against the schema."""
         self.charge(1 + text_steps(where))
-        if depth > _MAX_DEPTH:
+        if depth > self._max_depth:
             raise UnusableSchema("it refers to itself without end")
         if schema is False:
             yield f"{where} must not be there"

@@ -69,7 +69,7 @@ def _power_problem(node: Json) -> str | None:
         return "`patternProperties` is not supported; use `additionalProperties`"
     for key in ("$ref", "$dynamicRef"):
         reference = node.get(key)
-        if isinstance(reference, str) and not is_own(reference, anchors=True):
+        if isinstance(reference, str) and not is_own(reference):
             return (
                 f"it refers to {reference!r}; a reference reads `#`, `#/$defs/<name>` or "
                 "`#/definitions/<name>`"
@@ -116,6 +116,16 @@ def subschemas(node: JsonValue, depth: int = 0) -> Iterator[Json]:
                 yield from subschemas(value, depth + 1)
 
 
+def anchors_of(schema: Json) -> dict[str, Json]:
+    """Return `{anchor: its schema}`."""
+    return {
+        name: node
+        for node in subschemas(schema)
+        for word in ("$anchor", "$dynamicAnchor")
+        if isinstance(name := node.get(word), str)
+    }
+
+
 def _draft_problem(written: JsonValue) -> str | None:
     if written is None:
         return None
@@ -160,12 +170,7 @@ def _word_problem(node: Json, root: bool, draft: JsonValue) -> str | None:
 
 def _reference_problem(schema: Json) -> str | None:
     """Find a reference without a target, or one that returns to itself at the same value."""
-    anchors = {
-        name: node
-        for node in subschemas(schema)
-        for word in ("$anchor", "$dynamicAnchor")
-        if isinstance(name := node.get(word), str)
-    }
+    anchors = anchors_of(schema)
     for node in subschemas(schema):
         for word in ("$ref", "$dynamicRef"):
             reference = node.get(word)

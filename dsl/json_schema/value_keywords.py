@@ -59,6 +59,11 @@ def _is(value: JsonValue, name: JsonValue) -> bool:
             raise ValueError(f"no type {name!r}")
 
 
+def is_of_type(value: JsonValue, wanted: JsonValue) -> bool:
+    """Return whether a value is of a type, or of one of several."""
+    return any(_is(value, name) for name in (wanted if isinstance(wanted, list) else [wanted]))
+
+
 def _number(value: JsonValue) -> int | float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
@@ -70,7 +75,7 @@ def check_type(
     wanted = schema["type"]
     names = wanted if isinstance(wanted, list) else [wanted]
     check.charge(names_steps(names))
-    if not any(_is(value, name) for name in names):
+    if not is_of_type(value, wanted):
         kinds = " or ".join(_KINDS[cast("str", name)] for name in names)
         yield f"{where} is {describe_kind(value)}, not {kinds}"
 

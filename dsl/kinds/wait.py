@@ -9,7 +9,6 @@ from coterie.dsl.checks.format_checks import warn_of_formats
 from coterie.dsl.checks.steps.signal_checks import RESERVED_SIGNALS, check_signal
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.evaluate.waits import RefusedWait, length_of_wait, moment_of_wait
-from coterie.dsl.json_schema.schema_checker import beyond
 from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.kinds.kind import Kind, StepWords
 from coterie.dsl.model.plan import Plan
@@ -154,7 +153,7 @@ def unusable_message_schema(step: str, reason: str) -> ProblemText:
 def _message_schema(scope: StepScope, step: MessageWait, path: NodePath) -> None:
     if step.schema_ is None:
         return
-    wrong = schema_problem(step.schema_) or beyond(step.schema_)
+    wrong = schema_problem(step.schema_)
     if wrong is not None:
         scope.report(unusable_message_schema(step.name, wrong), path)
         return

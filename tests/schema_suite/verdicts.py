@@ -1,4 +1,4 @@
-"""Hold the two checkers of schemas against tests whose verdicts are known."""
+"""Hold the checker of values against tests whose verdicts are known."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from coterie.activities.answer_schema import schema_errors, schema_problem
-from coterie.dsl.json_schema.schema_checker import beyond, mismatches
+from coterie.dsl.json_schema.schema_checker import mismatches
+from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.values import Json
 
 DRAFTS = {
@@ -29,7 +29,6 @@ REASONS = (
     "is not checked",
     "not a valid JSON Schema",
     "without end",
-    "is not supported here",
 )
 """A refused schema names one of these."""
 
@@ -51,30 +50,18 @@ class Case(NamedTuple):
 
 
 class Checker(NamedTuple):
-    """One of the two ways in which a value is held against a schema."""
+    """How a value is held against a schema."""
 
-    name: str
     problem: Callable[[Json], str | None]
     """Why it refuses a schema."""
     holds: Callable[[Json, JsonValue], bool]
 
 
-def _changes_problem(schema: Json) -> str | None:
-    return schema_problem(schema) or beyond(schema)
-
-
-def _holds_in_answers(schema: Json, value: JsonValue) -> bool:
-    return not schema_errors(value, schema)
-
-
-def _holds_in_changes(schema: Json, value: JsonValue) -> bool:
+def _holds(schema: Json, value: JsonValue) -> bool:
     return not mismatches(value, schema)
 
 
-CHECKERS = (
-    Checker("answers", schema_problem, _holds_in_answers),
-    Checker("changes", _changes_problem, _holds_in_changes),
-)
+OURS = Checker(schema_problem, _holds)
 
 
 @dataclass
@@ -99,7 +86,7 @@ def draft_schema(schema: JsonValue, draft: str) -> Json:
     return {"$schema": DRAFTS[draft], **given}
 
 
-def judge(cases: Iterable[Case], checker: Checker) -> Judged:
+def judge(cases: Iterable[Case], checker: Checker = OURS) -> Judged:
     """Ask a checker for every verdict of the cases whose schema it takes."""
     judged = Judged()
     for case in cases:

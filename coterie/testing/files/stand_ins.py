@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping
 
 from pydantic import Field, JsonValue
 
-from coterie.activities.answer_schema import InvalidAnswerSchema, schema_errors
 from coterie.activities.skills.skill_contracts import known_contracts
 from coterie.dsl.errors import listed, nearest
+from coterie.dsl.json_schema.schema_checker import UnusableSchema, answer_mismatches
 from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.model.capabilities import Effect, SkillContract
 from coterie.dsl.model.plan import Plan
@@ -138,6 +138,6 @@ def _check_schemas(stand_in: StandInDocument, node: Node, name: str, problems: P
 
 def _errors(stand_in: StandInDocument) -> list[str]:
     try:
-        return schema_errors(stand_in.data, stand_in.output_schema)
-    except InvalidAnswerSchema as problem:
+        return answer_mismatches(stand_in.data, stand_in.output_schema)
+    except UnusableSchema as problem:
         return [str(problem)]

@@ -10,7 +10,6 @@ from pydantic import JsonValue
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from coterie.activities.answer_schema import schema_errors
 from coterie.activities.contracts import CALL_SKILL, FailureType, SkillRequest, SkillResult
 from coterie.activities.skills.functions.function_skills import FunctionSkill
 from coterie.activities.skills.skill_activity import SkillActivities
@@ -18,6 +17,7 @@ from coterie.activities.skills.skill_registry import SKILLS, AnySkill, contracts
 from coterie.activities.skills.skill_results import refusal_details
 from coterie.activities.storage.blobs import Blobs
 from coterie.activities.workspace.skill_base import Workspace
+from coterie.dsl.json_schema.schema_checker import answer_mismatches
 from coterie.dsl.model.tools.asked_input import AskedForm, AskedInput
 from coterie.testing.files.case_document import SkillResultDocument, ToolQuestionDocument
 from coterie.testing.files.short_names import written_forms
@@ -139,7 +139,7 @@ def _check_input(request: SkillRequest, stand_in: StandInDocument) -> None:
     Raises:
         ApplicationError: SkillRefused, as of a real skill.
     """
-    errors = schema_errors(request.input, stand_in.input_schema)
+    errors = answer_mismatches(request.input, stand_in.input_schema)
     if errors:
         raise ApplicationError(
             f"{request.skill}: the input does not match its schema: {'; '.join(errors)}",

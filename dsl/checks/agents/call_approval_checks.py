@@ -5,7 +5,7 @@ A plan carries it with the step, so that a run can refuse an invalid edit at onc
 
 from pydantic import JsonValue
 
-from coterie.dsl.json_schema.schema_checker import beyond
+from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.model.terms import Approval, CallApproval
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
@@ -51,7 +51,7 @@ def checked_by(
     declared = result if approval.at == "after" else _with_fixed(given, fixed)
     if declared is None:
         return approval
-    wrong = beyond(declared)
+    wrong = schema_problem(declared)
     if wrong is not None:
         key_path = (*path, "editable")
         problems.report(uncheckable_changes(wrong), tree.key_at(key_path))

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 from coterie.dsl.checks.steps.step_call_checks import call_too_long
-from coterie.dsl.json_schema.schema_checker import beyond
 from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.model.capabilities import Label, SkillContract
 from coterie.dsl.model.terms import call_approval
@@ -135,7 +134,7 @@ def check_schema(
     name: str, key: str, schema: Json | None, path: NodePath, tree: Node, problems: Problems
 ) -> bool:
     """Return whether a run can check values against a schema; note a problem if it cannot."""
-    wrong = None if schema is None else schema_problem(schema) or beyond(schema)
+    wrong = None if schema is None else schema_problem(schema)
     if wrong is not None:
         key_path = (*path, key)
         problems.report(unusable_tool_schema(name, key, wrong), tree.key_at(key_path))

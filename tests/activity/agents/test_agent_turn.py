@@ -119,7 +119,7 @@ async def test_an_answer_against_the_schema_is_kept_for_a_reask() -> None:
         error=AgentError(
             type=FailureType.ANSWER_UNUSABLE,
             message="the answer does not match the output schema: "
-            "$.verdict: 'maybe' is not one of ['yes', 'no']"
+            '$.verdict is "maybe", not one of "yes", "no"'
             '; the answer starts with: \'{"verdict": "maybe"}\'',
         ),
         usage=USAGE,

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from coterie.activities.agents.answer_parsing import PARSE, AnswerText, parsed
-from coterie.activities.answer_schema import InvalidAnswerSchema
 from coterie.activities.answers import AnswerProblem
 from coterie.activities.process_pool.process_pool import ProcessPool
 from coterie.activities.process_pool.thread_runner import ThreadRunner
@@ -20,6 +19,7 @@ from coterie.activities.skills.compute.python_code import (
 from coterie.activities.skills.web.page_work import ALLOWS, EXTRACT, PageSource, RobotsQuestion
 from coterie.documents.product_capabilities import capabilities
 from coterie.dsl.compile.compiler import SourceText
+from coterie.dsl.json_schema.schema_checker import UnusableSchema
 from coterie.dsl.values import Json
 from coterie.worker.started_documents import COMPILE, StartedDocument
 from tests.law.sources import by_import, modules
@@ -111,5 +111,5 @@ async def test_a_large_answer_is_parsed_by_the_runner_and_never_asked_for_again_
     assert "more than 10 s of CPU" in costly.message
     problem = await parsed(LARGE, {"type": "array"}, ThreadRunner())
     assert isinstance(problem, AnswerProblem)
-    with pytest.raises(InvalidAnswerSchema):
+    with pytest.raises(UnusableSchema):
         await parsed(LARGE, {"$ref": "#/no"}, ThreadRunner())

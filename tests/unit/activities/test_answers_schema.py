@@ -1,13 +1,11 @@
 """Answers against their schema: every error reported shortly, and no power to the schema."""
 
-from typing import Any
-
 import pytest
 from pydantic import JsonValue
 
-from coterie.activities.answer_schema import InvalidAnswerSchema, schema_errors, schema_problem
 from coterie.activities.answers import AnswerProblem, parse_answer
-from coterie.dsl.json_schema.patterns import schema_pattern
+from coterie.dsl.json_schema.schema_checker import UnusableSchema, answer_mismatches
+from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.values import Json
 
 REVIEW: Json = {
@@ -30,37 +28,31 @@ REVIEW: Json = {
 
 
 def test_an_answer_that_meets_the_schema_has_no_errors() -> None:
-    assert schema_errors({"verdict": "no", "findings": [{"line": 3, "file": "a.py"}]}, REVIEW) == []
+    assert (
+        answer_mismatches({"verdict": "no", "findings": [{"line": 3, "file": "a.py"}]}, REVIEW)
+        == []
+    )
 
 
 def test_all_errors_are_reported_with_their_paths() -> None:
     result = parse_answer('{"verdict": "maybe", "findings": [{"line": 0}], "more": 1}', REVIEW)
     assert result == AnswerProblem(
         "the answer does not match the output schema: "
-        "$: Additional properties are not allowed ('more' was unexpected); "
-        "$.findings[0]: 'file' is a required property; "
-        "$.findings[0].line: 0 is less than the minimum of 1; "
-        "$.verdict: 'maybe' is not one of ['yes', 'no']"
+        '$.verdict is "maybe", not one of "yes", "no"; '
+        "$.findings[0].line is 0, not at least 1; $.findings[0] lacks the key 'file'; "
+        "$ has the key 'more'; allowed: findings, verdict"
     )
 
 
 def test_ten_errors_are_all_reported() -> None:
-    shown = schema_errors([str(n) for n in range(10)], {"items": {"type": "integer"}})
-    assert shown == [f"$[{n}]: '{n}' is not of type 'integer'" for n in range(10)]
+    shown = answer_mismatches([str(n) for n in range(10)], {"items": {"type": "integer"}})
+    assert shown == [f"$[{n}] is a text, not a whole number" for n in range(10)]
 
 
-def test_many_errors_are_reported_in_part() -> None:
-    shown = schema_errors([str(n) for n in range(500)], {"items": {"type": "integer"}})
-    assert len(shown) == 11
-    assert shown[0] == "$[0]: '0' is not of type 'integer'"
-    assert shown[-1] == "and others"
-
-
-def test_a_large_value_is_not_quoted_in_full() -> None:
-    (shown,) = schema_errors({"a": "x" * 10_000}, {"type": "array"})
-    assert shown == f"$: {{'a': '{'x' * 113} … {'x' * 95}'}} is not of type 'array'"
-    (whole,) = schema_errors("x" * 215, {"type": "array"})
-    assert whole == f"$: '{'x' * 215}' is not of type 'array'"
+def test_of_many_errors_the_first_ten_are_reported() -> None:
+    assert (
+        len(answer_mismatches([str(n) for n in range(500)], {"items": {"type": "integer"}})) == 10
+    )
 
 
 def test_answer_error_names_the_nearest_alternative() -> None:
@@ -70,7 +62,9 @@ def test_answer_error_names_the_nearest_alternative() -> None:
             {"type": "null"},
         ]
     }
-    assert schema_errors({"id": "seven"}, schema) == ["$.id: 'seven' is not of type 'integer'"]
+    assert answer_mismatches({"id": "seven"}, schema) == ["$.id is a text, not a whole number"]
+    other: Json = {"anyOf": [{"type": "null"}, {"type": "object", "required": ["a", "b"]}]}
+    assert answer_mismatches({}, other) == ["$ lacks the key 'a'", "$ lacks the key 'b'"]
 
 
 def test_a_schema_of_an_older_draft_is_read_as_the_current_one() -> None:
@@ -80,9 +74,9 @@ def test_a_schema_of_an_older_draft_is_read_as_the_current_one() -> None:
         "allOf": [{"$ref": "#/definitions/short"}],
         "pattern": "^a",
     }
-    assert schema_errors("abc", schema) == []
-    assert schema_errors("bcd", schema) == ["$: 'bcd' does not match '^a'"]
-    assert schema_errors("abcd", schema) == ["$: 'abcd' is too long"]
+    assert answer_mismatches("abc", schema) == []
+    assert answer_mismatches("bcd", schema) == ["$ is \"bcd\", which does not match '^a'"]
+    assert answer_mismatches("abcd", schema) == ["$ has 4 characters, not at most 3"]
 
 
 @pytest.mark.parametrize(
@@ -100,16 +94,16 @@ def test_a_schema_of_an_older_draft_is_read_as_the_current_one() -> None:
 )
 def test_keyword_with_another_meaning_in_its_draft_is_refused(schema: Json, message: str) -> None:
     draft: Json = {"$schema": "http://json-schema.org/draft-07/schema#"}
-    with pytest.raises(InvalidAnswerSchema) as raised:
-        schema_errors("x", {**draft, **schema})
+    with pytest.raises(UnusableSchema) as raised:
+        answer_mismatches("x", {**draft, **schema})
     assert message in str(raised.value)
 
 
 def test_a_recursive_schema_is_followed_as_deep_as_the_answer() -> None:
     tree: Json = {"type": "object", "properties": {"below": {"$ref": "#"}}}
-    assert schema_errors({"below": {"below": {}}}, tree) == []
-    assert schema_errors({"below": {"below": 1}}, tree) == [
-        "$.below.below: 1 is not of type 'object'"
+    assert answer_mismatches({"below": {"below": {}}}, tree) == []
+    assert answer_mismatches({"below": {"below": 1}}, tree) == [
+        "$.below.below is a number, not a mapping"
     ]
 
 
@@ -125,7 +119,7 @@ def test_a_recursive_schema_is_followed_as_deep_as_the_answer() -> None:
 def test_a_pattern_that_backtracks_for_ever_elsewhere_ends_at_once_here(schema: Json) -> None:
     """Exponential matching would run into the suite's timeout."""
     value: JsonValue = "a" * 5000 + "!"
-    assert schema_errors({value: 1} if "propertyNames" in schema else value, schema)
+    assert answer_mismatches({value: 1} if "propertyNames" in schema else value, schema)
 
 
 @pytest.mark.parametrize(
@@ -143,8 +137,8 @@ def test_a_pattern_that_backtracks_for_ever_elsewhere_ends_at_once_here(schema: 
     ],
 )
 def test_a_schema_that_cannot_be_used_is_refused_beforehand(schema: Json, message: str) -> None:
-    with pytest.raises(InvalidAnswerSchema, match=message):
-        schema_errors("x", schema)
+    with pytest.raises(UnusableSchema, match=message):
+        answer_mismatches("x", schema)
     assert schema_problem(schema) is not None
 
 
@@ -159,55 +153,12 @@ def test_a_schema_that_cannot_be_used_is_refused_beforehand(schema: Json, messag
 def test_a_schema_that_leads_nowhere_is_found_when_it_is_followed(
     schema: Json, message: str
 ) -> None:
-    with pytest.raises(InvalidAnswerSchema, match=message):
-        schema_errors("x", schema)
+    with pytest.raises(UnusableSchema, match=message):
+        answer_mismatches("x", schema)
 
 
 def test_a_property_may_have_any_name() -> None:
     names = ["pattern", "patternProperties", "$ref", "$schema"]
     schema: Json = {"properties": {name: {"type": "integer"} for name in names}}
     assert schema_problem(schema) is None
-    assert len(schema_errors(dict.fromkeys(names, "x"), schema)) == 4
-
-
-NAMES: list[JsonValue] = [str(number) for number in range(40)]
-
-
-COSTS: list[tuple[Any, Any, int]] = [
-    ({"type": "integer"}, 1, 1),
-    ({"type": "integer"}, "x", 2),
-    ({"type": "string"}, 2**400, 4),
-    ({"type": "string"}, [1] * 59, 4),
-    ({"properties": {"0": {}, "1": {}}}, {}, 1),
-    ({"properties": {str(name): {} for name in NAMES}}, {}, 3),
-    ({"properties": {}}, {str(name): 1 for name in NAMES}, 3),
-    ({"required": NAMES}, {str(name): 1 for name in NAMES}, 5),
-    ({"items": {"type": "integer"}}, [1] * 40, 43),
-    ({"contains": {"type": "integer"}}, [1] * 40, 81),
-    ({"contains": {}}, {"a": 1}, 1),
-    ({"enum": list(range(20))}, 1, 3),
-    ({"const": [1] * 19}, [1] * 19, 3),
-    ({"multipleOf": 2}, 4, 1),
-    ({"uniqueItems": True}, [1, 2, 3, 4], 3),
-    ({"uniqueItems": False}, [1, 2, 3, 4], 1),
-    ({"additionalProperties": False}, {}, 1),
-    ({"properties": {}}, 1, 1),
-]
-
-
-@pytest.mark.parametrize(("schema", "value", "work"), COSTS)
-def test_a_check_costs_a_step_for_each_keyword_and_more_for_large_values(
-    schema: Json, value: JsonValue, work: int
-) -> None:
-    schema_errors(value, schema, work=work)
-    with pytest.raises(InvalidAnswerSchema, match="it takes too long to check"):
-        schema_errors(value, schema, work=work - 1)
-
-
-def test_a_pattern_costs_by_the_size_of_its_program_and_of_the_text() -> None:
-    size = schema_pattern("^[a-z]{50}").programsize
-    schema: Json = {"pattern": "^[a-z]{50}"}
-    work = 1 + size * 50 // 1000 + size // 5
-    assert schema_errors("a" * 50, schema, work=work) == []
-    with pytest.raises(InvalidAnswerSchema, match="it takes too long to check"):
-        schema_errors("a" * 50, schema, work=work - 1)
+    assert len(answer_mismatches(dict.fromkeys(names, "x"), schema)) == 4

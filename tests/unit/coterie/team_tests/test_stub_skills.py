@@ -90,7 +90,7 @@ async def test_a_stand_in_refuses_an_input_that_its_schema_does_not_allow(
 ) -> None:
     kind, message = await refusal(stubs(tmp_path, *entries), request(given={"p": 1}))
     assert kind == FailureType.SKILL_REFUSED
-    assert message.startswith(f"{SEARCH}: the input does not match its schema: $: 'q' is a req")
+    assert message.startswith(f"{SEARCH}: the input does not match its schema: $ lacks the key 'q'")
 
 
 async def test_an_entry_may_be_a_failure(tmp_path: Path) -> None:

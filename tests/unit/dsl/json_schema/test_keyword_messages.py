@@ -159,8 +159,8 @@ def test_a_keyword_about_another_kind_of_value_says_nothing(schema: Json) -> Non
     assert found == {word: [] for word in (*values, "")}
 
 
-def test_no_more_than_five_errors_are_listed() -> None:
-    zeros: JsonValue = [0, 0, 0, 0, 0, 0, 0]
+def test_no_more_than_ten_errors_are_listed() -> None:
+    zeros: list[JsonValue] = [0] * 12
     found = mismatches(zeros, {"items": False})
     assert found == [f"the value[{index}] must not be there" for index in range(MAX_ERRORS)]
     many: Json = {"anyOf": [{"items": False}, {"items": False, "maxItems": 1}]}
@@ -193,24 +193,21 @@ def test_a_large_value_is_read_no_further_than_it_is_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reference", "own", "with_anchors"),
+    ("reference", "own"),
     [
-        ("#", True, True),
-        ("#/$defs/a", True, True),
-        ("#/definitions/a", True, True),
-        ("#/properties/a", False, False),
-        ("#/$defs/a/b", False, False),
-        ("#/$defs/a%25", False, False),
-        ("#name", False, True),
-        ("#1", False, False),
-        ("other#name", False, False),
+        ("#", True),
+        ("#/$defs/a", True),
+        ("#/definitions/a", True),
+        ("#/properties/a", False),
+        ("#/$defs/a/b", False),
+        ("#/$defs/a%25", False),
+        ("#name", True),
+        ("#1", False),
+        ("other#name", False),
     ],
 )
-def test_a_reference_stays_within_its_schema_or_not(
-    reference: str, *, own: bool, with_anchors: bool
-) -> None:
+def test_a_reference_stays_within_its_schema_or_not(reference: str, *, own: bool) -> None:
     assert is_own(reference) is own
-    assert is_own(reference, anchors=True) is with_anchors
 
 
 def test_a_reference_leads_to_the_whole_schema_a_definition_or_an_anchor() -> None:

@@ -6,7 +6,6 @@ if somebody watches, because not every server reports usage in a stream.
 
 import asyncio
 from collections.abc import Callable
-from datetime import datetime
 from typing import cast
 
 from openai.types.chat.completion_create_params import (
@@ -15,9 +14,8 @@ from openai.types.chat.completion_create_params import (
 )
 from pydantic import BaseModel, ValidationError
 
-from coterie.activities.contracts import StartedBatch
-from coterie.activities.providers.batches.openai_batches import OpenAIBatches
-from coterie.activities.providers.openai_client import OPENAI_ERRORS, OpenAIAccess, timeout_of
+from coterie.activities.providers.batches.openai_batches import OpenAIBatchProvider
+from coterie.activities.providers.openai_client import OPENAI_ERRORS, timeout_of
 from coterie.activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from coterie.activities.providers.provider_failures import cut, malformed, unreadable
 from coterie.activities.providers.translation.chat_answers import (
@@ -33,12 +31,11 @@ from coterie.activities.providers.translation.wire_values import cache_key
 from coterie.dsl.values import Json
 
 
-class OpenAIProvider:
+class OpenAIProvider(OpenAIBatchProvider[ChatAnswer]):
     """GPT, or any server that implements Chat Completions at `api_base`."""
 
-    def __init__(self, settings: ProviderSettings) -> None:
-        self._access = OpenAIAccess(settings)
-        self._batches = OpenAIBatches(self._access)
+    url = "/v1/chat/completions"
+    answer_type = ChatAnswer
 
     async def complete(self, request: ModelRequest) -> Completion:
         """Send one conversation, and return the answer.
@@ -61,29 +58,7 @@ class OpenAIProvider:
             raise failure from None
         return self._completion(request, answer)
 
-    async def submit(self, request: ModelRequest, custom_id: str, since: datetime) -> str:
-        """Submit the call as a batch, unless it is there; see `BatchProvider`."""
-        request = prepared(request, self._access.settings)
-        body = self._parameters(request)
-        return await self._batches.submit(request, "/v1/chat/completions", body, custom_id, since)
-
-    async def collect(self, request: ModelRequest, batch: StartedBatch) -> Completion | None:
-        """Return the answer of a batch, if there is one; see `BatchProvider`."""
-        body = await self._batches.answer(request, batch)
-        if body is None:
-            return None
-        try:
-            answer = ChatAnswer.model_validate(body)
-        except ValueError as error:
-            raise self._access.failure(request, error) from None
-        return self._completion(request, answer)
-
-    async def cancel(self, batch: StartedBatch) -> None:
-        """Cancel a batch; see `BatchProvider`."""
-        await self._batches.cancel(batch)
-
     def _completion(self, request: ModelRequest, answer: ChatAnswer) -> Completion:
-        """Return a complete answer, or raise the failure that it describes."""
         endpoint = self._access.endpoint
         if answer.error is not None:  # how gateways report an error of the server behind them
             raise self._access.reported(request, answer.error)
@@ -92,10 +67,6 @@ class OpenAIProvider:
         if answer.choices[0].finish_reason is None:
             raise cut(endpoint, answer.counted)
         return answer.completion(request, answer.choices[0], endpoint.provider)
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._access.client.close()
 
     async def _create(self, request: ModelRequest) -> ChatAnswer:
         completions = self._access.client.chat.completions.with_raw_response

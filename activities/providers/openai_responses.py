@@ -5,16 +5,15 @@ answer would be paid for again. The vendor stores nothing.
 """
 
 import asyncio
-from datetime import datetime
 from typing import cast
 
 from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
 from pydantic import BaseModel
 
-from coterie.activities.contracts import StartedBatch, TokenUsage
-from coterie.activities.providers.batches.openai_batches import OpenAIBatches
-from coterie.activities.providers.openai_client import OPENAI_ERRORS, OpenAIAccess, timeout_of
-from coterie.activities.providers.provider import Completion, ModelRequest, ProviderSettings
+from coterie.activities.contracts import TokenUsage
+from coterie.activities.providers.batches.openai_batches import OpenAIBatchProvider
+from coterie.activities.providers.openai_client import OPENAI_ERRORS, timeout_of
+from coterie.activities.providers.provider import Completion, ModelRequest
 from coterie.activities.providers.provider_failures import cut, malformed, unreadable
 from coterie.activities.providers.translation.prepared_requests import prepared
 from coterie.activities.providers.translation.responses_answers import (
@@ -22,16 +21,16 @@ from coterie.activities.providers.translation.responses_answers import (
     ResponsesEvent,
 )
 from coterie.activities.providers.translation.responses_turns import responses_body
+from coterie.dsl.values import Json
 
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 
-class OpenAIResponsesProvider:
+class OpenAIResponsesProvider(OpenAIBatchProvider[ResponsesAnswer]):
     """GPT, or a server that implements the Responses API at `api_base`."""
 
-    def __init__(self, settings: ProviderSettings) -> None:
-        self._access = OpenAIAccess(settings)
-        self._batches = OpenAIBatches(self._access)
+    url = "/v1/responses"
+    answer_type = ResponsesAnswer
 
     async def complete(self, request: ModelRequest) -> Completion:
         """Send one conversation, and return the answer.
@@ -57,42 +56,19 @@ class OpenAIResponsesProvider:
             raise unreadable(self._access.endpoint, "its last event contains no response")
         return self._completion(request, answer)
 
-    async def submit(self, request: ModelRequest, custom_id: str, since: datetime) -> str:
-        """Submit the call as a batch, unless it is there; see `BatchProvider`."""
-        request = prepared(request, self._access.settings)
-        body = responses_body(request, self._access.settings)
-        return await self._batches.submit(request, "/v1/responses", body, custom_id, since)
-
-    async def collect(self, request: ModelRequest, batch: StartedBatch) -> Completion | None:
-        """Return the answer of a batch, if there is one; see `BatchProvider`."""
-        body = await self._batches.answer(request, batch)
-        if body is None:
-            return None
-        try:
-            answer = ResponsesAnswer.model_validate(body)
-        except ValueError as error:
-            raise self._access.failure(request, error) from None
-        return self._completion(request, answer)
-
-    async def cancel(self, batch: StartedBatch) -> None:
-        """Cancel a batch; see `BatchProvider`."""
-        await self._batches.cancel(batch)
+    def _parameters(self, request: ModelRequest) -> Json:
+        return responses_body(request, self._access.settings)
 
     def _completion(self, request: ModelRequest, answer: ResponsesAnswer) -> Completion:
-        """Return a complete answer, or raise the failure that it describes."""
         if answer.status not in ("completed", "incomplete"):
             failure = self._access.reported(request, answer.error)
             failure.usage = answer.counted if answer.counted != TokenUsage() else None
             raise failure
         return answer.completion(request, self._access.endpoint.provider)
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._access.client.close()
-
     async def _stream(self, request: ModelRequest) -> ResponsesEvent | None:
         """Return the last event, which ends a whole answer; None if there is none."""
-        body = responses_body(request, self._access.settings) | {"stream": True}
+        body = self._parameters(request) | {"stream": True}
         stream = await self._access.client.responses.create(
             **cast("ResponseCreateParamsStreaming", body), timeout=timeout_of(request)
         )

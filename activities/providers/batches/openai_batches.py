@@ -1,7 +1,9 @@
 """Take calls of OpenAI's APIs as batches: a file of one line in, a file of one line out."""
 
 import json
+from abc import ABC, abstractmethod
 from datetime import datetime
+from typing import ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, Field, JsonValue
 
@@ -9,8 +11,9 @@ from coterie.activities.contracts import FailureType, StartedBatch
 from coterie.activities.providers.batches.batch_provider import ended_without_answer
 from coterie.activities.providers.http_statuses import from_status
 from coterie.activities.providers.openai_client import OPENAI_ERRORS, OpenAIAccess
-from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.providers.provider import Completion, ModelRequest, ProviderSettings
 from coterie.activities.providers.provider_failures import ProviderFailure, malformed
+from coterie.activities.providers.translation.prepared_requests import prepared
 from coterie.dsl.values import Json
 
 _CUSTOM_ID = "custom_id"
@@ -53,25 +56,59 @@ class _Line(BaseModel):
     error: _LineError | None = None
 
 
-class OpenAIBatches:
-    """The batches of one account."""
+Answer = TypeVar("Answer", bound=BaseModel)
 
-    def __init__(self, access: OpenAIAccess) -> None:
-        self._access = access
 
-    async def submit(
-        self, request: ModelRequest, url: str, body: Json, custom_id: str, since: datetime
-    ) -> str:
-        """Submit a call, unless its batch is there already; return the batch's id.
+class OpenAIBatchProvider(ABC, Generic[Answer]):
+    """What both of OpenAI's APIs share: a client, and calls as batches; see `BatchProvider`."""
+
+    url: ClassVar[Literal["/v1/responses", "/v1/chat/completions"]]
+    """Where a line of a batch goes."""
+    answer_type: type[Answer]
+
+    def __init__(self, settings: ProviderSettings) -> None:
+        self._access = OpenAIAccess(settings)
+
+    @abstractmethod
+    def _parameters(self, request: ModelRequest) -> Json:
+        """Return the body of a prepared call."""
+
+    @abstractmethod
+    def _completion(self, request: ModelRequest, answer: Answer) -> Completion:
+        """Return a complete answer, or raise the failure that it describes."""
+
+    async def submit(self, request: ModelRequest, custom_id: str, since: datetime) -> str:
+        """Submit the call as a batch, unless its batch is there already; return the batch's id.
 
         Raises:
             ProviderFailure: It was not taken.
         """
+        request = prepared(request, self._access.settings)
+        body = self._parameters(request)
         try:
             known = await self._submitted_batch(custom_id, since)
-            return known or await self._create(url, body, custom_id)
+            return known or await self._submit_line(body, custom_id)
         except OPENAI_ERRORS as error:
             raise self._access.failure(request, error) from None
+
+    async def collect(self, request: ModelRequest, batch: StartedBatch) -> Completion | None:
+        """Return the answer of a batch; None while there is none.
+
+        Raises:
+            ProviderFailure: There will be no answer, or the server did not say.
+        """
+        body = await self._answer(request, batch)
+        if body is None:
+            return None
+        try:
+            answer = self.answer_type.model_validate(body)
+        except ValueError as error:
+            raise self._access.failure(request, error) from None
+        return self._completion(request, answer)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._access.client.close()
 
     async def _submitted_batch(self, custom_id: str, since: datetime) -> str | None:
         """Return the batch of the call, if an earlier attempt has submitted it."""
@@ -85,8 +122,8 @@ class OpenAIBatches:
                 return batch.id
         return None
 
-    async def _create(self, url: str, body: Json, custom_id: str) -> str:
-        line: Json = {"custom_id": custom_id, "method": "POST", "url": url, "body": body}
+    async def _submit_line(self, body: Json, custom_id: str) -> str:
+        line: Json = {"custom_id": custom_id, "method": "POST", "url": self.url, "body": body}
         text = json.dumps(line, ensure_ascii=False) + "\n"
         client = self._access.client
         file = await client.files.create(
@@ -94,18 +131,14 @@ class OpenAIBatches:
         )
         created = await client.batches.create(
             input_file_id=file.id,
-            endpoint="/v1/responses" if url == "/v1/responses" else "/v1/chat/completions",
+            endpoint=self.url,
             completion_window="24h",
             metadata={_CUSTOM_ID: custom_id},
         )
         return _read(created).id
 
-    async def answer(self, request: ModelRequest, started: StartedBatch) -> JsonValue:
-        """Return the body of the answer; None while there is none.
-
-        Raises:
-            ProviderFailure: There will be no answer, or the server did not say.
-        """
+    async def _answer(self, request: ModelRequest, started: StartedBatch) -> JsonValue:
+        """Return the body of the answer; None while there is none."""
         try:
             batch = _read(await self._access.client.batches.retrieve(started.id))
             if batch.status not in _ENDED:
@@ -159,14 +192,14 @@ class OpenAIBatches:
         failure.retryable = False
         return failure
 
-    async def cancel(self, started: StartedBatch) -> None:
+    async def cancel(self, batch: StartedBatch) -> None:
         """Cancel a batch.
 
         Raises:
             ProviderFailure: The server did not take the request.
         """
         try:
-            await self._access.client.batches.cancel(started.id)
+            await self._access.client.batches.cancel(batch.id)
         except OPENAI_ERRORS as error:
             raise self._access.failure(ModelRequest("", ()), error) from None
 

@@ -74,7 +74,6 @@ def request(
         "task": "design",
         "visit": 2,
         "agent_type": "generic_single_shot",
-        "persona_key": "designer",
         "persona": who or persona(),
         "inputs": inputs or {},
     }

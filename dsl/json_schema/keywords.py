@@ -23,7 +23,7 @@ from coterie.dsl.json_schema.references import is_own, target_of
 from coterie.dsl.values import Json
 
 
-def _properties(
+def _check_properties(
     check: Check, schema: Json, value: JsonValue, where: str, depth: int
 ) -> Iterator[str]:
     if isinstance(value, dict):
@@ -34,7 +34,7 @@ def _properties(
                 yield from check.errors(value[key], below, f"{where}.{key}", depth)
 
 
-def _additional(
+def _check_additional(
     check: Check, schema: Json, value: JsonValue, where: str, depth: int
 ) -> Iterator[str]:
     if not isinstance(value, dict):
@@ -52,7 +52,7 @@ def _additional(
                 yield from check.errors(value[key], below, f"{where}.{key}", depth)
 
 
-def _required(
+def _check_required(
     check: Check, schema: Json, value: JsonValue, where: str, depth: int
 ) -> Iterator[str]:
     if isinstance(value, dict):
@@ -63,7 +63,7 @@ def _required(
                 yield f"{where} lacks the key {key!r}"
 
 
-def _dependent(
+def _check_dependent(
     check: Check, schema: Json, value: JsonValue, where: str, depth: int
 ) -> Iterator[str]:
     if isinstance(value, dict):
@@ -71,10 +71,10 @@ def _dependent(
         check.charge(names_steps(dependent))
         for key, needed in dependent.items():
             if key in value:
-                yield from _required(check, {"required": list(needed)}, value, where, depth)
+                yield from _check_required(check, {"required": list(needed)}, value, where, depth)
 
 
-def _dependent_schemas(
+def _check_dependent_schemas(
     check: Check, schema: Json, value: JsonValue, where: str, depth: int
 ) -> Iterator[str]:
     if isinstance(value, dict):
@@ -85,7 +85,9 @@ def _dependent_schemas(
                 yield from check.errors(value, below, where, depth)
 
 
-def _names(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
+def _check_names(
+    check: Check, schema: Json, value: JsonValue, where: str, depth: int
+) -> Iterator[str]:
     if isinstance(value, dict):
         for key in value:
             check.charge(text_steps(key))
@@ -93,7 +95,9 @@ def _names(check: Check, schema: Json, value: JsonValue, where: str, depth: int)
             yield from check.errors(key, schema["propertyNames"], key_name, depth)
 
 
-def _items(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
+def _check_items(
+    check: Check, schema: Json, value: JsonValue, where: str, depth: int
+) -> Iterator[str]:
     if isinstance(value, list):
         first = len(cast("list[JsonValue]", schema.get("prefixItems", [])))
         check.charge(names_steps(value[:first]))
@@ -101,14 +105,16 @@ def _items(check: Check, schema: Json, value: JsonValue, where: str, depth: int)
             yield from check.errors(item, schema["items"], f"{where}[{index}]", depth)
 
 
-def _prefix(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
+def _check_prefix(
+    check: Check, schema: Json, value: JsonValue, where: str, depth: int
+) -> Iterator[str]:
     if isinstance(value, list):
         pairs = zip(value, cast("list[JsonValue]", schema["prefixItems"]), strict=False)
         for index, (item, below) in enumerate(pairs):
             yield from check.errors(item, below, f"{where}[{index}]", depth)
 
 
-def _contains(
+def _check_contains(
     check: Check, schema: Json, value: JsonValue, where: str, depth: int
 ) -> Iterator[str]:
     if isinstance(value, list):
@@ -119,7 +125,9 @@ def _contains(
             yield f"{where} has {count} of the entries that it must contain"
 
 
-def _unique(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
+def _check_unique(
+    check: Check, schema: Json, value: JsonValue, where: str, depth: int
+) -> Iterator[str]:
     if isinstance(value, list) and schema["uniqueItems"] is True:
         check.charge(weight(value))
         if len({canonical(item) for item in value}) < len(value):
@@ -196,7 +204,7 @@ def _unevaluated_properties(
     if not isinstance(value, dict):
         return
     below = schema["unevaluatedProperties"]
-    seen = _evaluated(check, _without(schema, "unevaluatedProperties"), value, depth)
+    seen = _evaluated_parts(check, _without(schema, "unevaluatedProperties"), value, depth)
     for key in value:
         if key not in seen:
             if below is False:
@@ -210,7 +218,7 @@ def _unevaluated_items(
 ) -> Iterator[str]:
     if not isinstance(value, list):
         return
-    seen = _evaluated(check, _without(schema, "unevaluatedItems"), value, depth)
+    seen = _evaluated_parts(check, _without(schema, "unevaluatedItems"), value, depth)
     for index, item in enumerate(value):
         if index not in seen:
             yield from check.errors(item, schema["unevaluatedItems"], f"{where}[{index}]", depth)
@@ -220,7 +228,7 @@ def _without(schema: Json, word: str) -> Json:
     return {key: value for key, value in schema.items() if key != word}
 
 
-def _evaluated(
+def _evaluated_parts(
     check: Check, schema: JsonValue, value: Json | list[JsonValue], depth: int
 ) -> set[str | int]:
     """Return the keys, or the places of items, that a schema that the value meets looks at."""
@@ -238,9 +246,9 @@ def _evaluated(
         for index, item in enumerate(value):
             if whole or index < first or _contains_item(check, schema, item, depth):
                 seen.add(index)
-    for below in _applied(check, schema, value, depth):
+    for below in _schemas_in_place(check, schema, value, depth):
         if check.fits(value, below, depth):
-            seen |= _evaluated(check, below, value, depth + 1)
+            seen |= _evaluated_parts(check, below, value, depth + 1)
     return seen
 
 
@@ -248,7 +256,7 @@ def _contains_item(check: Check, schema: Json, item: JsonValue, depth: int) -> b
     return "contains" in schema and check.fits(item, schema["contains"], depth)
 
 
-def _applied(
+def _schemas_in_place(
     check: Check, schema: Json, value: Json | list[JsonValue], depth: int
 ) -> Iterator[JsonValue]:
     """Yield the schemas that a schema applies to the value itself, without `not`."""
@@ -280,18 +288,18 @@ WORDS: dict[str, Word] = {
     "minLength": values.size_check("minLength", str, True, "characters"),
     "maxLength": values.size_check("maxLength", str, False, "characters"),
     "pattern": values.check_pattern,
-    "required": _required,
-    "properties": _properties,
-    "additionalProperties": _additional,
-    "propertyNames": _names,
-    "dependentRequired": _dependent,
-    "dependentSchemas": _dependent_schemas,
+    "required": _check_required,
+    "properties": _check_properties,
+    "additionalProperties": _check_additional,
+    "propertyNames": _check_names,
+    "dependentRequired": _check_dependent,
+    "dependentSchemas": _check_dependent_schemas,
     "minProperties": values.size_check("minProperties", dict, True, "keys"),
     "maxProperties": values.size_check("maxProperties", dict, False, "keys"),
-    "items": _items,
-    "prefixItems": _prefix,
-    "contains": _contains,
-    "uniqueItems": _unique,
+    "items": _check_items,
+    "prefixItems": _check_prefix,
+    "contains": _check_contains,
+    "uniqueItems": _check_unique,
     "minItems": values.size_check("minItems", list, True, "entries"),
     "maxItems": values.size_check("maxItems", list, False, "entries"),
     "allOf": _all,

@@ -22,16 +22,16 @@ from coterie.dsl.values import Json
 __all__ = ["UnusableSchema", "answer_mismatches", "mismatches"]
 
 
-class Limits(NamedTuple):
+class CheckLimits(NamedTuple):
     """What one check may cost."""
 
     work: int
     depth: int
 
 
-IN_RUN = Limits(work=50_000, depth=100)
+IN_RUN = CheckLimits(work=50_000, depth=100)
 """About a tenth of a second; a workflow task has two seconds."""
-_OF_ANSWER = Limits(work=200_000, depth=250)
+_OF_ANSWER = CheckLimits(work=200_000, depth=250)
 """Also for a tree of the depth that an answer may have, by references."""
 
 
@@ -56,7 +56,7 @@ def _problem_of(schema: str) -> str | None:
 
 
 def mismatches(
-    value: JsonValue, schema: Json, where: str = "the value", limits: Limits = IN_RUN
+    value: JsonValue, schema: Json, where: str = "the value", limits: CheckLimits = IN_RUN
 ) -> list[str]:
     """List the errors of the value as `where.key is ...`; empty when it meets the schema.
 
@@ -73,7 +73,7 @@ def mismatches(
 class _Check:
     """One check and its remaining work allowance."""
 
-    def __init__(self, root: Json, limits: Limits) -> None:
+    def __init__(self, root: Json, limits: CheckLimits) -> None:
         self.root = root
         self._left, self._max_depth = limits
         self._anchors: Mapping[str, Json] | None = None

@@ -17,7 +17,7 @@ from coterie.dsl.model.evaluation_budget import EvaluationWork
 from coterie.dsl.model.facts import Facts
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.values import Json
 from coterie.workflows.core.scope import Call
 from coterie.workflows.core.state import RunState
@@ -78,7 +78,7 @@ def _language(plan: Plan, context: Json, steps: int) -> None:
     """What `dsl` does for a step: what the agent is sent, the route, the new context."""
     looped = plan.teams["loop"]
     step = looped.steps[0]
-    assert isinstance(step, AgentStep)
+    assert isinstance(step, PersonaStep)
     outcome = Outcome.succeeded(team.response().data)
     for visit in range(1, steps + 1):
         facts = Facts(context=context, run={"visit": visit, "team": "loop"})

@@ -18,7 +18,7 @@ from coterie.dsl.hooks.hook_rulings import HookRuling
 from coterie.dsl.model.causes import SentOn
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Persona, Plan, Team
-from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.steps import PersonaStep, Step
 from coterie.dsl.model.terms import AskTerms
 from coterie.dsl.sizes import check_size
 from coterie.workflows.agents.hook_points import ask_hooks, reason_of
@@ -191,7 +191,7 @@ class TeamInterpreter:
         """Run the steps in order, from where the state left the list."""
         return await run_steps(steps, location, self.scope, self, part=part, stop=stop)
 
-    def persona(self, step: AgentStep) -> Persona:
+    def persona(self, step: PersonaStep) -> Persona:
         """Return the persona as the agent receives it; it is built once for all its turns.
 
         Raises:
@@ -203,7 +203,7 @@ class TeamInterpreter:
             made = self._personas[key] = snapshot(_persona(self.scope.plan, step), step)
         return made
 
-    async def run_agent(self, step: AgentStep, location: Location, given: JsonValue) -> Outcome:
+    async def run_agent(self, step: PersonaStep, location: Location, given: JsonValue) -> Outcome:
         """Run an agent with an input that is already rendered."""
         return await run_agent(step, location, self.scope, self, given)
 
@@ -333,8 +333,8 @@ def _team(plan: Plan, team_id: str) -> Team:
     return team
 
 
-def _persona(plan: Plan, step: AgentStep) -> Persona:
-    persona = plan.personas.get(step.persona_key or "")
+def _persona(plan: Plan, step: PersonaStep) -> Persona:
+    persona = plan.personas.get(step.persona_key)
     if persona is None:
         raise InvalidPlan(
             f"step {step.name!r} names the persona {step.persona_key!r}, which the "

@@ -11,8 +11,9 @@ from coterie.dsl.evaluate.condition_evaluation import holds, inspect
 from coterie.dsl.evaluate.context import WRITE_ERRORS
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.retryability import can_pass
+from coterie.dsl.model.step_kinds.agent_step import AgentStep
 from coterie.dsl.model.step_kinds.step_base import Retry
-from coterie.dsl.model.steps import AgentStep, ParallelStep, SkillStep, Step, ToolStep
+from coterie.dsl.model.steps import ParallelStep, SkillStep, Step, ToolStep
 from coterie.dsl.model.template_bound import RETRIES, TemplateBound, number_of, seconds_of
 from coterie.dsl.model.traversal.step_bounds import bound_templates
 from coterie.dsl.values import MAX_DURATION

@@ -23,7 +23,7 @@ from coterie.dsl.model.plan import Persona, Team
 from coterie.dsl.model.sections.provider_document import LlmConfig
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
 from coterie.dsl.model.step_kinds.step_base import StepBase
-from coterie.dsl.model.steps import AgentStep, PersonaDocument, SkillStep
+from coterie.dsl.model.steps import PersonaDocument, PersonaStep, SkillStep
 from coterie.dsl.model.template_bound import BoundTemplate, TemplateBound, TemplateDuration
 from coterie.dsl.model.terms import DecisionTerms
 from coterie.dsl.source.collected_problems import Problems
@@ -292,7 +292,7 @@ class _Explainer:
                             yield here.below(value, BUILT_IN, ("providers", name, key), "")
             case SkillStep():
                 yield from self._contract(model, here)
-            case AgentStep(persona_key=str()):
+            case PersonaStep():
                 yield from self._agent(model, here)
             case _:
                 return
@@ -315,20 +315,20 @@ class _Explainer:
         for key, value in values.items():
             yield here.below(value, origin, ("contract", key), "SkillContract")
 
-    def _agent(self, step: AgentStep, here: DocumentPosition) -> Iterator[Effective]:
+    def _agent(self, step: PersonaStep, here: DocumentPosition) -> Iterator[Effective]:
         """Yield the persona as the task's agent gets it."""
         compiled = here.compiled
-        if not isinstance(compiled, AgentStep):
+        if not isinstance(compiled, PersonaStep):
             return  # a persona's plan that no task uses unchanged
         for one in compiled.choices:
             agent = ("agent", one.persona_name) if step.personas else ("agent",)
             yield from self._persona(one, step, here, agent)
 
     def _persona(
-        self, compiled: AgentStep, step: AgentStep, here: DocumentPosition, agent: NodePath
+        self, compiled: PersonaStep, step: PersonaStep, here: DocumentPosition, agent: NodePath
     ) -> Iterator[Effective]:
         """Yield one persona of a task; several, which a template chooses from, by their names."""
-        persona = self.plan.personas[compiled.persona_key or ""]
+        persona = self.plan.personas[compiled.persona_key]
         config = here.node.child("config")
         key = compiled.persona_name
         sources = AgentSources(self.tree, self.document.llm_config, key, config, self.model)

@@ -155,7 +155,7 @@ def _agents(values: Sequence[Effective]) -> Iterator[Row]:
     """Yield each agent's step, its persona, and its model."""
     at = {value.path: value for value in values}
     for value in values:
-        if value.step and value.field in ("AgentStep.persona_key", "AgentStep.agent_class"):
+        if value.step and value.field in ("PersonaStep.persona_key", "LegacyAgentStep.agent_class"):
             for name, agent in _personas(value, at):
                 provider, model = at.get((*agent, "provider")), at.get((*agent, "model"))
                 if provider is None or model is None:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from coterie.dsl.evaluate.condition_text import expression_words, value_text
 from coterie.dsl.kinds import kind_of
 from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.step_kinds.agent_step import AgentStep
 from coterie.dsl.model.step_kinds.step_list import Concurrent
-from coterie.dsl.model.steps import AgentStep, ApprovalStep, Step, StepKind, TeamStep
+from coterie.dsl.model.steps import ApprovalStep, PersonaStep, Step, StepKind, TeamStep
 from coterie.dsl.model.traversal.agent_personas import execution_plans
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.graph.condition_labels import condition_words
@@ -75,7 +76,7 @@ def _lines(steps: Sequence[Step], plan: Plan, above: str, depth: int) -> Iterato
 def _plan_lines(step: Step, plan: Plan, above: str, depth: int) -> Iterator[TaskLine]:
     """Yield the steps of an agent's own plan that call a model or ask a person."""
     for agent, steps in execution_plans(step, plan.personas):
-        if isinstance(step, AgentStep) and step.personas:
+        if isinstance(step, PersonaStep) and step.personas:
             yield TaskLine("", depth, None, f"as {agent.persona_name}", ())
         for inner, path in _plan_steps(steps, above):
             asked = approval(inner, plan, _WORDS)

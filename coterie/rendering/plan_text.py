@@ -6,7 +6,7 @@ from coterie.dsl.evaluate.condition_text import condition_text, value_text
 from coterie.dsl.evaluate.limits import depth_allowed
 from coterie.dsl.kinds import kind_of
 from coterie.dsl.model.plan import Plan, Routing, Team
-from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.steps import PersonaStep, Step
 from coterie.dsl.model.traversal.agent_personas import execution_plans
 from coterie.text.approval_words import approval
 from coterie.text.bound_words import number_bound
@@ -81,7 +81,7 @@ def step_lines(steps: Sequence[Step], plan: Plan, depth: int) -> Iterator[str]:
 def _execution_plan_lines(step: Step, plan: Plan, depth: int) -> Iterator[str]:
     """Yield the execution plan of an agent; each one below its persona if there are several."""
     for agent, steps in execution_plans(step, plan.personas):
-        is_chosen = isinstance(step, AgentStep) and bool(step.personas)
+        is_chosen = isinstance(step, PersonaStep) and bool(step.personas)
         if is_chosen:
             yield f"{'  ' * (depth + 1)}as {agent.persona_name}"
         yield from step_lines(steps, plan, depth + (2 if is_chosen else 1))

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from coterie.dsl.kinds.agent import some_tools
 from coterie.dsl.kinds.approval import asking
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.steps import AgentStep, SkillStep, Step
+from coterie.dsl.model.step_kinds.agent_step import AgentStep
+from coterie.dsl.model.steps import PersonaStep, SkillStep, Step
 from coterie.dsl.model.terms import NEVER, CallApproval, call_approval
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.model.traversal.callable_tools import step_of_tool, tools_of
@@ -50,7 +51,7 @@ def _all_tools(step: Step, plan: Plan) -> Iterator[tuple[str, Tool]]:
     callers = list(found.items())
     for name, tool in callers:
         caller = step_of_tool(name, tool, plan)
-        if isinstance(caller, AgentStep):
+        if isinstance(caller, PersonaStep):
             callers += ((one, inner) for one, inner in tools_of(caller, plan) if one not in found)
             found.update(tools_of(caller, plan))
     yield from found.items()

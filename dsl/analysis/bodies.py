@@ -6,7 +6,7 @@ from functools import cached_property
 
 from coterie.dsl.model.plan import CONCENTRATOR_NAMES, Plan, Team
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
-from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.steps import PersonaStep, Step
 from coterie.dsl.model.traversal.agent_personas import execution_plans
 from coterie.dsl.model.traversal.callable_tools import caller_key, step_of_tool, tools_of
 from coterie.dsl.model.traversal.step_walk import walk
@@ -61,9 +61,9 @@ class Bodies:
 
     def plans_of(self, step: Step) -> Iterator[Body]:
         """Yield the execution plans that an agent may follow; none for any other step."""
-        if isinstance(step, AgentStep) and step.agent_type == ORCHESTRATING:
+        if isinstance(step, PersonaStep) and step.agent_type == ORCHESTRATING:
             for one in step.choices:
-                plan = self.plans.get(one.persona_key or "")
+                plan = self.plans.get(one.persona_key)
                 if plan is not None:
                     yield plan
 
@@ -122,14 +122,14 @@ def _own_tasks(team: Team) -> tuple[Step, ...]:
 def _collect(body: Body, plan: Plan, tree: Node, plans: dict[str, Body]) -> None:
     for step, path in body.steps_with_paths():
         for one, steps in execution_plans(step, plan.personas):
-            key = one.persona_key or ""
+            key = one.persona_key
             if steps and key not in plans:
                 where = written_at(tree, one, path, "execution_plan")
                 plans[key] = Body(key, steps, where)
                 _collect(plans[key], plan, tree, plans)
 
 
-def written_at(tree: Node, step: AgentStep, path: NodePath, *field: str) -> NodePath:
+def written_at(tree: Node, step: PersonaStep, path: NodePath, *field: str) -> NodePath:
     """Locate a field of an agent's persona: in the task's config, or in the persona."""
     own = (*path, "config", *field)
     return own if tree.has(own) else (*_PERSONAS, step.persona_name, *field)

@@ -13,7 +13,7 @@ from coterie.dsl.hooks.hook_reads import read_by
 from coterie.dsl.json_schema.keyword_check import excerpt
 from coterie.dsl.model.context.declarations import Declarations
 from coterie.dsl.model.plan import Plan, Team
-from coterie.dsl.model.steps import AgentStep, TeamStep
+from coterie.dsl.model.steps import LegacyAgentStep, TeamStep
 from coterie.dsl.path_sets import PathIndex
 from coterie.dsl.paths import Path, parse
 from coterie.dsl.problem_details import ProblemText, rule
@@ -116,7 +116,7 @@ def _reads(team: Team, parts: Bodies, reader: Reader) -> Iterator[Path]:
     yield from _within_context(read.path for read in reader.team(parts, team, (*TEAMS, team.id)))
     for body in parts.within(parts.teams[team.id]):
         for step, _ in body.steps_with_paths():
-            if isinstance(step, AgentStep) and step.agent_class and step.input is None:
+            if isinstance(step, LegacyAgentStep) and step.input is None:
                 yield ()  # an older agent class sees the whole context
 
 

@@ -23,11 +23,13 @@ from coterie.dsl.kinds.parallel import possible_branches
 from coterie.dsl.model.context.declarations import declared_at
 from coterie.dsl.model.hooks import Hook
 from coterie.dsl.model.plan import Persona, Plan
+from coterie.dsl.model.step_kinds.agent_step import AnyAgent
 from coterie.dsl.model.step_kinds.step_list import EachRound, Form, Tried, WhenHolds, form_of
 from coterie.dsl.model.steps import (
-    AgentStep,
     ApprovalStep,
+    LegacyAgentStep,
     ParallelStep,
+    PersonaStep,
     SkillStep,
     Step,
     TaskGraphStep,
@@ -100,9 +102,10 @@ class Loads:
         lists = tuple(step.lists(path))
         inside = [self._all(inner.steps, inner.path) for inner in lists]
         match step:
-            case AgentStep():
+            case PersonaStep() | LegacyAgentStep():
                 asked: Load = {APPROVALS: 1} if step.requires_approval else {}
-                return added((asked, largest(self._agent(one) for one in step.choices)))
+                agents = step.choices if isinstance(step, PersonaStep) else (step,)
+                return added((asked, largest(self._agent(agent) for agent in agents)))
             case ApprovalStep():
                 return {APPROVALS: 1}
             case SkillStep():
@@ -149,19 +152,21 @@ class Loads:
         asked: Load = {APPROVALS: failing} if step.on_failed_task == "ask" else {}
         return added((times(added((select, body)), attempts), times(recovery, failing), asked))
 
-    def _agent(self, step: AgentStep) -> Load:
+    def _agent(self, step: AnyAgent) -> Load:
         """Return the load of one turn with its re-asks, or of the agent's whole plan."""
         for plan in self.bodies.plans_of(step):
             if plan.key not in self._plans:
                 self._plans[plan.key] = self._all(plan.steps, plan.path)
             return self._plans[plan.key]
-        persona = self.plan.personas.get(step.persona_key or "")
-        if persona is None:
+        persona = None
+        if isinstance(step, PersonaStep):
+            persona = self.plan.personas.get(step.persona_key)
+        if persona is None or isinstance(step, LegacyAgentStep):
             return {MODEL_CALLS: 1, ("model", LEGACY): 1}
         answers = answer_loads(step, persona, self.plan.hooks, self.terms)
         return added((answers, self._calls(step, persona)))
 
-    def _calls(self, step: AgentStep, persona: Persona) -> Load:
+    def _calls(self, step: PersonaStep, persona: Persona) -> Load:
         """Return the load of the most calls that an agent's model can make.
 
         Each kind of load takes its most expensive tools first, as far as their policies allow.

@@ -17,7 +17,7 @@ from coterie.dsl.model.hooks import Hook
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.price import Price
 from coterie.dsl.model.step_kinds.agent_types import SINGLE_SHOT
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.model.traversal.step_bounds import maximum_turns
 
 
@@ -31,7 +31,7 @@ class Terms:
     """Tokens of one model call's prompt: an assumption, since only the run knows it."""
 
 
-def answer_loads(step: AgentStep, persona: Persona, common: Sequence[Hook], terms: Terms) -> Load:
+def answer_loads(step: PersonaStep, persona: Persona, common: Sequence[Hook], terms: Terms) -> Load:
     """Return the load of one turn with its re-asks, or of all turns of an agent with tools.
 
     Args:
@@ -68,7 +68,7 @@ def _largest_cost(models: Sequence[str], persona: Persona, terms: Terms) -> floa
 
 
 def _summaries(
-    step: AgentStep, persona: Persona, models: Sequence[str], turns: float, terms: Terms
+    step: PersonaStep, persona: Persona, models: Sequence[str], turns: float, terms: Terms
 ) -> Load:
     """Return the load of the summaries that compact the conversation: one before each turn."""
     policy, is_kept = persona.compaction, step.conversation is not None

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from coterie.dsl.analysis.bodies import Bodies
 from coterie.dsl.checks.keys_without_effect import MOVE_TO_PLAN
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
@@ -40,11 +40,11 @@ def check_settings(bodies: Bodies, tree: Node, problems: Problems) -> None:
             _note((*_PERSONAS, key), key, tree, problems)
 
 
-def _agents_of_personas(bodies: Bodies) -> Iterator[tuple[AgentStep, NodePath]]:
+def _agents_of_personas(bodies: Bodies) -> Iterator[tuple[PersonaStep, NodePath]]:
     """Yield every agent step that names a persona, with where it is written."""
     for body in (*bodies.teams.values(), *bodies.plans.values(), *bodies.tools.values()):
         for step, path in body.steps_with_paths():
-            if isinstance(step, AgentStep) and step.persona_key is not None:
+            if isinstance(step, PersonaStep):
                 yield step, path
 
 

@@ -15,7 +15,7 @@ from coterie.dsl.analysis.reader import Reader
 from coterie.dsl.analysis.reads import Read, condition_reads, update_reads
 from coterie.dsl.analysis.routes.teams import Teams
 from coterie.dsl.model.plan import Team
-from coterie.dsl.model.steps import AgentStep, BranchStep, Step, TeamStep
+from coterie.dsl.model.steps import BranchStep, PersonaStep, Step, TeamStep
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.source.author_paths import author_path
 from coterie.dsl.values import NodePath
@@ -122,7 +122,7 @@ class Needs:
     def _inside(self, step: Step, path: NodePath, depth: int) -> Certain:
         """Return the certain effects of the steps within a step."""
         match step:
-            case AgentStep():
+            case PersonaStep():
                 plans = list(self._bodies.plans_of(step))
                 if len(plans) != 1 or depth > _MAX_PLANS:
                     return _NOTHING  # none of several plans is certain

@@ -10,7 +10,7 @@ from coterie.dsl.model.conditions import Condition
 from coterie.dsl.model.facts import OWN_RESULT
 from coterie.dsl.model.plan import Plan, Team
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
-from coterie.dsl.model.steps import AgentStep, Step, TaskGraphStep
+from coterie.dsl.model.steps import PersonaStep, Step, TaskGraphStep
 from coterie.dsl.model.template_bound import TemplateBound
 from coterie.dsl.model.traversal.step_walk import (
     APPROVAL_CONDITION,
@@ -89,7 +89,7 @@ class Reader:
         for value in templated(step, path):
             if value.path[-1] not in FILLED_BETWEEN:
                 found += value_reads(value.value, value.path)
-        if isinstance(step, AgentStep):
+        if isinstance(step, PersonaStep):
             for one in step.choices:
                 found += self._prompts(one, path)
         return [*when, *guarded(found, Guards.of(when))]
@@ -97,7 +97,7 @@ class Reader:
     def certain(self, step: Step, path: NodePath) -> list[Read]:
         """Return what a step reads before it acts, whichever persona a template chooses."""
         reads = self.before(step, path)
-        if not isinstance(step, AgentStep) or not step.personas:
+        if not isinstance(step, PersonaStep) or not step.personas:
             return reads
         prompts = [{read.path for read in self._prompts(one, path)} for one in step.choices]
         unsure = set[Path]().union(*prompts) - prompts[0].intersection(*prompts)
@@ -137,9 +137,9 @@ class Reader:
         added = step.add if isinstance(step, TaskGraphStep) else None
         return list(value_reads(added, (*path, "add")))
 
-    def _prompts(self, step: AgentStep, path: NodePath) -> Iterator[Read]:
+    def _prompts(self, step: PersonaStep, path: NodePath) -> Iterator[Read]:
         """Yield the reads of the prompts sent to the model; a plan's steps read its own prompts."""
-        persona = self.plan.personas.get(step.persona_key or "")
+        persona = self.plan.personas.get(step.persona_key)
         if persona is None or step.agent_type == ORCHESTRATING:
             return
         asked = asked_prompt(persona.prompts, step.prompt or persona.prompt)
@@ -152,7 +152,7 @@ class Reader:
                 text = braces_to_template(text, inputs)
             yield from value_reads(text, self._prompt_path(step, path, key))
 
-    def _prompt_path(self, step: AgentStep, path: NodePath, key: str) -> NodePath:
+    def _prompt_path(self, step: PersonaStep, path: NodePath, key: str) -> NodePath:
         key_path = written_at(self.tree, step, path, "prompts", key)
         return key_path if self.tree.has(key_path) else path
 

@@ -9,7 +9,7 @@ from coterie.dsl.model.document import Orchestration, SystemDocument
 from coterie.dsl.model.plan import Persona, Team
 from coterie.dsl.model.plan_key import PlanKey
 from coterie.dsl.model.price import Price
-from coterie.dsl.model.steps import AgentStep, Step, TeamStep, ToolStep
+from coterie.dsl.model.steps import LegacyAgentStep, PersonaStep, Step, TeamStep, ToolStep
 from coterie.dsl.model.tools.tool_contract import AgentTool, TeamTool, Tool
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.model_names import split_model
@@ -68,8 +68,8 @@ class PaidPersonas:
 
     def _of_steps(self, steps: Sequence[Step], visited: set[str]) -> Iterator[str]:
         for step, _ in walk(steps, ()):
-            if isinstance(step, AgentStep):
-                yield from (one.persona_key or "" for one in step.choices)
+            if isinstance(step, PersonaStep):
+                yield from (one.persona_key for one in step.choices)
             if isinstance(step, TeamStep):
                 yield from self._of_team(step.team, visited)
             if isinstance(step, ToolStep):  # a template may name any tool
@@ -248,7 +248,7 @@ def sections(
         if budgets is not None:
             yield budgets, path
     for step, path in document.steps:
-        if isinstance(step, AgentStep) and step.config and step.config.budgets:
+        if isinstance(step, PersonaStep) and step.config and step.config.budgets:
             yield step.config.budgets, (*path, "config", "budgets")
 
 
@@ -268,8 +268,7 @@ def _legacy(budget: Budget, teams: Mapping[str, Team]) -> str | None:
         return None
     for team in teams.values():
         for step, _ in walk(team.steps, ()):
-            legacy = isinstance(step, AgentStep) and step.agent_class is not None
-            if legacy and budget.covers(team.id, ()):
+            if isinstance(step, LegacyAgentStep) and budget.covers(team.id, ()):
                 return step.name
     return None
 

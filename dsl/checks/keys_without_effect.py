@@ -4,7 +4,13 @@ from coterie.dsl.checks.tools.tool_use_checks import TOOL_KEYS
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.sections.provider_document import provider_kind
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
-from coterie.dsl.model.steps import AgentStep, ParallelStep, PersonaDocument, TeamStep
+from coterie.dsl.model.steps import (
+    LegacyAgentStep,
+    ParallelStep,
+    PersonaDocument,
+    PersonaStep,
+    TeamStep,
+)
 from coterie.dsl.model.vendors.vendors import BUILT_IN_KINDS
 from coterie.dsl.problem_details import Details, ProblemText, Remove, rule
 from coterie.dsl.problem_texts import called
@@ -43,7 +49,7 @@ def check_without_effect(document: SystemDocument, tree: Node, problems: Problem
     followed = {
         key
         for step, _ in document.steps
-        if isinstance(step, AgentStep) and step.agent_type == ORCHESTRATING
+        if isinstance(step, PersonaStep) and step.agent_type == ORCHESTRATING
         for key in step.persona_names
     }
     called = {tool.made_of for tool in document.tools.values() if tool.kind == "agent"}
@@ -61,10 +67,10 @@ def check_without_effect(document: SystemDocument, tree: Node, problems: Problem
 def _steps(document: SystemDocument, tree: Node, problems: Problems) -> None:
     for step, path in document.steps:
         match step:
-            case AgentStep(agent_class=str()):
+            case LegacyAgentStep():
                 for key in _OF_STEPS:
                     _refuse(problems, tree, (*path, key), getattr(step, key), is_legacy=True)
-            case AgentStep(agent_type=agent_type) if agent_type == ORCHESTRATING:
+            case PersonaStep(agent_type=agent_type) if agent_type == ORCHESTRATING:
                 for key in _OF_STEPS:
                     _refuse(problems, tree, (*path, key), getattr(step, key))
                 if step.config is not None:
@@ -124,7 +130,7 @@ def _asked_personas(document: SystemDocument) -> set[str]:
     return {
         key
         for step, _ in document.steps
-        if isinstance(step, AgentStep) and step.agent_type != ORCHESTRATING
+        if isinstance(step, PersonaStep) and step.agent_type != ORCHESTRATING
         for key in step.persona_names
     }
 
@@ -195,8 +201,8 @@ def unread_section(name: str) -> ProblemText:
 
 def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:
     """Warn of sections that no team uses; a file without teams may serve any team."""
-    agents = [step for step, _ in document.steps if isinstance(step, AgentStep)]
-    classes = {step.name for step in agents if step.agent_class is not None}
+    classes = {step.name for step, _ in document.steps if isinstance(step, LegacyAgentStep)}
+    agents = [step for step, _ in document.steps if isinstance(step, PersonaStep)]
     personas = {key for step in agents for key in step.persona_names}
     teams = tree.find(("orchestration", "teams")).entries().values()
     files = {team.mark.file for team in teams}

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from coterie.dsl.checks.budget_checks import sections
 from coterie.dsl.model.budgets import written
 from coterie.dsl.model.document import Orchestration, SystemDocument
-from coterie.dsl.model.steps import AgentStep, ApprovalStep, SkillStep
+from coterie.dsl.model.step_kinds.agent_step import AgentStep
+from coterie.dsl.model.steps import ApprovalStep, SkillStep
 from coterie.dsl.model.terms import (
     CallApproval,
     DecisionTerms,

@@ -21,7 +21,7 @@ from coterie.dsl.model.sections.provider_document import LlmConfig
 from coterie.dsl.model.sections.variable_names import written_variable
 from coterie.dsl.model.step_kinds.parallel_step import ParallelBranch
 from coterie.dsl.model.step_kinds.step_base import Retry, StepBase
-from coterie.dsl.model.steps import STEP_OF_TAG, AgentStep, PersonaDocument
+from coterie.dsl.model.steps import STEP_OF_TAG, PersonaDocument, PersonaStep
 from coterie.dsl.model.template_bound import TemplateBound, TemplateDuration
 from coterie.dsl.model.terms import ApprovalTerms, AskTerms, CallApproval
 from coterie.dsl.model.tools.tool_section import NestedToolSection, ToolBase
@@ -227,7 +227,7 @@ def _of_model(value: BaseModel, path: NodePath) -> Iterator[tuple[NodePath, str,
             for word in (*FILLED_OF_CALL_APPROVALS, "deadline"):
                 yield from _texts(_text_of(getattr(below, word)), (*path, key, word), word)
         compared = name == "value" and isinstance(value, TaskField | ContextField)
-        if isinstance(value, AgentStep) and name == "persona_key":
+        if isinstance(value, PersonaStep) and name == "persona_key":
             filled = isinstance(below, str) and is_template(below)  # else it is a name
         if filled or (compared and isinstance(below, str)):  # E402 reports it
             continue

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from coterie.dsl.checks.agents.agent_checks import check_agent_keys, check_legacy
+from coterie.dsl.checks.agents.agent_checks import check_agent_keys
 from coterie.dsl.checks.agents.call_approval_checks import checked_by
 from coterie.dsl.checks.steps.bound_checks import with_maxima
 from coterie.dsl.checks.steps.step_scope import OutsideReads, StepScope
@@ -23,7 +23,7 @@ from coterie.dsl.model.step_kinds.agent_types import (
     offered_tools,
 )
 from coterie.dsl.model.step_kinds.step_base import terms_of
-from coterie.dsl.model.steps import AgentStep, SkillStep, Step
+from coterie.dsl.model.steps import LegacyAgentStep, PersonaStep, SkillStep, Step
 from coterie.dsl.model.traversal.step_walk import rebuilt
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.nodes import Place
@@ -87,9 +87,9 @@ class AgentResolver:
             here = (*path, index)
             step = with_maxima(written, self.checks.outputs.context)
             match step:
-                case AgentStep(agent_class=str()):
-                    resolved.append(self._legacy(step, here, reads))
-                case AgentStep():
+                case LegacyAgentStep():
+                    resolved.append(self._legacy(step, reads))
+                case PersonaStep():
                     named = check_agent_keys(step, here, checks.capabilities, tree, problems)
                     agent = self._agent(step, here, scope, key_of, reads) if named else step
                     resolved.append(agent)
@@ -121,12 +121,12 @@ class AgentResolver:
 
     def _agent(
         self,
-        step: AgentStep,
+        step: PersonaStep,
         path: NodePath,
         scope: StepScope,
         key_of: KeyOf,
         reads: OutsideReads,
-    ) -> AgentStep:
+    ) -> PersonaStep:
         if not step.personas:
             return self._choice(step, path, (*path, "persona_key"), scope, key_of, reads)
         chosen = [
@@ -138,13 +138,13 @@ class AgentResolver:
 
     def _choice(
         self,
-        step: AgentStep,
+        step: PersonaStep,
         path: NodePath,
         named_at: NodePath,
         scope: StepScope,
         key_of: KeyOf,
         reads: OutsideReads,
-    ) -> AgentStep:
+    ) -> PersonaStep:
         """Resolve a step with one persona; a step with a problem stays as it is."""
         merged = self.merger.merged(step, path, named_at)
         if merged is None:
@@ -176,9 +176,8 @@ class AgentResolver:
             update={"persona_key": str(plan_key), "config": None, "requires_approval": approval}
         )
 
-    def _legacy(self, step: AgentStep, path: NodePath, reads: OutsideReads) -> AgentStep:
+    def _legacy(self, step: LegacyAgentStep, reads: OutsideReads) -> LegacyAgentStep:
         self.uses_legacy = True
-        check_legacy(step, path, self.checks.tree, self.checks.problems)
         if step.input is None:
             reads.context[""] = None  # a legacy agent receives the whole context
         return step
@@ -205,7 +204,7 @@ class AgentResolver:
         """
         given: Json = dict.fromkeys(inputs, None)
         agent_type = self._default_type(agent)
-        step = AgentStep(name=tool, agent_type=agent_type, persona_key=agent, input=given)
+        step = PersonaStep(name=tool, agent_type=agent_type, persona_key=agent, input=given)
         scope = self.checks.plan_scope((), path, inputs)
         tree, problems = self.checks.tree, self.checks.problems
         if check_agent_keys(step, path, self.checks.capabilities, tree, problems):

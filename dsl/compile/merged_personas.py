@@ -14,8 +14,8 @@ from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.sections.provider_document import LlmConfig
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, offered_tools
 from coterie.dsl.model.steps import (
-    AgentStep,
     PersonaDocument,
+    PersonaStep,
 )
 from coterie.dsl.problem_details import Details, ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
@@ -78,7 +78,7 @@ class PersonaMerger:
     _made: dict[tuple[str, bool], Persona] = field(default_factory=dict[tuple[str, bool], Persona])
     """`{(persona, whether it asks a model): the persona}`, likewise."""
 
-    def merged(self, step: AgentStep, path: NodePath, named_at: NodePath) -> MergedPersona | None:
+    def merged(self, step: PersonaStep, path: NodePath, named_at: NodePath) -> MergedPersona | None:
         """Return the persona of a step with its model; None, and a problem, if it lacks one.
 
         Args:
@@ -87,8 +87,6 @@ class PersonaMerger:
             named_at: where it names the persona.
         """
         key = step.persona_key
-        if key is None:
-            return None
         written = self.llm.personas.get(key)
         if written is None:
             self._note_unknown_persona(key, named_at)

@@ -22,7 +22,7 @@ from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.hooks import Hook, HookSection
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT
-from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.steps import PersonaStep, Step
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.problem_texts import called
 from coterie.dsl.source.collected_problems import Problems
@@ -67,7 +67,7 @@ class PersonaChecks:
 
     def checked(
         self,
-        step: AgentStep,
+        step: PersonaStep,
         merged: MergedPersona,
         path: NodePath,
         scope: StepScope,
@@ -112,7 +112,7 @@ class PersonaChecks:
 
     def _checked_calls(
         self,
-        step: AgentStep,
+        step: PersonaStep,
         merged: MergedPersona,
         path: NodePath,
         scope: StepScope,
@@ -140,7 +140,7 @@ class PersonaChecks:
         return persona
 
     def _checked_plan(
-        self, step: AgentStep, persona: Persona, written_at: Callable[[str], NodePath]
+        self, step: PersonaStep, persona: Persona, written_at: Callable[[str], NodePath]
     ) -> StepScope:
         """Check an execution plan once for all agents that follow it with the same inputs."""
         inputs = tuple(step.input) if isinstance(step.input, dict) else None
@@ -223,7 +223,7 @@ def plan_within_itself(persona: str) -> ProblemText:
 
 
 def _plan_fits(
-    step: AgentStep,
+    step: PersonaStep,
     persona: Persona,
     path: NodePath,
     named_at: NodePath,
@@ -242,7 +242,7 @@ def _plan_fits(
         tree: the document.
         problems: collects the findings.
     """
-    key = str(step.persona_key)
+    key = step.persona_key
     if step.agent_type != ORCHESTRATING:
         if not persona.execution_plan or step.agent_type != SINGLE_SHOT:
             return True

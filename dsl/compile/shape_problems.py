@@ -9,12 +9,19 @@ from pydantic_core import ErrorDetails
 from coterie.dsl.compile.model_locations import keys, model_at, path_at, words_at
 from coterie.dsl.errors import closest
 from coterie.dsl.evaluate.operator_table import SHORT_NAMES
+from coterie.dsl.kinds.agent import wrong_agent_key
 from coterie.dsl.kinds.wait import wrong_wait_key
 from coterie.dsl.model.conditions import CONDITION_KEYS, UNKNOWN_CONDITION
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.sections.variable_names import written_variable
 from coterie.dsl.model.step_kinds.wait_step import WAIT_KEYS
-from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS, STEP_OF_TAG, UNKNOWN_STEP
+from coterie.dsl.model.steps import (
+    STEP_KINDS,
+    STEP_MODELS,
+    STEP_OF_TAG,
+    UNKNOWN_STEP,
+    LegacyAgentStep,
+)
 from coterie.dsl.model.tools.tool_section import (
     TOOL_KINDS,
     TOOL_SECTION_OF_TAG,
@@ -199,6 +206,8 @@ class ShapeProblem:
             path, node = (*path, "type"), node.entries()["kind"]
         elif self.of_other_form and self._key in WAIT_KEYS:
             path, node = path[:-1], tree.find(path[:-1])
+        elif self.of_other_form and self.model is LegacyAgentStep and self._key != "config":
+            path, node = path[:-1], tree.find((*path[:-1], "agent_class"))
         on_value = details.code in ("E103", "E104", "E105", "E106", "E109", "E401")
         mark = node.mark if on_value and node.key_mark else node.at
         problems.report(details, Place(mark, path))
@@ -232,11 +241,13 @@ class ShapeProblem:
     @property
     def of_other_form(self) -> bool:
         """Whether a step has a key of another class of its kind, or has none that tells a class."""
-        is_wrong = self.kind in ("extra_forbidden", "missing") and len(self.models) > 1
-        return is_wrong and self._key != "name" and self._key in self._possible_keys
+        if len(self.models) < 2 or self.kind not in ("extra_forbidden", "missing"):
+            return False
+        return self._key in (WAIT_KEYS if self.kind == "missing" else self._possible_keys)
 
     def _misplaced_key(self, tree: Node) -> Details | None:
-        return wrong_wait_key(tree.find(self.path[:-1]), self._key)
+        wrong = wrong_agent_key if self.model is LegacyAgentStep else wrong_wait_key
+        return wrong(tree.find(self.path[:-1]), self._key)
 
     @property
     def _possible_keys(self) -> set[str]:
@@ -260,7 +271,7 @@ class ShapeProblem:
             return included_by_tool(str(self.path[-2]))
         known = self._possible_keys
         there = tree.find(self.path[:-1]).entries()
-        part = self.model.__name__ if self.model else None
+        part = self.models[0].__name__ if self.models else None
         others = self._advice_of_others(name)
         instead = replacement(part, name, anywhere=self.of_system and others is None)
         if instead is not None:

@@ -239,11 +239,11 @@ def older_steps(defs: Json) -> Json:
     return {
         "OlderSkillCall": _older(defs, "SkillStep", "skill_call", {}),
         "OlderAgentCall": _older(
-            defs, "AgentStep", "agent_call", {**dict.fromkeys(agents, text), "input_params": {}}
+            defs, "PersonaStep", "agent_call", {**dict.fromkeys(agents, text), "input_params": {}}
         ),
         "OlderModelCall": _older(
             defs,
-            "AgentStep",
+            "PersonaStep",
             "llm_call",
             {
                 **dict.fromkeys(("agent", "persona", "system_message"), text),
@@ -297,7 +297,7 @@ def _older(defs: Json, base: str, kind: str, more: Json) -> Json:
 
 def _older_skill_agent(defs: Json) -> Json:
     """Return a task that is an agent made of one skill."""
-    older = _older(defs, "AgentStep", "agent", {"skill": {"type": "string"}, "skill_params": {}})
+    older = _older(defs, "PersonaStep", "agent", {"skill": {"type": "string"}, "skill_params": {}})
     names: Json = {"enum": [name for name in AGENT_TYPES if "skill" in name.lower()]}
     properties: Json = {**properties_of(older), "agent_type": names}
     return {**older, "required": ["name", "agent_type", "skill"], "properties": properties}

@@ -12,9 +12,10 @@ from coterie.dsl.egress.met_labels import KEPT, MetLabel
 from coterie.dsl.model.capabilities import KeptLabel, Label
 from coterie.dsl.model.hooks import Hook
 from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.step_kinds.agent_step import AgentStep
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 from coterie.dsl.model.step_kinds.step_base import SkillTerms
-from coterie.dsl.model.steps import AgentStep, SkillStep
+from coterie.dsl.model.steps import PersonaStep, SkillStep
 from coterie.dsl.model.terms import Approval, CallApproval, call_approval
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.model.traversal.step_walk import walk
@@ -116,7 +117,8 @@ def can_send_private_data(plan: Plan, *, notifies: bool = False) -> bool:
 
 def has_own_code(step: AgentStep) -> bool:
     """Return whether an agent is of a type that the worker adds, whose code may call skills."""
-    return step.agent_type not in (None, SINGLE_SHOT, TOOL_CALLING, ORCHESTRATING)
+    built_in = (None, SINGLE_SHOT, TOOL_CALLING, ORCHESTRATING)
+    return isinstance(step, PersonaStep) and step.agent_type not in built_in
 
 
 def hook_terms(plan: Plan) -> Iterator[tuple[Hook, SkillTerms]]:

@@ -9,7 +9,7 @@ from typing import cast
 from coterie.dsl.model.conditions import Expression
 from coterie.dsl.model.facts import GRAPH, GRAPH_VARIABLE
 from coterie.dsl.model.plan import Persona
-from coterie.dsl.model.steps import AgentStep, Step, TaskGraphStep
+from coterie.dsl.model.steps import PersonaStep, Step, TaskGraphStep
 from coterie.dsl.model.traversal.agent_personas import agent_personas
 from coterie.dsl.model.traversal.step_walk import conditions, leaves, templated, walk
 from coterie.dsl.templates.template import is_template, parse
@@ -45,7 +45,7 @@ def _of_step(step: Step, personas: Mapping[str, Persona]) -> Iterator[str]:
         for leaf, _ in leaves(condition, ()):
             if isinstance(leaf, Expression):
                 yield leaf.expression
-    if isinstance(step, AgentStep):
+    if isinstance(step, PersonaStep):
         for _, persona in agent_personas(step, personas):
             yield from persona.prompts.values()
 

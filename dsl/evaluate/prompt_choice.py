@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from coterie.dsl.model.plan import Persona
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 
 SYSTEM = "system"
 USER = "user"
@@ -43,7 +43,7 @@ class NoPrompt:
 PromptChoice = ChosenPrompt | UnknownPrompt | AmbiguousPrompt | NoPrompt
 
 
-def snapshot(persona: Persona, step: AgentStep) -> Persona:
+def snapshot(persona: Persona, step: PersonaStep) -> Persona:
     """Return the persona as the agent receives it: its system prompt, and the one it asks."""
     asked = asked_prompt(persona.prompts, step.prompt or persona.prompt)
     used = {key: text for key, text in persona.prompts.items() if key in (SYSTEM, asked)}

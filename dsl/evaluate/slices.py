@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from coterie.dsl.model.facts import Facts
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Persona
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.paths import MISSING, Path
 from coterie.dsl.templates.brace_prompts import braces_to_template
 from coterie.dsl.templates.jsonable import look_up, to_json
@@ -38,7 +38,7 @@ def _paths(text: str, known_inputs: tuple[str, ...] | None) -> tuple[Path, ...]:
         return ()  # rendering in the agent reports it
 
 
-def slice_for(persona: Persona, step: AgentStep, facts: Facts, allowed: JsonValue = None) -> Json:
+def slice_for(persona: Persona, step: PersonaStep, facts: Facts, allowed: JsonValue = None) -> Json:
     """Return what the persona's prompts name, nested as they name it, and the step's own input.
 
     A path without a value is left out: the prompt may have a default for it. An input that a person

@@ -7,17 +7,22 @@ from typing_extensions import override
 
 from coterie.dsl.checks.steps.step_call_checks import check_agent
 from coterie.dsl.checks.steps.step_scope import StepScope
-from coterie.dsl.json_schema.schema_parts import NOT_EMPTY, has, none_of
+from coterie.dsl.json_schema.schema_parts import NOT_EMPTY, has
 from coterie.dsl.kinds.kind import Kind, StepWords
 from coterie.dsl.model.plan import Persona, Plan
+from coterie.dsl.model.step_kinds.agent_step import AnyAgent
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.step_kinds.step_base import StepBase
+from coterie.dsl.model.steps import LegacyAgentStep, PersonaStep
 from coterie.dsl.model.traversal.agent_personas import execution_plans
 from coterie.dsl.model.traversal.step_walk import walk
-from coterie.dsl.values import Json, NodePath
+from coterie.dsl.problem_details import Details, ProblemText, rule
+from coterie.dsl.problem_texts import called
+from coterie.dsl.source.nodes import Node
+from coterie.dsl.values import UNREADABLE, Json, NodePath
 
 
-class AgentKind(Kind[AgentStep]):
+class AgentKind(Kind[AnyAgent]):
     """An agent: a persona, or a legacy class."""
 
     sign = (
@@ -29,15 +34,6 @@ class AgentKind(Kind[AgentStep]):
     }
     key_rules: ClassVar[Sequence[Json]] = [
         {
-            "anyOf": [
-                {**has("persona_key"), **none_of("agent_class")},
-                {
-                    **has("agent_class"),
-                    **none_of("agent_type", "persona_key", "personas", "config"),
-                },
-            ]
-        },
-        {
             "if": {
                 **has("persona_key"),
                 "properties": {"persona_key": {"type": "string", "pattern": r"\{\{"}},
@@ -48,12 +44,16 @@ class AgentKind(Kind[AgentStep]):
     ]
 
     @override
-    def check(self, scope: StepScope, step: AgentStep, path: NodePath) -> None:
+    def rules_of(self, model: type[StepBase]) -> Sequence[Json]:
+        return self.key_rules if model is PersonaStep else []
+
+    @override
+    def check(self, scope: StepScope, step: AnyAgent, path: NodePath) -> None:
         check_agent(scope, step, path)
 
     @override
-    def details(self, step: AgentStep, plan: Plan, words: StepWords) -> Iterable[str]:
-        if step.agent_class is not None:
+    def details(self, step: AnyAgent, plan: Plan, words: StepWords) -> Iterable[str]:
+        if isinstance(step, LegacyAgentStep):
             yield words.agent_class(step.agent_class)
             yield "legacy class"
         else:
@@ -68,7 +68,30 @@ class AgentKind(Kind[AgentStep]):
             yield f"at most {bound}"
 
 
-def _personas(step: AgentStep, plan: Plan, words: StepWords) -> Iterator[str]:
+@rule("E107")
+def two_forms_of_agent(step: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step, 'the task')} has both agent_class and agent_type or persona_key",
+        fix="keep `agent_type` and `persona_key`; `agent_class` is the older form",
+    )
+
+
+@rule("E108")
+def config_of_legacy(step: str) -> ProblemText:
+    return ProblemText(
+        "`config` overrides a persona, and a legacy agent has none",
+        fix=f"write it under llm_config.agents.{step}",
+    )
+
+
+def wrong_agent_key(step: Node, key: str) -> Details:
+    """Return the problem of a key that only an agent with a persona has, beside `agent_class`."""
+    written = step.find(("name",)).value
+    name = written if isinstance(written, str) else UNREADABLE
+    return config_of_legacy(name) if key == "config" else two_forms_of_agent(name)
+
+
+def _personas(step: PersonaStep, plan: Plan, words: StepWords) -> Iterator[str]:
     """Yield what the personas of an agent do: their plans, or the models that they call."""
     if step.agent_type == ORCHESTRATING:
         sizes = [
@@ -77,7 +100,7 @@ def _personas(step: AgentStep, plan: Plan, words: StepWords) -> Iterator[str]:
         ]
         yield f"plan of {' or '.join(sizes)}"
         return
-    personas = [plan.personas[one.persona_key or ""] for one in step.choices]
+    personas = [plan.personas[one.persona_key] for one in step.choices]
     yield " or ".join(dict.fromkeys(f"{one.provider}/{one.model}" for one in personas))
     if step.agent_type not in (None, SINGLE_SHOT):
         yield step.agent_type

@@ -22,7 +22,7 @@ from coterie.dsl.model.plan import (
 from coterie.dsl.model.sections.provider_document import LlmConfig
 from coterie.dsl.model.sections.worker_document import WorkerSection
 from coterie.dsl.model.step_kinds.join_policies import MergePolicy
-from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.steps import PersonaStep, Step
 from coterie.dsl.model.template_bound import Bound, ConcurrencyBound
 from coterie.dsl.model.terms import ApprovalTerms, AskTerms, Channels, NoProgress
 from coterie.dsl.model.tools.tool_section import ToolSection
@@ -215,6 +215,6 @@ class SystemDocument(Frozen):
 def _with_configs(steps: Sequence[Step], path: NodePath) -> Iterator[PlacedStep]:
     for step, inner_path in walk(steps, path):
         yield step, inner_path
-        if isinstance(step, AgentStep) and step.config is not None:
+        if isinstance(step, PersonaStep) and step.config is not None:
             below = (*inner_path, "config", "execution_plan")
             yield from _with_configs(step.config.execution_plan or (), below)

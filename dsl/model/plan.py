@@ -12,12 +12,12 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from coterie.dsl.model.budgets import Budget
+from coterie.dsl.model.compaction import Compaction
 from coterie.dsl.model.conditions import Condition
 from coterie.dsl.model.context.declarations import DeclaredPath
 from coterie.dsl.model.evaluation_budget import EvaluationBudget
 from coterie.dsl.model.hooks import Hook
 from coterie.dsl.model.model_options import Effort, PromptCache, Thinking
-from coterie.dsl.model.personas.compaction_policy import Compaction
 from coterie.dsl.model.price import Price
 from coterie.dsl.model.step_kinds.join_policies import MergePolicy
 from coterie.dsl.model.steps import Step

@@ -1,18 +1,21 @@
-"""The step union, with the step that has a persona.
+"""The step union.
 
 One class per kind, identified by `kind`; the others stand in `step_kinds`. A team's tasks and a
 plan's steps are the same, but a skill is called by a plan, never as a team's task.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, cast, get_args
+from typing import Annotated, Literal, cast, get_args
 
-from pydantic import Discriminator, Field, JsonValue, Tag
-from typing_extensions import TypeAliasType, override
+from pydantic import Discriminator, Field, Tag
+from typing_extensions import TypeAliasType
 
-from coterie.dsl.model.personas.persona_settings import PersonaSettings
-from coterie.dsl.model.plan_key import PlanKey
+from coterie.dsl.model.budgets import Budgets
+from coterie.dsl.model.compaction import Compaction
+from coterie.dsl.model.hooks import HookSection
+from coterie.dsl.model.model_options import Effort, PromptCache, Thinking
 from coterie.dsl.model.step_kinds import (
+    agent_step,
     block_step,
     branch_step,
     loop_step,
@@ -20,7 +23,7 @@ from coterie.dsl.model.step_kinds import (
     task_graph_step,
     try_step,
 )
-from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
+from coterie.dsl.model.step_kinds.agent_step import LegacyAgentStep, PersonaStep
 from coterie.dsl.model.step_kinds.approval_step import ApprovalStep
 from coterie.dsl.model.step_kinds.block_step import BlockStep
 from coterie.dsl.model.step_kinds.branch_step import BranchStep
@@ -31,7 +34,7 @@ from coterie.dsl.model.step_kinds.reply_step import ReplyStep
 from coterie.dsl.model.step_kinds.return_step import ReturnStep
 from coterie.dsl.model.step_kinds.set_step import SetStep
 from coterie.dsl.model.step_kinds.skill_step import SkillStep
-from coterie.dsl.model.step_kinds.step_base import CALL_APPROVAL_BOUND, COMMON_BOUNDS, StepBase
+from coterie.dsl.model.step_kinds.step_base import StepBase
 from coterie.dsl.model.step_kinds.task_graph_step import TaskGraphStep
 from coterie.dsl.model.step_kinds.team_step import TeamStep
 from coterie.dsl.model.step_kinds.tool_step import ToolStep
@@ -43,81 +46,9 @@ from coterie.dsl.model.step_kinds.wait_step import (
     SignalWait,
     TimeWait,
 )
-from coterie.dsl.model.template_bound import MAX_TURNS, BoundKey, TurnsBound
-from coterie.dsl.model.terms import Approval, CallApproval, call_approval
-
-
-class AgentStep(StepBase):
-    """Runs one agent, built from a persona or from a legacy class."""
-
-    implied_by: ClassVar = ("agent_type", "agent_class", "persona_key")
-    filled: ClassVar = ("persona_key", "input", "conversation")
-    bounds: ClassVar = (
-        *COMMON_BOUNDS,
-        BoundKey(("max_turns",), "count", MAX_TURNS),
-        CALL_APPROVAL_BOUND,
-    )
-    fails_itself: ClassVar = True
-
-    kind: Literal["agent"] = "agent"
-    """The default kind does not travel, so no plan contains it."""
-    agent_type: str | None = None
-    """`generic_single_shot`, `generic_orchestrating`, or a type that the worker adds."""
-    persona_key: str | None = None
-    """The persona; or a template for one of those in `personas`."""
-    personas: tuple[str, ...] = ()
-    """The personas that the template in `persona_key` may choose."""
-    agent_class: str | None = None
-    """Legacy: the import path of an agent class, with its `llm_config.agents` section."""
-    config: "PersonaDocument | None" = None
-    """Merged recursively over the persona, for this task only."""
-    input: JsonValue = None
-    """What the prompts read as `input`."""
-    prompt: str | None = None
-    """The persona's prompt to send; required if it has several."""
-    conversation: str | None = Field(default=None, min_length=1)
-    """The name of the agent's conversation; may be a template."""
-    conversation_turns: int | None = Field(default=None, ge=1)
-    """The maximum number of latest turns to send. Default: all."""
-    conversation_characters: int | None = Field(default=None, ge=1)
-    """The maximum characters of earlier turns to send: the latest whole turns that fit. Default:
-    no limit."""
-    max_turns: TurnsBound | None = None
-    """Model turns with tools, for this task, instead of the persona's `max_turns`. A number,
-    `{value: template, maximum}`, or a context path with a maximum."""
-    requires_approval: Approval = False
-    """`true` and `before`: a person allows the call; `after`: a person accepts its answer; or a
-    mapping with `when` and the terms of an approval."""
-
-    @property
-    def choices(self) -> tuple["AgentStep", ...]:
-        """The step with each persona that its template may choose; else the step itself."""
-        if not self.personas:
-            return (self,)
-        return tuple(
-            self.model_copy(update={"persona_key": key, "personas": ()}) for key in self.personas
-        )
-
-    @property
-    def persona_names(self) -> tuple[str, ...]:
-        """The personas that it may run, as the document names them."""
-        return tuple(one.persona_name for one in self.choices)
-
-    @property
-    def persona_name(self) -> str:
-        """The persona, as the document names it: a plan adds a task's `config` to its key."""
-        return PlanKey(self.persona_key or "").persona
-
-    @property
-    @override
-    def contains_calls(self) -> bool:
-        return self.agent_type in (ORCHESTRATING, TOOL_CALLING)
-
-    @property
-    @override
-    def approval(self) -> CallApproval | None:
-        return call_approval(self.requires_approval)
-
+from coterie.dsl.model.template_bound import MAX_TURNS
+from coterie.dsl.model.tools.tool_use import ToolCalls, ToolChoice, ToolPolicy
+from coterie.dsl.values import Frozen, Json, Timeout
 
 StepKind = Literal[
     "agent",
@@ -151,6 +82,8 @@ def _step_tag(value: object) -> str | None:
         kind = fields.get("kind")
     if kind == "wait":  # without a key, the error names all four
         return f"step:wait:{next((key for key in WAIT_KEYS if key in fields), 'signal')}"
+    if kind == "agent" and fields.get("agent_class") is not None:
+        return "step:agent:class"
     return f"step:{kind}" if kind in STEP_KINDS else None
 
 
@@ -161,7 +94,8 @@ UNKNOWN_STEP = "unknown_step_kind"
 Step = TypeAliasType(
     "Step",
     Annotated[
-        Annotated[AgentStep, Tag("step:agent")]
+        Annotated[PersonaStep, Tag("step:agent")]
+        | Annotated[LegacyAgentStep, Tag("step:agent:class")]
         | Annotated[SkillStep, Tag("step:skill")]
         | Annotated[ToolStep, Tag("step:tool")]
         | Annotated[LoopStep, Tag("step:loop")]
@@ -203,7 +137,63 @@ STEP_MODELS: dict[str, tuple[type[StepBase], ...]] = {
 """`{kind: its classes}`: a kind has several where each has a key that only it has."""
 
 
-class PersonaDocument(PersonaSettings):
+class PersonaDocument(Frozen):
     """A persona, or a task's `config` over one: every field is optional."""
 
+    provider: str | None = None
+    model: str | None = None
+    description: str | None = None
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_tokens: int | None = Field(default=None, ge=1)
+    context_window: int | None = Field(default=None, ge=1)
+    """Tokens that the model takes with its answer; a larger request is refused before it is sent.
+    Default: the provider's, else the public figure of the model."""
+    compaction: Compaction | None = None
+    """When a conversation that has become long continues as a new one with a summary."""
+    prompts: dict[str, str | None] | None = None
+    prompt: str | None = None
+    prompt_syntax: Literal["template", "braces"] | None = None
+    output_schema: Json | None = None
+    max_reasks: int | None = Field(default=None, ge=0, le=10)
+    effort: Effort | None = None
+    thinking: Thinking | None = None
+    prompt_cache: PromptCache | None = None
+    timeout: Timeout | None = None
+    retries: int | None = Field(default=None, ge=0, le=100)
+    fallback: tuple[str, ...] | None = Field(default=None, max_length=10)
+    """`provider/model` of the models that take over, in order, when the retries of the one before
+    have ended."""
+    stream: bool | None = None
+    batch: bool | None = None
+    """Submit each model turn to the provider's batch API, and collect the answer later."""
+    flags: Json | None = None
+    budgets: Budgets | None = None
+    """Limits on what its calls use, in all tasks; in a task's `config`, in that task only."""
+    tools: tuple[str, ...] | None = None
+    """Tools of the document that the model may call."""
+    subagents: tuple[str, ...] | None = None
+    """Personas that the model may call as tools of the same names."""
+    exclude_tools: tuple[str, ...] | None = None
+    """Tools of `tools` and `subagents` that are not offered after all."""
+    handoffs: tuple[str, ...] | None = None
+    """Teams to which the model may hand the work over; the agent then ends, and so does its
+    team."""
+    max_turns: int | None = Field(default=None, ge=1, le=MAX_TURNS)
+    """Model turns with tools; then one more without them gives the answer."""
+    tool_choice: ToolChoice | None = None
+    """`auto`: the model decides; `required`: at least one call, then the model decides; `none`: no
+    call; `{tool: NAME}`: a call of this tool first."""
+    tool_calls: ToolCalls | None = None
+    """`execute`: the run executes the calls; `return`: the calls of the first turn are the agent's
+    data, and nothing is executed."""
+    tool_policy: tuple[ToolPolicy, ...] | None = None
+    """What the run demands of the calls of single tools."""
+    parallel_tool_calls: bool | None = None
+    """Whether a turn may have several calls; they then run concurrently."""
+    hooks: tuple[HookSection, ...] | None = None
+    """Conditions and skills that check, change or stop its turns, model calls and tool calls."""
     execution_plan: tuple[Step, ...] | None = None
+
+
+agent_step.__dict__["PersonaDocument"] = PersonaDocument

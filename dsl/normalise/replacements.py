@@ -79,7 +79,7 @@ AT_PLACES: dict[str, dict[str, str]] = {
         "agents": "write each as a task of a team, under `teams.<team>.tasks:`",
         "tasks": "write it in a team, under `teams.<team>:`",
     },
-    "AgentStep": {
+    "PersonaStep": {
         key: f"write it under `config:`, which is laid over the persona: `config: {{{key}: ...}}`"
         for key in (
             "provider",
@@ -109,7 +109,7 @@ EXPLAINED = {
     "TeamDocument": "remove it, or say it to people in `description:`; what routing decides by "
     "stands "
     "under `routing:`",
-    "AgentStep": "remove it, or write it under `input:`: prompts then read `{{{{ input.{0} }}}}`",
+    "PersonaStep": "remove it, or write it under `input:`: prompts then read `{{{{ input.{0} }}}}`",
     "SkillStep": "remove it, or write it under `input:`, if the skill takes it",
     "ToolStep": "remove it, or write it under `arguments:`, if the tool takes it",
 }
@@ -257,6 +257,6 @@ _MOVED: dict[str, dict[str, str]] = {
             "orchestration",
         ),
     },
-    "AgentStep": dict.fromkeys(AT_PLACES["AgentStep"], "config"),
+    "PersonaStep": dict.fromkeys(AT_PLACES["PersonaStep"], "config"),
 }
 """`{part of a document: {key that it does not have: the key to write it below}}`."""

@@ -251,15 +251,20 @@ def _with_kind(node: Node) -> Node:
     return node.with_value({"kind": node.with_value(known), **entries})
 
 
+_OF_ONE_FORM = ("agent_class", "agent_type", "persona_key", "config")
+"""Keys that tell an agent of a persona from one of a legacy class."""
+
+
 def _with_agent_type(node: Node, here: Here) -> Node:
     """Add the default `agent_type`, which depends on the keys of the persona."""
     entries = node.entries()
-    written = entries.get("persona_key")
-    given = {key for key, item in entries.items() if item.value is not None}
-    if written is None or given & {"agent_type", "agent_class"}:
-        return node
-    if "kind" in entries and entries["kind"].value != "agent":
+    if "kind" not in entries or entries["kind"].value != "agent":
         return node  # the key that its author wrote is reported: the step has no persona
+    empty = {key for key in _OF_ONE_FORM if key in entries and entries[key].value is None}
+    entries = {key: item for key, item in entries.items() if key not in empty}
+    written = entries.get("persona_key")
+    if written is None or entries.keys() & {"agent_type", "agent_class"}:
+        return node.with_value(entries)
     config = node.find(("config",)).entries()
     listed = [one.value for one in node.find(("personas",)).items()] or [written.value]
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from coterie.dsl.model.personas.compaction_policy import Compaction
+from coterie.dsl.model.compaction import Compaction
 
 CHARACTERS_OF_A_TOKEN = 4
 

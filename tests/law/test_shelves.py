@@ -55,6 +55,7 @@ LOADERS = {
     **{
         (f"dsl.model.step_kinds.{module}", "dsl.model.steps"): "for types: the union names it"
         for module in (
+            "agent_step",
             "block_step",
             "branch_step",
             "loop_step",

@@ -17,7 +17,7 @@ from coterie.dsl.evaluate.slices import slice_for
 from coterie.dsl.evaluate.waits import RefusedWait, length_of_wait
 from coterie.dsl.model.facts import Facts
 from coterie.dsl.model.plan import Persona, Team
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.values import Json, JsonValue
 from coterie.replay.observer import ReplayObserver, observed
 from coterie.replay.replay import Replayed, replay
@@ -59,7 +59,7 @@ async def test_a_run_that_goes_on_replays_without_an_end(name: str) -> None:
 async def test_a_changed_slice_of_a_prompt_is_reported_with_its_team_step_and_visit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def more(persona: Persona, step: AgentStep, facts: Facts, allowed: Any = None) -> Json:
+    def more(persona: Persona, step: PersonaStep, facts: Facts, allowed: Any = None) -> Json:
         context: Json = {**facts.context, "more": 1}
         return {**slice_for(persona, step, facts), "context": context}
 
@@ -136,7 +136,7 @@ async def test_a_changed_answer_to_a_person_is_reported(monkeypatch: pytest.Monk
 async def test_difference_of_two_long_texts_shows_where_they_part(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def other(persona: Persona, step: AgentStep, facts: Facts, allowed: Any = None) -> Json:
+    def other(persona: Persona, step: PersonaStep, facts: Facts, allowed: Any = None) -> Json:
         given = slice_for(persona, step, facts)
         return {**given, "input": {"part": "x" * 300 + str(given["input"])}}
 
@@ -167,7 +167,7 @@ async def test_another_call_is_named_beside_the_one_that_was_recorded(
 async def test_the_number_of_differences_that_are_reported_is_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def other(persona: Persona, step: AgentStep, facts: Facts, allowed: Any = None) -> Json:
+    def other(persona: Persona, step: PersonaStep, facts: Facts, allowed: Any = None) -> Json:
         return {f"k{number}": number for number in range(15)}
 
     monkeypatch.setattr(single_turns, "slice_for", other)

@@ -57,6 +57,7 @@ def tool_plan(
         "input": "it",
         **(step or {}),
     }
+    act = {key: value for key, value in act.items() if value is not None}
     work: Json = {"id": "work", "steps": [act, *(tasks or ())]}
     return Plan.model_validate(
         {

@@ -24,7 +24,7 @@ from coterie.activities.contracts import (
     TurnSuffix,
 )
 from coterie.dsl.hooks.hook_rulings import HookRuling
-from coterie.dsl.model.personas.compaction_policy import Compaction
+from coterie.dsl.model.compaction import Compaction
 from coterie.dsl.model.plan import Persona, Plan
 from coterie.dsl.model_names import split_model
 from coterie.dsl.tool_loop.context_room import CompactionDue, compaction_due, compaction_limit

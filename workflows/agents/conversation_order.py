@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from coterie.activities.contracts import AgentResponse, ContextUse, Conversation, TokenUsage
 from coterie.dsl.evaluate.conversation_names import MAX_CONVERSATION_NAME, name_of_conversation
 from coterie.dsl.model.outcomes import Outcome
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.step_kinds.agent_step import AgentStep
 from coterie.dsl.templates.template_filling import fill
 from coterie.workflows.core.conversation_tickets import is_next, overtakes, take_ticket
 from coterie.workflows.core.location import Location, Skipped

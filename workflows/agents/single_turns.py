@@ -19,8 +19,9 @@ from coterie.dsl.egress.egress_rules import has_own_code
 from coterie.dsl.evaluate.slices import slice_for
 from coterie.dsl.hooks.hook_rulings import HookRuling
 from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.step_kinds.agent_step import AnyAgent
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import LegacyAgentStep, PersonaStep
 from coterie.dsl.model.template_bound import seconds_of
 from coterie.dsl.templates.template_filling import fill
 from coterie.dsl.values import Json
@@ -86,7 +87,7 @@ class _Reasks:
 
 
 async def run_turns(
-    step: AgentStep,
+    step: AnyAgent,
     location: Location,
     scope: Scope,
     interpreter: Interpreter,
@@ -101,7 +102,7 @@ async def run_turns(
 
 
 async def _ask_with_reasks(
-    step: AgentStep,
+    step: AnyAgent,
     location: Location,
     scope: Scope,
     interpreter: Interpreter,
@@ -109,7 +110,7 @@ async def _ask_with_reasks(
     conversation: Conversation | None = None,
 ) -> tuple[Outcome, AgentResponse | None]:
     """Run one model turn, and a bounded number of re-asks after an unusable answer."""
-    persona = step.persona_key or step.name
+    persona = _persona_key(step) or step.name
     noticing = bool(scope.plan.budgets) or location.loop is not None
     parked = scope.state.progress.parked_turns.pop(location.key, None)
     begins = noticing and parked is None
@@ -175,7 +176,7 @@ def _park(parked: ParkedTurn, reasks: _Reasks, conversation: str) -> None:
 
 
 def _turns(
-    step: AgentStep,
+    step: AnyAgent,
     request: AgentRequest,
     talk: str,
     retries: dict[str, int],
@@ -184,15 +185,18 @@ def _turns(
     scope: Scope,
 ) -> AgentTurns:
     """Return what calls the models of an agent in its conversation."""
-    key, own = step.persona_key or "", request.persona
+    key, own = _persona_key(step), request.persona
     latest = scope.state.conversation_models.get(talk, "") if parked is None else parked.model
     used = scope.state.conversation_sizes.get(talk)
     choice = AgentModels.of(scope.plan, key, own, latest, used)
     payer, moved = key or step.name, partial(_move, talk, scope)
-    hooks = TurnHooks(
-        hooks_of(scope.plan, step.persona_key), retries, own, payer, step.name, location, scope
-    )
+    hooks = TurnHooks(hooks_of(scope.plan, key), retries, own, payer, step.name, location, scope)
     return AgentTurns(choice, hooks, own, payer, location, scope, moved)
+
+
+def _persona_key(step: AnyAgent) -> str:
+    """Return the key of the step's persona; empty for a legacy agent."""
+    return step.persona_key if isinstance(step, PersonaStep) else ""
 
 
 def _with_notices(request: AgentRequest, notices: tuple[str, ...]) -> AgentRequest:
@@ -201,9 +205,10 @@ def _with_notices(request: AgentRequest, notices: tuple[str, ...]) -> AgentReque
     return request.model_copy(update={"notices": notices})
 
 
-def _of_turn(request: AgentRequest, step: AgentStep, scope: Scope) -> AgentRequest:
+def _of_turn(request: AgentRequest, step: AnyAgent, scope: Scope) -> AgentRequest:
     """Return the request with what the calls of an agent's own code need."""
-    if step.agent_type in (SINGLE_SHOT, TOOL_CALLING, ORCHESTRATING):
+    built_in = (SINGLE_SHOT, TOOL_CALLING, ORCHESTRATING)
+    if isinstance(step, PersonaStep) and step.agent_type in built_in:
         return request
     state = scope.state
     untrusted = request.untrusted or (state.met_untrusted and has_own_code(step))
@@ -229,7 +234,7 @@ def _answer_text(data: JsonValue) -> str:
     return text if isinstance(text, str) else json.dumps(data, ensure_ascii=False)
 
 
-def _options(step: AgentStep, request: AgentRequest) -> CallOptions:
+def _options(step: AnyAgent, request: AgentRequest) -> CallOptions:
     """Return how to run the request of a step."""
     limit = None if step.timeout is None else seconds_of(step.timeout)
     persona = request.persona
@@ -239,7 +244,7 @@ def _options(step: AgentStep, request: AgentRequest) -> CallOptions:
 
 
 def _request(
-    step: AgentStep,
+    step: AnyAgent,
     location: Location,
     scope: Scope,
     interpreter: Interpreter,
@@ -252,7 +257,7 @@ def _request(
     """
     facts = location.facts(scope)
     count = scope.state.executed(location.step.without_model_calls())
-    if step.agent_class is not None:
+    if isinstance(step, LegacyAgentStep):
         given: Json = (
             {"context": facts.context}
             if step.input is None

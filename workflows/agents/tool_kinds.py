@@ -16,7 +16,7 @@ from coterie.dsl.egress.counted_grants import counted_grants
 from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.retryability import can_pass
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.model.terms import call_approval
 from coterie.dsl.model.tools.tool_contract import (
     AgentTool,
@@ -343,10 +343,10 @@ async def _team(
     return (await follow_team(team, location, scope, interpreter))[0]
 
 
-def agent_step(name: str, tool: AgentTool, scope: Scope) -> AgentStep:
+def agent_step(name: str, tool: AgentTool, scope: Scope) -> PersonaStep:
     """Return the step that runs an agent called as a tool."""
     persona = scope.plan.personas[tool.agent]
-    return AgentStep(
+    return PersonaStep(
         name=name,
         agent_type=agent_type_of(persona),
         persona_key=tool.agent,

@@ -11,7 +11,7 @@ from coterie.dsl.model.causes import RouteCause
 from coterie.dsl.model.facts import Facts, Outcomes
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Persona
-from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.steps import PersonaStep, Step
 from coterie.dsl.values import Json
 from coterie.workflows.core.memory import Frame, Track
 from coterie.workflows.core.scope import Scope
@@ -196,11 +196,11 @@ class Interpreter(Protocol):
         """Follow a track from team to team until its end."""
         ...
 
-    def persona(self, step: AgentStep) -> Persona:
+    def persona(self, step: PersonaStep) -> Persona:
         """Return the persona as the agent receives it."""
         ...
 
-    async def run_agent(self, step: AgentStep, location: Location, given: JsonValue) -> Outcome:
+    async def run_agent(self, step: PersonaStep, location: Location, given: JsonValue) -> Outcome:
         """Run an agent with an input that is already rendered."""
         ...
 

@@ -11,7 +11,7 @@ from coterie.dsl.evaluate.context import lacking_context
 from coterie.dsl.evaluate.declared_values import started
 from coterie.dsl.look_alikes import look_alikes
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.steps import AgentStep, Step, TeamStep
+from coterie.dsl.model.steps import PersonaStep, Step, TeamStep
 from coterie.dsl.model.traversal.approvers import all_people
 from coterie.dsl.model.traversal.step_bounds import bounds_of
 from coterie.dsl.model.traversal.step_walk import lists_of_plan, walk
@@ -85,7 +85,7 @@ def _check(step: Step, plan: Plan) -> None:
         if isinstance(bound, str):
             raise InvalidPlan(f"`{key.name}` of {step.name!r} has no maximum")
     match step:
-        case AgentStep() if {one.persona_key for one in step.choices} - {None, *plan.personas}:
+        case PersonaStep() if {one.persona_key for one in step.choices} - plan.personas.keys():
             raise InvalidPlan(f"step {step.name!r} names a persona that the plan has not")
         case TeamStep(team=team) if team not in plan.teams:
             raise InvalidPlan(f"step {step.name!r} names a team that the plan has not")
@@ -101,7 +101,7 @@ def _refuse_cycle(key: str, plan: Plan, above: tuple[str, ...], ending: set[str]
     if key in above or len(above) > _MAX_DEPTH:
         raise InvalidPlan(f"the execution plan of {key!r} contains itself, or is without end")
     for step, _ in walk(plan.personas[key].execution_plan or (), ()):
-        for one in step.choices if isinstance(step, AgentStep) else ():
+        for one in step.choices if isinstance(step, PersonaStep) else ():
             if one.persona_key in plan.personas and one.persona_key not in ending:
                 _refuse_cycle(one.persona_key, plan, (*above, key), ending)
     ending.add(key)

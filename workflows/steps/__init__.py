@@ -9,13 +9,14 @@ from typing import assert_never
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.step_kinds.wait_step import WaitStep
 from coterie.dsl.model.steps import (
-    AgentStep,
     ApprovalStep,
     BlockStep,
     BranchStep,
     FailStep,
+    LegacyAgentStep,
     LoopStep,
     ParallelStep,
+    PersonaStep,
     ReplyStep,
     ReturnStep,
     SetStep,
@@ -66,7 +67,7 @@ def execute(  # noqa: C901  # one case a kind: that is the point
         interpreter: Runs the steps that it holds.
     """
     match step:
-        case AgentStep():
+        case PersonaStep() | LegacyAgentStep():
             return agent.execute(step, location, scope, interpreter)
         case SkillStep():
             return skill.execute(step, location, scope)

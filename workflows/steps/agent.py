@@ -12,8 +12,9 @@ from coterie.dsl.evaluate.slices import slice_for
 from coterie.dsl.json_values import describe_kind
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.step_kinds.agent_step import AnyAgent
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.model.terms import CallApproval, call_approval
 from coterie.dsl.model.traversal.agent_personas import execution_plan_steps
 from coterie.dsl.templates.template_filling import fill
@@ -29,7 +30,7 @@ _MAX_TEMPLATE_LENGTH = 200
 _MAX_NAME_LENGTH = 100
 
 
-def with_persona(step: AgentStep, location: Location, scope: Scope) -> AgentStep | Outcome:
+def with_persona(step: PersonaStep, location: Location, scope: Scope) -> PersonaStep | Outcome:
     """Return the step with the persona of its template; a failure if the step does not list it.
 
     One execution keeps its persona, also when the run continues as new in the middle.
@@ -49,22 +50,22 @@ def with_persona(step: AgentStep, location: Location, scope: Scope) -> AgentStep
         return _refusal_outcome(step, f"it does not list the persona {shown!r}", hint)
     if is_new:
         chosen[location.key] = name
-        template = " ".join(str(step.persona_key).split())[:_MAX_TEMPLATE_LENGTH]
+        template = " ".join(step.persona_key.split())[:_MAX_TEMPLATE_LENGTH]
         cause = PersonaChosen("persona_chosen", name, template, len(step.personas))
         note_step(scope, location, "chosen", cause)
     return _with_schema(one, scope.plan)
 
 
-def _refusal_outcome(step: AgentStep, why: str, hint: str = "") -> Outcome:
+def _refusal_outcome(step: PersonaStep, why: str, hint: str = "") -> Outcome:
     message = f"{step.name!r} cannot start: {why}; personas: {listed(step.persona_names)}"
     return Outcome.failed("UnknownPersona", f"{message}; {hint}" if hint else message)
 
 
-def _with_schema(step: AgentStep, plan: Plan) -> AgentStep:
+def _with_schema(step: PersonaStep, plan: Plan) -> PersonaStep:
     """Check an edited answer by the persona's schema, as the compiler does for a fixed persona."""
     match step.requires_approval:
         case CallApproval(at="after", editable=True, schema_=None) as asked:
-            persona = plan.personas[step.persona_key or ""]
+            persona = plan.personas[step.persona_key]
         case _:
             return step
     if persona.output_schema is None or step.agent_type == ORCHESTRATING:
@@ -74,15 +75,16 @@ def _with_schema(step: AgentStep, plan: Plan) -> AgentStep:
 
 
 def execute(
-    step: AgentStep, location: Location, scope: Scope, interpreter: Interpreter
+    step: AnyAgent, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Coroutine[None, None, Outcome]:
     """Run the agent: its persona, or the one that its template chooses."""
-    run = _with_chosen_persona if step.personas else _run
-    return run(step, location, scope, interpreter)
+    if isinstance(step, PersonaStep) and step.personas:
+        return _with_chosen_persona(step, location, scope, interpreter)
+    return _run(step, location, scope, interpreter)
 
 
 async def _with_chosen_persona(
-    step: AgentStep, location: Location, scope: Scope, interpreter: Interpreter
+    step: PersonaStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     chosen = with_persona(step, location, scope)
     if isinstance(chosen, Outcome):
@@ -93,7 +95,7 @@ async def _with_chosen_persona(
 
 
 def _run(
-    step: AgentStep, location: Location, scope: Scope, interpreter: Interpreter
+    step: AnyAgent, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Coroutine[None, None, Outcome]:
     """Run the agent, with an approval before or after if the step requires one."""
     terms = None if step.requires_approval is False else call_approval(step.requires_approval)
@@ -103,7 +105,7 @@ def _run(
 
 
 async def _with_approval(
-    step: AgentStep, terms: CallApproval, location: Location, scope: Scope, interpreter: Interpreter
+    step: AnyAgent, terms: CallApproval, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     given = fill(step.input, location.facts(scope).names())
     subject = ApprovalSubject(
@@ -120,31 +122,32 @@ async def _with_approval(
 
 
 def _values_sent(
-    step: AgentStep, location: Location, scope: Scope, interpreter: Interpreter
+    step: AnyAgent, location: Location, scope: Scope, interpreter: Interpreter
 ) -> JsonValue:
     """Return what the prompts name, which the approver of an agent without `input` sees."""
-    if step.agent_class is not None or step.agent_type == ORCHESTRATING:
+    if not isinstance(step, PersonaStep) or step.agent_type == ORCHESTRATING:
         return None
     return slice_for(interpreter.persona(step), step, location.facts(scope)) or None
 
 
 def run_agent(
-    step: AgentStep,
+    step: AnyAgent,
     location: Location,
     scope: Scope,
     interpreter: Interpreter,
     given: JsonValue = None,
 ) -> Coroutine[None, None, Outcome]:
     """Run the agent; `given` is its input as a person approved it, or as a model called it."""
-    if step.agent_type == ORCHESTRATING:
-        return _plan(step, location, scope, interpreter, given)
-    if step.agent_type == TOOL_CALLING:
-        return run_tool_loop(step, location, scope, interpreter, given)
+    if isinstance(step, PersonaStep):
+        if step.agent_type == ORCHESTRATING:
+            return _plan(step, location, scope, interpreter, given)
+        if step.agent_type == TOOL_CALLING:
+            return run_tool_loop(step, location, scope, interpreter, given)
     return run_turns(step, location, scope, interpreter, given)
 
 
 async def _plan(
-    step: AgentStep,
+    step: PersonaStep,
     location: Location,
     scope: Scope,
     interpreter: Interpreter,
@@ -154,7 +157,7 @@ async def _plan(
     if given is None:
         given = fill(step.input, location.facts(scope).names())
     plan = execution_plan_steps(step, scope.plan.personas)
-    inner = location.own_frame(step.persona_key or "")
+    inner = location.own_frame(step.persona_key)
     frame = inner.frame(scope)
     frame.input = given
     try:

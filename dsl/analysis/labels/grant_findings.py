@@ -9,7 +9,7 @@ from coterie.dsl.analysis.routes.teams import Teams
 from coterie.dsl.egress.counted_grants import WithheldGrant
 from coterie.dsl.egress.met_labels import KEPT
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
@@ -106,7 +106,7 @@ def _subagents(parts: Bodies, tree: Node) -> Iterator[NodePath]:
     owners = [(*personas, key) for key in tree.find(personas).entries()]
     for body in (*parts.teams.values(), *parts.plans.values()):
         owners += [
-            (*at, "config") for step, at in body.steps_with_paths() if isinstance(step, AgentStep)
+            (*at, "config") for step, at in body.steps_with_paths() if isinstance(step, PersonaStep)
         ]
     for owner in owners:
         path = (*owner, "subagents")

@@ -21,7 +21,7 @@ from coterie.dsl.egress.egress_rules import always_covers
 from coterie.dsl.egress.met_labels import KEPT
 from coterie.dsl.model.capabilities import KeptLabel, Label
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.steps import AgentStep, Step, TeamStep
+from coterie.dsl.model.steps import PersonaStep, Step, TeamStep
 from coterie.dsl.model.terms import Approval
 from coterie.dsl.model.tools.tool_contract import NestedTool, Tool
 from coterie.dsl.model.traversal.callable_tools import caller_key, step_of_tool, tools_of
@@ -113,7 +113,7 @@ class CallFlow:
         """How much the passes so far have found."""
         return sum(len(points) + 1 for points in self._ends.values())
 
-    def agent(self, step: AgentStep, points: Points, position: WalkPosition) -> Points:
+    def agent(self, step: PersonaStep, points: Points, position: WalkPosition) -> Points:
         """Return the labels that an agent may have met when it ends: in its plan or its calls."""
         plans = list(self.bodies.plans_of(step))
         if plans:
@@ -134,7 +134,7 @@ class CallFlow:
             if found.keys() == before.keys():
                 return found
 
-    def _offer_of(self, step: AgentStep) -> _Offered:
+    def _offer_of(self, step: PersonaStep) -> _Offered:
         """Return the tools of an agent; thousands of steps may have the same thousands of tools."""
         key = caller_key(step)
         if key not in self._tools_of:
@@ -163,12 +163,12 @@ class CallFlow:
         if isinstance(step, TeamStep):
             ends = self.run_team(step.team, points, inner)
             points = union(ends.done, ends.failed)  # the model gets either
-        if isinstance(step, AgentStep):
+        if isinstance(step, PersonaStep):
             points = self._called_agent(name, step, points, inner)
         return bringing(points, brought(tool.labels, position.name, name))
 
     def _called_agent(
-        self, name: str, step: AgentStep, points: Points, position: WalkPosition
+        self, name: str, step: PersonaStep, points: Points, position: WalkPosition
     ) -> Points:
         """Return what has been met after a call of an agent, which may lead to itself."""
         allowed = allowed_grants(position.enclosing, self.plan)

@@ -7,7 +7,7 @@ from coterie.dsl.egress.egress_rules import hook_terms
 from coterie.dsl.egress.met_labels import KEPT
 from coterie.dsl.model.capabilities import Label
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.steps import AgentStep, ApprovalStep, SkillStep, Step
+from coterie.dsl.model.steps import ApprovalStep, PersonaStep, SkillStep, Step
 from coterie.dsl.model.traversal.callable_tools import tools_of
 from coterie.dsl.model.traversal.step_walk import lists_of_plan, walk
 
@@ -56,9 +56,9 @@ def hook_sources(plan: Plan) -> Iterator[Source]:
 
 def executes(step: Step, plan: Plan) -> bool:
     """Return whether an agent's calls are executed at all."""
-    if not isinstance(step, AgentStep):
+    if not isinstance(step, PersonaStep):
         return True
-    persona = plan.personas.get(step.persona_key or "")
+    persona = plan.personas.get(step.persona_key)
     return persona is None or (persona.tool_calls == "execute" and persona.tool_choice != "none")
 
 

@@ -30,9 +30,10 @@ from coterie.dsl.model.step_kinds.step_list import (
     form_of,
 )
 from coterie.dsl.model.steps import (
-    AgentStep,
     ApprovalStep,
+    LegacyAgentStep,
     ParallelStep,
+    PersonaStep,
     ReturnStep,
     SkillStep,
     Step,
@@ -132,12 +133,14 @@ class StepFlow:
                 ]
                 done = union(*called)
                 return PointsByEnd(done, union(points, done))
-            case AgentStep():
+            case PersonaStep():
                 done = self._calls.agent(step, points, position)
                 return PointsByEnd(done, union(points, done))
             case TeamStep(team=team):
                 ends = self._run_team(team, points, position)
                 return PointsByEnd(ends.done, union(points, ends.done, ends.failed))
+            case LegacyAgentStep():
+                return PointsByEnd(points, points)
             case ApprovalStep():
                 return PointsByEnd(FRESH if clears(step) else points, points)
             case ReturnStep():

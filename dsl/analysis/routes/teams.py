@@ -16,7 +16,7 @@ from coterie.dsl.logic.solver import Effort, Statuses, can_hold
 from coterie.dsl.logic.translation import formula
 from coterie.dsl.model.plan import Plan, Routing, Rule, Team
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
-from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.steps import PersonaStep, Step
 from coterie.dsl.model.traversal.agent_personas import agent_personas, execution_plans
 from coterie.dsl.model.traversal.step_walk import walk
 
@@ -269,10 +269,10 @@ def handoffs(team: Team, plan: Plan) -> Iterator[str]:
 
 def _handoffs_of(steps: Sequence[Step], plan: Plan, seen: set[str]) -> Iterator[str]:
     for step, _ in walk(steps, ()):
-        if isinstance(step, AgentStep) and step.agent_type != ORCHESTRATING:
+        if isinstance(step, PersonaStep) and step.agent_type != ORCHESTRATING:
             for _, persona in agent_personas(step, plan.personas):
                 yield from persona.handoffs
         for agent, followed in execution_plans(step, plan.personas):
             if agent.persona_key not in seen:
-                seen.add(agent.persona_key or "")
+                seen.add(agent.persona_key)
                 yield from _handoffs_of(followed, plan, seen)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from coterie.dsl.model.plan import Plan, Team
-from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.steps import PersonaStep, Step
 from coterie.dsl.model.template_bound import maximum_of
 from coterie.dsl.model.terms import DecisionTerms, call_approval
 from coterie.dsl.model.traversal.agent_personas import execution_plans
@@ -61,10 +61,10 @@ class _Calls:
             yield f"plan {agent.persona_key}", followed
         for name, tool in tools_of(step, self.plan):
             called = step_of_tool(name, tool, self.plan)
-            if isinstance(called, AgentStep) and self._calls_on(called):
+            if isinstance(called, PersonaStep) and self._calls_on(called):
                 yield f"tool {name}", [called]
 
-    def _calls_on(self, step: AgentStep) -> bool:
+    def _calls_on(self, step: PersonaStep) -> bool:
         """Return whether an agent that is a tool, which never asks itself, calls anything."""
         followed = execution_plans(step, self.plan.personas)
         return any(steps for _, steps in followed) or any(tools_of(step, self.plan))

@@ -7,29 +7,24 @@ from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.plan_key import can_be_persona
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.model_names import split_model
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.problem_texts import called
 from coterie.dsl.source.collected_problems import Problems
-from coterie.dsl.source.nodes import Node, Place
+from coterie.dsl.source.nodes import Node
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import UNREADABLE, NodePath
 
 
 def check_agent_keys(
-    step: AgentStep, path: NodePath, capabilities: Capabilities, tree: Node, problems: Problems
+    step: PersonaStep, path: NodePath, capabilities: Capabilities, tree: Node, problems: Problems
 ) -> bool:
     """Return whether the step names its personas; note what it lacks, and an unknown type."""
     named = _personas(step, path, tree, problems)
     _agent_type(step, path, capabilities, tree, problems)
     return named
-
-
-@rule("E102")
-def persona_key_missing() -> ProblemText:
-    return ProblemText("the key 'persona_key' is missing", fix="add `persona_key:`")
 
 
 @rule("E102")
@@ -54,11 +49,10 @@ def persona_listed_twice(name: str) -> ProblemText:
     return ProblemText(f"the persona {name!r} is listed twice", fix="remove one of them")
 
 
-def _personas(step: AgentStep, path: NodePath, tree: Node, problems: Problems) -> bool:
+def _personas(step: PersonaStep, path: NodePath, tree: Node, problems: Problems) -> bool:
     """Return whether it is clear which personas the step can have."""
     key_path = (*path, "persona_key")
-    if step.persona_key is None:
-        problems.report(persona_key_missing(), Place(tree.find(path).at, key_path))
+    if step.persona_key == UNREADABLE:
         return False
     listed = (*path, "personas")
     is_chosen = is_template(step.persona_key)
@@ -83,7 +77,7 @@ def skill_as_agent(name: str, agent_types: Collection[str]) -> ProblemText:
 
 
 def _agent_type(
-    step: AgentStep, path: NodePath, capabilities: Capabilities, tree: Node, problems: Problems
+    step: PersonaStep, path: NodePath, capabilities: Capabilities, tree: Node, problems: Problems
 ) -> None:
     known = (*capabilities.agent_types, *capabilities.agent_paths)
     if step.agent_type is None or step.agent_type in known:
@@ -94,32 +88,6 @@ def _agent_type(
         return
     if ":" not in step.agent_type:
         unknown(problems, tree.value_at(key_path), "agent type", step.agent_type, known)
-
-
-@rule("E107")
-def two_forms_of_agent(step: str) -> ProblemText:
-    return ProblemText(
-        f"{called(step, 'the task')} has both agent_class and agent_type or persona_key",
-        fix="keep `agent_type` and `persona_key`; `agent_class` is the older form",
-    )
-
-
-@rule("E108")
-def config_of_legacy(step: str) -> ProblemText:
-    return ProblemText(
-        "`config` overrides a persona, and a legacy agent has none",
-        fix=f"write it under llm_config.agents.{step}",
-    )
-
-
-def check_legacy(step: AgentStep, path: NodePath, tree: Node, problems: Problems) -> None:
-    """Note the keys that contradict an `agent_class`."""
-    if step.agent_type is not None or step.persona_key is not None or step.personas:
-        problems.report(
-            two_forms_of_agent(step.name), Place(tree.find((*path, "agent_class")).at, path)
-        )
-    if step.config is not None:
-        problems.report(config_of_legacy(step.name), tree.key_at((*path, "config")))
 
 
 @rule("E105")

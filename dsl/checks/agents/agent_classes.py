@@ -8,7 +8,7 @@ from collections.abc import Collection
 from coterie.dsl.errors import listed
 from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.document import SystemDocument
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import LegacyAgentStep, PersonaStep
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
@@ -40,8 +40,10 @@ def check_agent_classes(
         return  # the worker's packages are not known here
     allowed = (*(capabilities.agent_packages or ()), *(own or ()))
     for step, path in document.steps:
-        name = step.agent_class if isinstance(step, AgentStep) else None
-        if name is None or any(f"{name}.".startswith(f"{package}.") for package in allowed):
+        if not isinstance(step, LegacyAgentStep):
+            continue
+        name = step.agent_class
+        if any(f"{name}.".startswith(f"{package}.") for package in allowed):
             continue
         key_path = (*path, "agent_class")
         problems.report(unimportable_class(name, allowed), tree.value_at(key_path))
@@ -70,7 +72,7 @@ def _agent_types(
         return  # the worker's packages are not known here
     allowed = (*(capabilities.agent_packages or ()), *own)
     for step, path in document.steps:
-        name = step.agent_type if isinstance(step, AgentStep) else None
+        name = step.agent_type if isinstance(step, PersonaStep) else None
         if name is None or name in capabilities.agent_types:
             continue
         module = package_path(name, capabilities.agent_paths)

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from coterie.dsl.checks.agents.placeholder_checks import check_compaction_prompt
 from coterie.dsl.model.plan import Persona
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.model_names import split_model
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
@@ -33,7 +33,7 @@ def compaction_with_window(persona: str, key: str) -> ProblemText:
 
 
 def check_compaction(
-    step: AgentStep,
+    step: PersonaStep,
     persona: Persona,
     providers: Collection[str],
     path: NodePath,
@@ -58,7 +58,7 @@ def check_compaction(
     for key in _WINDOW:
         if getattr(step, key) is not None:
             key_path = (*path, key)
-            details = compaction_with_window(str(step.persona_key), key)
+            details = compaction_with_window(step.persona_key, key)
             problems.report(details, tree.value_at(key_path))
     if policy.prompt is not None:
         check_compaction_prompt(tree, problems, policy.prompt, (*written_at, "prompt"))

@@ -15,7 +15,7 @@ from coterie.dsl.evaluate.prompt_choice import (
     choose_prompt,
 )
 from coterie.dsl.model.plan import Persona
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
@@ -53,7 +53,7 @@ def check_syntax(
 
 
 def check_prompts(
-    scope: StepScope, step: AgentStep, persona: Persona, path: NodePath, origin: Origin
+    scope: StepScope, step: PersonaStep, persona: Persona, path: NodePath, origin: Origin
 ) -> OutsideReads:
     """Check the system prompt and the prompt that the step asks; return what they read.
 
@@ -106,7 +106,7 @@ def nothing_to_ask(persona: str) -> ProblemText:
 
 
 def _prompt_to_ask(
-    scope: StepScope, step: AgentStep, persona: Persona, path: NodePath
+    scope: StepScope, step: PersonaStep, persona: Persona, path: NodePath
 ) -> str | None:
     """Return the prompt to ask; note a problem if there is none, or several."""
     match choose_prompt(persona.prompts, step.prompt or persona.prompt):
@@ -116,9 +116,9 @@ def _prompt_to_ask(
             where = (*path, "prompt") if step.prompt else path
             scope.unknown("prompt", name, known, where)
         case AmbiguousPrompt(names):
-            scope.report(prompt_not_chosen(str(step.persona_key), names), path)
+            scope.report(prompt_not_chosen(step.persona_key, names), path)
         case NoPrompt() if step.input is None:
-            scope.report(nothing_to_ask(str(step.persona_key)), path)
+            scope.report(nothing_to_ask(step.persona_key), path)
         case NoPrompt():
             pass
     return None

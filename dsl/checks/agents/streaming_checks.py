@@ -6,7 +6,7 @@ from typing import cast
 from coterie.dsl.model.plan import Persona, Plan, Team
 from coterie.dsl.model.sections.provider_document import ProviderSection
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
-from coterie.dsl.model.steps import AgentStep, ApprovalStep
+from coterie.dsl.model.steps import ApprovalStep, PersonaStep
 from coterie.dsl.model.terms import call_approval
 from coterie.dsl.model.traversal.step_walk import message_waits, templated, walk
 from coterie.dsl.model.vendors.vendors import BUILT_IN_KINDS
@@ -48,7 +48,7 @@ def streamed_before_check(step: str) -> ProblemText:
 
 
 def check_streaming(
-    step: AgentStep,
+    step: PersonaStep,
     persona: Persona,
     path: NodePath,
     key_path: NodePath,
@@ -70,7 +70,7 @@ def check_streaming(
     if step.agent_type not in (SINGLE_SHOT, TOOL_CALLING):
         if problems.has("E203", (*path, "agent_type")):
             return
-        details = stream_not_supported(str(step.persona_key), str(step.agent_type))
+        details = stream_not_supported(step.persona_key, str(step.agent_type))
         problems.report(details, tree.key_at(key_path))
         return
     check_reasks(persona.output_schema, persona.max_reasks, key_path, tree, problems)
@@ -111,7 +111,7 @@ def provider_without_batches(provider: str) -> ProblemText:
 
 
 def check_batch(
-    step: AgentStep,
+    step: PersonaStep,
     persona: Persona,
     sections: Mapping[str, ProviderSection],
     path: NodePath,
@@ -131,11 +131,11 @@ def check_batch(
     if not persona.batch or step.agent_type == ORCHESTRATING:
         return
     if step.agent_type not in (SINGLE_SHOT, TOOL_CALLING):
-        details = batch_not_supported(str(step.persona_key), str(step.agent_type))
+        details = batch_not_supported(step.persona_key, str(step.agent_type))
         problems.report(details, tree.key_at(path))
         return
     if persona.stream:
-        problems.report(batch_streamed(str(step.persona_key)), tree.key_at(path))
+        problems.report(batch_streamed(step.persona_key), tree.key_at(path))
         return
     names = (persona.provider, *(split_model(entry)[0] for entry in persona.fallback))
     for name in dict.fromkeys(names):
@@ -184,7 +184,7 @@ def check_streamed_replies(plan: Plan, tree: Node, problems: Problems) -> None:
         (team.id, step.name)
         for team in plan.teams.values()
         for step, _ in walk(team.steps, ())
-        if isinstance(step, AgentStep) and _streams(step, plan)
+        if isinstance(step, PersonaStep) and _streams(step, plan)
     }
     for team in plan.teams.values():
         for approval, agent, path in _shown_tasks(team):
@@ -201,8 +201,8 @@ def _shown_tasks(team: Team) -> Iterator[tuple[str, tuple[str, str], NodePath]]:
                     yield step.name, _task(team.id, read), value.path
 
 
-def _streams(step: AgentStep, plan: Plan) -> bool:
-    persona = plan.personas.get(step.persona_key or "")
+def _streams(step: PersonaStep, plan: Plan) -> bool:
+    persona = plan.personas.get(step.persona_key)
     return persona is not None and persona.stream and step.agent_type != ORCHESTRATING
 
 

@@ -6,7 +6,7 @@ from coterie.dsl.checks.tools.tool_use_checks import Written
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.sections.provider_document import ProviderSection, provider_kind
 from coterie.dsl.model.step_kinds.agent_types import TOOL_CALLING
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.model.vendors.vendor_rules import CallSettings
 from coterie.dsl.model.vendors.vendors import BUILT_IN_KINDS, broken_rules
 from coterie.dsl.model_names import split_model
@@ -22,7 +22,7 @@ def refused_by_vendor(model: str, rule: str, fix: str) -> ProblemText:
 
 
 def check_vendor_rules(
-    step: AgentStep,
+    step: PersonaStep,
     persona: Persona,
     sections: Mapping[str, ProviderSection],
     written_at: Written,
@@ -63,7 +63,7 @@ def _section(provider: str, sections: Mapping[str, ProviderSection]) -> Provider
 
 
 def _call_settings(
-    step: AgentStep, persona: Persona, model: str, section: ProviderSection
+    step: PersonaStep, persona: Persona, model: str, section: ProviderSection
 ) -> CallSettings:
     offers = step.agent_type == TOOL_CALLING and bool(persona.tools or persona.handoffs)
     return CallSettings(

@@ -29,10 +29,10 @@ from coterie.dsl.model.step_kinds.agent_types import (
     offered_tools,
 )
 from coterie.dsl.model.steps import (
-    AgentStep,
     BlockStep,
     ParallelStep,
     PersonaDocument,
+    PersonaStep,
     ReplyStep,
     ReturnStep,
     SkillStep,
@@ -150,10 +150,10 @@ class DeclaredOutputs:
         return {name: schema for name, schema in found if schema}
 
     def _step(self, step: Step, depth: int) -> Json | None:
-        if isinstance(step, AgentStep | SkillStep) and is_edited(step):
+        if isinstance(step, PersonaStep | SkillStep) and is_edited(step):
             return None
         match step:
-            case AgentStep():
+            case PersonaStep():
                 declared = [self._agent(one, depth) for one in step.choices]
                 return declared[0] if all(one == declared[0] for one in declared) else None
             case SkillStep(skill=name):
@@ -208,8 +208,8 @@ class DeclaredOutputs:
         contract = self._skills.get(name)
         return None if contract is None else contract.output_schema
 
-    def _agent(self, step: AgentStep, depth: int) -> Json | None:
-        persona = self._document.llm_config.personas.get(step.persona_key or "")
+    def _agent(self, step: PersonaStep, depth: int) -> Json | None:
+        persona = self._document.llm_config.personas.get(step.persona_key)
         if persona is None:
             return None
         if step.agent_type == SINGLE_SHOT or (
@@ -341,7 +341,7 @@ def _or_null(*forms: JsonValue) -> Json:
     return {"anyOf": [*forms, {"type": "null"}]}
 
 
-def is_edited(called: AgentStep | SkillStep | ToolSection) -> bool:
+def is_edited(called: PersonaStep | SkillStep | ToolSection) -> bool:
     """Return whether a person may replace its output."""
     asked = called.requires_approval
     return isinstance(asked, CallApproval) and asked.at == "after" and asked.editable
@@ -360,7 +360,7 @@ def is_modified(tool: str, document: SystemDocument) -> bool:
 
 def agent_of_tool(
     name: str, section: AgentToolSection, personas: Mapping[str, PersonaDocument]
-) -> AgentStep | None:
+) -> PersonaStep | None:
     """Return the step that a tool made of an agent is like; None if a handoff may replace it."""
     persona = personas.get(section.agent)
     if persona is None or persona.handoffs:
@@ -370,10 +370,10 @@ def agent_of_tool(
         has_plan=persona.execution_plan is not None,
         offers_tools=bool(offered_tools(tools or (), subagents or (), excluded or ())),
     )
-    return AgentStep(name=name, agent_type=agent_type, persona_key=section.agent)
+    return PersonaStep(name=name, agent_type=agent_type, persona_key=section.agent)
 
 
-def answer_schema(step: AgentStep, persona: PersonaDocument) -> Json | None:
+def answer_schema(step: PersonaStep, persona: PersonaDocument) -> Json | None:
     """Return the schema of the persona's answers, with the step's `config`."""
     schema = persona.output_schema
     if step.config is not None and "output_schema" in step.config.model_fields_set:
@@ -382,7 +382,7 @@ def answer_schema(step: AgentStep, persona: PersonaDocument) -> Json | None:
     return schema
 
 
-def is_own_answer(step: AgentStep, persona: PersonaDocument) -> bool:
+def is_own_answer(step: PersonaStep, persona: PersonaDocument) -> bool:
     """Return whether the data of a tool-calling agent is always its own answer."""
     over = step.config
     policies = persona.tool_policy if over is None or over.tool_policy is None else over.tool_policy

@@ -10,8 +10,9 @@ from coterie.dsl.errors import listed
 from coterie.dsl.evaluate.conversation_names import MAX_CONVERSATION_NAME, name_of_conversation
 from coterie.dsl.json_schema.argument_schemas import declared_arguments
 from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.step_kinds.agent_step import AgentStep
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
-from coterie.dsl.model.steps import AgentStep, SkillStep, ToolStep
+from coterie.dsl.model.steps import PersonaStep, SkillStep, ToolStep
 from coterie.dsl.model.tools.long_calls import continues_long
 from coterie.dsl.model.tools.tool_groups import tool_groups
 from coterie.dsl.model.tools.tool_section import McpGroupSection, OneCallSection, ToolSection
@@ -53,11 +54,10 @@ def check_agent(scope: StepScope, step: AgentStep, path: NodePath) -> None:
         for key in ("conversation_turns", "conversation_characters"):
             if getattr(step, key) is not None:
                 scope.report(no_conversation(step.name, key), (*path, key))
-    elif step.agent_class is not None or step.agent_type == ORCHESTRATING:
-        scope.report(
-            conversation_without_model(step.name, is_legacy=step.agent_class is not None),
-            (*path, "conversation"),
-        )
+    elif not isinstance(step, PersonaStep) or step.agent_type == ORCHESTRATING:
+        is_legacy = not isinstance(step, PersonaStep)
+        details = conversation_without_model(step.name, is_legacy=is_legacy)
+        scope.report(details, (*path, "conversation"))
     elif not is_template(step.conversation) and name_of_conversation(step.conversation) is None:
         details = conversation_name_too_long(step.name, MAX_CONVERSATION_NAME)
         scope.report_value(details, (*path, "conversation"))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from coterie.dsl.logic.components import components
 from coterie.dsl.model.plan import Persona, Team
-from coterie.dsl.model.steps import AgentStep, Step, TeamStep, ToolStep
+from coterie.dsl.model.steps import PersonaStep, Step, TeamStep, ToolStep
 from coterie.dsl.model.tools.tool_contract import AgentTool, TeamTool, Tool
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.problem_details import ProblemText, rule
@@ -98,7 +98,7 @@ def _by_tool(name: str, tools: Mapping[str, Tool]) -> Iterator[_Call]:
 def _by_steps(steps: Iterable[Step], tools: Mapping[str, Tool]) -> Iterator[_Call]:
     for step, _ in walk(tuple(steps), ()):
         match step:
-            case AgentStep(persona_key=str() as key):
+            case PersonaStep(persona_key=key):
                 yield _Call(_Caller("persona", key))
             case TeamStep(team=team):
                 yield _Call(_Caller("team", team))

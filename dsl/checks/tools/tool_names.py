@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from coterie.dsl.model.document import SystemDocument
-from coterie.dsl.model.steps import AgentStep, PersonaDocument, ToolStep
+from coterie.dsl.model.steps import PersonaDocument, PersonaStep, ToolStep
 from coterie.dsl.model.tools.tool_groups import tool_groups
 from coterie.dsl.model.tools.tool_section import AgentToolSection
 from coterie.dsl.problem_details import ProblemText, rule
@@ -30,7 +30,7 @@ def written_personas(document: SystemDocument) -> Iterator[tuple[PersonaDocument
         if key in used:
             yield persona, ("llm_config", "personas", key)
     for step, path in document.steps:
-        if isinstance(step, AgentStep) and step.config is not None:
+        if isinstance(step, PersonaStep) and step.config is not None:
             yield step.config, (*path, "config")
 
 
@@ -39,8 +39,8 @@ def used_personas(document: SystemDocument) -> set[str]:
     personas = document.llm_config.personas
     ahead = [one.agent for one in document.tools.values() if isinstance(one, AgentToolSection)]
     for step, _ in document.steps:
-        if isinstance(step, AgentStep):
-            ahead += [step.persona_key or "", *step.personas]
+        if isinstance(step, PersonaStep):
+            ahead += [step.persona_key, *step.personas]
             ahead += (step.config.subagents or ()) if step.config is not None else ()
     used = set[str]()
     while ahead:
@@ -155,7 +155,7 @@ def check_exclusions(document: SystemDocument, tree: Node, problems: Problems) -
     offered = {key: _offered_tools(personas[key], None, groups) for key in used_personas(document)}
     configs: list[tuple[PersonaDocument, NodePath, set[str]]] = []
     for step, path in document.steps:
-        if isinstance(step, AgentStep) and step.config is not None:
+        if isinstance(step, PersonaStep) and step.config is not None:
             keys = offered.keys() & {*step.persona_names}
             configs.append((step.config, (*path, "config"), keys))
             for key in keys:

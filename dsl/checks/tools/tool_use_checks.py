@@ -5,7 +5,7 @@ from collections.abc import Callable
 from coterie.dsl.checks.tools.tool_names import tool_named_twice
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.model.tools.tool_use import NamedTool, ToolPolicy
 from coterie.dsl.model.traversal.step_bounds import maximum_turns
 from coterie.dsl.problem_details import Details, ProblemText, Remove, rule
@@ -23,7 +23,7 @@ Written = Callable[..., NodePath]
 
 
 def check_tool_use(
-    step: AgentStep,
+    step: PersonaStep,
     persona: Persona,
     path: NodePath,
     written_at: Written,
@@ -156,7 +156,7 @@ class _ToolUse:
 
     def __init__(
         self,
-        step: AgentStep,
+        step: PersonaStep,
         persona: Persona,
         path: NodePath,
         written_at: Written,
@@ -174,20 +174,20 @@ class _ToolUse:
         """Note that an agent that calls tools has none."""
         path = (*self._path, "agent_type")
         key_path = path if self._tree.has(path) else self._path
-        self._refuse(key_path, tools_missing(str(self._step.persona_key), self._step.name))
+        self._refuse(key_path, tools_missing(self._step.persona_key, self._step.name))
 
     def uncalled_tools(self) -> None:
         """Note that an agent has tools, and is of a type that does not call them."""
         where = (*self._path, "agent_type")
         if not self._problems.has("E203", where):
             step = self._step
-            self._refuse(where, tools_not_called(str(step.persona_key), str(step.agent_type)))
+            self._refuse(where, tools_not_called(step.persona_key, str(step.agent_type)))
 
     def plan(self) -> None:
         """Note that an agent that calls tools has an execution plan besides."""
         if self._persona.execution_plan:
             where = (*self._path, "agent_type")
-            self._refuse(where, plan_and_tools(str(self._step.persona_key)))
+            self._refuse(where, plan_and_tools(self._step.persona_key))
 
     def _refuse(self, path: NodePath, details: Details) -> None:
         """Note, at its value, an agent type that does not fit the persona."""

@@ -4,24 +4,24 @@ from collections.abc import Iterator, Mapping
 
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
-from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.steps import PersonaStep, Step
 
 
 def agent_personas(
-    step: AgentStep, personas: Mapping[str, Persona]
-) -> Iterator[tuple[AgentStep, Persona]]:
+    step: PersonaStep, personas: Mapping[str, Persona]
+) -> Iterator[tuple[PersonaStep, Persona]]:
     """Yield the step with each persona of the plan that its template may choose."""
     for one in step.choices:
-        persona = personas.get(one.persona_key or "")
+        persona = personas.get(one.persona_key)
         if persona is not None:
             yield one, persona
 
 
 def execution_plans(
     step: Step, personas: Mapping[str, Persona]
-) -> Iterator[tuple[AgentStep, tuple[Step, ...]]]:
+) -> Iterator[tuple[PersonaStep, tuple[Step, ...]]]:
     """Yield an agent with each persona that it may have, and the execution plan of that one."""
-    if isinstance(step, AgentStep) and step.agent_type == ORCHESTRATING:
+    if isinstance(step, PersonaStep) and step.agent_type == ORCHESTRATING:
         for one, persona in agent_personas(step, personas):
             yield one, persona.execution_plan or ()
 

@@ -6,7 +6,7 @@ from typing import cast
 from pydantic import BaseModel
 
 from coterie.dsl.model.plan import Plan, Team
-from coterie.dsl.model.steps import AgentStep, Step, TeamStep
+from coterie.dsl.model.steps import PersonaStep, Step, TeamStep
 from coterie.dsl.model.terms import DecisionTerms, call_approval
 from coterie.dsl.model.traversal.callable_tools import tools_of
 from coterie.dsl.model.traversal.step_paths import inside, without_rounds
@@ -99,7 +99,7 @@ def _steps_at(
 def _below(at: str, step: Step, plan: Plan, seen: set[str]) -> Iterator[tuple[str, Sequence[Step]]]:
     """Yield the lists of steps directly below a step, each with its path."""
     match step:
-        case AgentStep(persona_key=str()):
+        case PersonaStep():
             named = {f"persona {one.persona_key}" for one in step.choices}
             if named <= seen:
                 return

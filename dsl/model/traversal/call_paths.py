@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from coterie.dsl.model.plan import Persona, Plan
 from coterie.dsl.model.step_kinds.agent_types import TOOL_CALLING
-from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.steps import PersonaStep, Step
 from coterie.dsl.model.tools.tool_contract import AgentTool
 from coterie.dsl.model.traversal.agent_personas import agent_personas
 from coterie.dsl.model.traversal.step_paths import inside
@@ -37,11 +37,11 @@ def _is_agent(tool: str, plan: Plan) -> bool:
 
 def _calls(steps: Sequence[Step], plan: Plan, deep: int) -> Iterator[str]:
     for step in steps:
-        if isinstance(step, AgentStep) and step.agent_type == TOOL_CALLING:
+        if isinstance(step, PersonaStep) and step.agent_type == TOOL_CALLING:
             for _, persona in agent_personas(step, plan.personas):
                 yield from (f"{step.name}/{path}" for path in _tools(persona, plan, deep))
         if deep < _AGENTS_WITHIN_AGENTS:
-            below = deep + isinstance(step, AgentStep)
+            below = deep + isinstance(step, PersonaStep)
             for prefix, inner in inside(step, plan):
                 yield from (f"{step.name}/{prefix}{path}" for path in _calls(inner, plan, below))
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from coterie.dsl.model.plan import Persona, Plan
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, default_agent_type
-from coterie.dsl.model.steps import AgentStep, Step, TeamStep
+from coterie.dsl.model.steps import PersonaStep, Step, TeamStep
 from coterie.dsl.model.steps import ToolStep as CallStep
 from coterie.dsl.model.tools.tool_contract import AgentTool, TeamTool, Tool
 from coterie.dsl.model.traversal.agent_personas import agent_personas
@@ -22,7 +22,7 @@ def tools_of(step: Step, plan: Plan) -> Iterator[tuple[str, Tool]]:
                 yield name, plan.tools[name]
             else:  # a template
                 yield from plan.tools.items()
-        case AgentStep(agent_type=agent_type) if agent_type not in (ORCHESTRATING, SINGLE_SHOT):
+        case PersonaStep(agent_type=agent_type) if agent_type not in (ORCHESTRATING, SINGLE_SHOT):
             personas = agent_personas(step, plan.personas)
             offered = (name for _, persona in personas for name in persona.tools)
             for name in dict.fromkeys(offered):
@@ -40,8 +40,8 @@ def caller_key(step: Step) -> tuple[str, ...]:
     match step:
         case CallStep(tool=name):
             return ("tool", name)
-        case AgentStep(agent_type=agent_type):
-            return ("agent", agent_type or "", step.persona_key or "", *step.personas)
+        case PersonaStep(agent_type=agent_type):
+            return ("agent", agent_type or "", step.persona_key, *step.personas)
         case _:
             return ()
 
@@ -56,7 +56,7 @@ def step_of_tool(name: str, tool: Tool, plan: Plan) -> Step | None:
     if persona is None:
         return None
     agent_type = agent_type_of(persona)
-    return AgentStep(
+    return PersonaStep(
         name=name, agent_type=agent_type, persona_key=tool.agent, input=_argument_names(tool)
     )
 

@@ -4,7 +4,7 @@ from functools import cache
 
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.step_kinds.step_base import StepBase
-from coterie.dsl.model.steps import AgentStep, Step
+from coterie.dsl.model.steps import PersonaStep, Step
 from coterie.dsl.model.template_bound import (
     MAX_BOUND,
     MAX_TURNS,
@@ -50,7 +50,7 @@ def bound_templates(step: Step) -> list[tuple[BoundKey, BoundTemplate]]:
     ]
 
 
-def maximum_turns(step: AgentStep, persona: Persona) -> int:
+def maximum_turns(step: PersonaStep, persona: Persona) -> int:
     """Return the most model turns with tools that an agent may take in any run."""
     if step.max_turns is None:
         return persona.max_turns

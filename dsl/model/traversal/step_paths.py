@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.step_kinds.agent_step import AgentStep
 from coterie.dsl.model.step_kinds.step_list import Concurrent
-from coterie.dsl.model.steps import AgentStep, ParallelStep, Step
+from coterie.dsl.model.steps import ParallelStep, PersonaStep, Step
 from coterie.dsl.model.traversal.agent_personas import execution_plan_steps
 from coterie.dsl.model.traversal.step_walk import walk
 
@@ -107,7 +108,7 @@ def _paths(steps: Sequence[Step], plan: Plan, deep: int = 0) -> Iterator[str]:
             yield from (f"{step.name}/{branch}" for branch in step.branches)
         for prefix, inner in inside(step, plan):
             if deep < _PLANS_WITHIN_PLANS:
-                below = deep + isinstance(step, AgentStep)
+                below = deep + isinstance(step, PersonaStep)
                 yield from (f"{step.name}/{prefix}{path}" for path in _paths(inner, plan, below))
 
 
@@ -123,5 +124,5 @@ def inside(step: Step, plan: Plan) -> Iterator[tuple[str, Sequence[Step]]]:
 def _with_plans(steps: Sequence[Step], plan: Plan, deep: int = 0) -> Iterator[Step]:
     for step, _ in walk(steps, ()):
         yield step
-        if isinstance(step, AgentStep) and deep < _PLANS_WITHIN_PLANS:
+        if isinstance(step, PersonaStep) and deep < _PLANS_WITHIN_PLANS:
             yield from _with_plans(execution_plan_steps(step, plan.personas), plan, deep + 1)

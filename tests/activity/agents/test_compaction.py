@@ -17,7 +17,7 @@ from coterie.activities.providers.message_model import (
 from coterie.activities.providers.provider import ModelRequest, ProviderSettings
 from coterie.activities.providers.translation.anthropic_turns import anthropic_body
 from coterie.activities.storage.turn_records import SUMMARY
-from coterie.dsl.model.personas.compaction_policy import Compaction
+from coterie.dsl.model.compaction import Compaction
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.tool_loop.exchange import ToolResult, ToolTurn
 from coterie.dsl.values import Json

@@ -53,7 +53,7 @@ class OneFault:
         """The personas that were asked."""
         self._persona, self._fault, self._wanted = persona, fault, wanted
         self._personas = {
-            f"{team}/{step.name}": (step.persona_key or "").partition("@")[0]
+            f"{team}/{step.name}": step.persona_key.partition("@")[0]
             for team, step, _ in model_calls(plan)
         }
 

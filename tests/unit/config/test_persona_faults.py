@@ -138,7 +138,7 @@ CAUSES: Mapping[Fault, str] = {"fails": REFUSAL, "prose": PROSE, "minimal": ""}
 
 def personas(team: str) -> set[str]:
     calls = model_calls(compiled(team).compiled.plan)
-    return {(step.persona_key or "").partition("@")[0] for _, step, _ in calls}
+    return {step.persona_key.partition("@")[0] for _, step, _ in calls}
 
 
 @cache

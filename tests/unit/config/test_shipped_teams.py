@@ -9,7 +9,7 @@ import pytest
 from coterie.activities.providers.translation.schemas import requires_every_key, strict_schema
 from coterie.documents.catalog import shipped_root
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.steps import AgentStep, ApprovalStep
+from coterie.dsl.model.steps import ApprovalStep, PersonaStep
 from coterie.dsl.model.tools.tool_contract import SkillTool
 from coterie.dsl.source.yaml_reader import read
 from tests.support.documents.shipped import TEAMS, all_steps, compiled, model_calls, team_file
@@ -156,7 +156,7 @@ def test_every_prompt_tells_material_from_instructions(name: str) -> None:
 def test_every_prompt_uses_every_input_that_its_agent_is_given(name: str) -> None:
     """What an agent is sent lies in the run's history for ever, so it is what the prompt names."""
     for team, step, persona in model_calls(plan(name)):
-        assert isinstance(step, AgentStep)
+        assert isinstance(step, PersonaStep)
         given = step.input or {}
         assert isinstance(given, dict)
         prompt = persona.prompts["user"]

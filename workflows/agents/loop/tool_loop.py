@@ -19,7 +19,7 @@ from coterie.activities.contracts import (
 from coterie.dsl.hooks.hook_rulings import HookRuling
 from coterie.dsl.model.causes import HandedOff
 from coterie.dsl.model.outcomes import Outcome
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.model.template_bound import number_of
 from coterie.dsl.tool_loop.decision import (
     AskModel,
@@ -70,7 +70,7 @@ from coterie.workflows.core.trail import note_step
 
 
 async def run_tool_loop(
-    step: AgentStep,
+    step: PersonaStep,
     location: Location,
     scope: Scope,
     interpreter: Interpreter,
@@ -91,7 +91,7 @@ class _Loop:
 
     def __init__(
         self,
-        step: AgentStep,
+        step: PersonaStep,
         location: Location,
         scope: Scope,
         interpreter: Interpreter,

@@ -11,7 +11,7 @@ from coterie.activities.contracts import AgentRequest, AgentResponse, Reask
 from coterie.dsl.evaluate.slices import slice_for
 from coterie.dsl.json_schema.offered_schema import own_arguments
 from coterie.dsl.model.plan import Persona, Plan
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.model.tools.tool_use import NamedTool
 from coterie.dsl.tool_loop.call_names import handoff_name
@@ -102,7 +102,7 @@ def _handoff_text(plan: Plan, team: str) -> str:
 class TurnRequests:
     """Writes the requests of one agent."""
 
-    step: AgentStep
+    step: PersonaStep
     persona: Persona
     terms: LoopTerms
     location: Location

@@ -3,7 +3,7 @@
 import pytest
 
 from coterie.dsl.model.conditions import AllOf, ContextField, Expression, TeamOutcome
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.model.terms import CallApproval
 from coterie.rendering.plan_text import step_lines
 from tests.support.engine import plan_of
@@ -44,7 +44,7 @@ def test_the_condition_of_an_approval_has_every_form_of_conditions(
     written: str, meant: object
 ) -> None:
     [step] = plan_of(TEXT.replace("WHEN", written)).teams["only"].steps
-    assert isinstance(step, AgentStep)
+    assert isinstance(step, PersonaStep)
     assert isinstance(step.requires_approval, CallApproval)
     assert (step.requires_approval.at, step.requires_approval.when) == ("after", meant)
 

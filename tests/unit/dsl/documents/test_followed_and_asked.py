@@ -3,7 +3,7 @@
 import pytest
 
 from coterie.dsl.checks.tools.tool_use_checks import TOOL_KEYS
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from tests.support.compiling import compiled
 from tests.unit.dsl.documents.test_advice import ASKED_AS_WELL, PLANNED, UNREAD, without_effect
 
@@ -25,8 +25,8 @@ def test_hooks_of_a_persona_are_for_the_tasks_that_ask_it_and_not_for_its_plan()
     written = "prompts: {user: Go.}\n      hooks: [{on: before_turn, decide: fail}]"
     made = compiled(PLANNED.replace("KEY", written).replace("ASKED", ASKED_AS_WELL))
     followed, asked = made.plan.teams["a"].steps
-    assert isinstance(followed, AgentStep)
-    assert isinstance(asked, AgentStep)
+    assert isinstance(followed, PersonaStep)
+    assert isinstance(asked, PersonaStep)
     personas = made.plan.personas
-    assert personas[followed.persona_key or ""].hooks == ()
-    assert len(personas[asked.persona_key or ""].hooks) == 1
+    assert personas[followed.persona_key].hooks == ()
+    assert len(personas[asked.persona_key].hooks) == 1

@@ -13,7 +13,7 @@ from coterie.dsl.evaluate.slices import slice_for
 from coterie.dsl.model.facts import Facts
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Persona
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.templates.template_filling import fill_text
 from tests.support.documents.strategies import json_objects
 
@@ -39,8 +39,8 @@ def persona(**prompts: str) -> Persona:
     return Persona(provider="scripted", model="m", prompts=prompts)
 
 
-def step(given: JsonValue = None) -> AgentStep:
-    return AgentStep(
+def step(given: JsonValue = None) -> PersonaStep:
+    return PersonaStep(
         name="x", kind="agent", agent_type="generic_single_shot", persona_key="p", input=given
     )
 
@@ -129,6 +129,6 @@ def test_a_prompt_reads_the_same_from_its_slice_as_from_all_the_facts(
 
 def test_a_snapshot_has_the_system_prompt_and_the_one_that_is_asked() -> None:
     whole = persona(system="s", outline="o", text="t")
-    chosen = AgentStep(name="x", kind="agent", persona_key="p", prompt="text")
+    chosen = PersonaStep(name="x", kind="agent", persona_key="p", prompt="text")
     assert snapshot(whole, chosen).prompts == {"system": "s", "text": "t"}
     assert set(whole.prompts) == {"system", "outline", "text"}

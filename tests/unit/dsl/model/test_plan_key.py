@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.plan_key import PlanKey, can_be_persona
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from tests.support.compiling import CAPABILITIES, plan_of, problems_of
 
 _TWO = """
@@ -81,8 +81,8 @@ def test_an_agent_that_ignores_a_plan_leaves_it_to_the_one_that_follows_it(own_f
 
 
 def model_of(plan: Plan, step: object) -> str:
-    assert isinstance(step, AgentStep)
-    return plan.personas[step.persona_key or ""].model
+    assert isinstance(step, PersonaStep)
+    return plan.personas[step.persona_key].model
 
 
 @given(st.one_of(_TASKS, _PLAN_STEPS), st.one_of(_TASKS, _PLAN_STEPS))

@@ -8,7 +8,7 @@ from coterie.documents.compilation import compile_target
 from coterie.dsl.compile.compiler import SourceText
 from coterie.dsl.model.conditions import CONDITION_KEYS, AllOf, ContextField, Expression, TaskField
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.normalise.written_steps import AGENT_TYPES, STEP_TYPES
 from coterie.settings import load
 from tests.support.documents.old_forms import FOLDER, NAMES, compiled_form, compiled_text
@@ -194,5 +194,5 @@ orchestration:
     steps = plan.personas["coder"].execution_plan
     assert steps is not None
     (step,) = steps
-    assert isinstance(step, AgentStep)
+    assert isinstance(step, PersonaStep)
     assert (step.persona_key, step.prompt) == ("critic@coder/ask", "summary")

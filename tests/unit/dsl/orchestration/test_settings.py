@@ -7,7 +7,7 @@ from coterie.dsl.evaluate.slices import slice_for
 from coterie.dsl.model.conditions import Expression
 from coterie.dsl.model.facts import Facts
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.templates.template_filling import fill
 from tests.support.compiling import plan_of, problems_of
 
@@ -48,7 +48,7 @@ def test_settings_are_in_the_plan_once_and_not_in_the_context() -> None:
 def test_a_prompt_is_sent_only_the_settings_that_it_names() -> None:
     plan = plan_of(document("In {{ settings.words }} words."))
     step = plan.teams["work"].steps[1]
-    assert isinstance(step, AgentStep)
+    assert isinstance(step, PersonaStep)
     sent = slice_for(plan.personas["writer"], step, facts(plan))
     assert sent == {"settings": {"words": 80}}
 

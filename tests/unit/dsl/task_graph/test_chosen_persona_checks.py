@@ -7,7 +7,7 @@ from coterie.dsl.analysis.model_loads import Terms
 from coterie.dsl.analysis.worst_case import worst_case
 from coterie.dsl.compile.compiler import Compiled
 from coterie.dsl.model.price import Price
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from tests.support.compiling import compiled, problems_of
 
 DOCUMENT = """
@@ -89,7 +89,7 @@ def test_a_listed_persona_whose_plan_contains_the_step_is_an_error_at_its_name()
 def test_the_plan_of_a_run_has_every_listed_persona_with_the_config_of_the_step() -> None:
     found = of_work('"{{ context.who }}", personas: [cheap, dear], config: {temperature: 0}').plan
     step = found.teams["work"].steps[0]
-    assert isinstance(step, AgentStep)
+    assert isinstance(step, PersonaStep)
     assert step.personas == ("cheap@work.act", "dear@work.act")
     assert [found.personas[key].temperature for key in step.personas] == [0, 0]
     assert [found.personas[key].model for key in step.personas] == ["small", "large"]

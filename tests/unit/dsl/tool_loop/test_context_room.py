@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.dsl.model.personas.compaction_policy import Compaction
+from coterie.dsl.model.compaction import Compaction
 from coterie.dsl.tool_loop.context_room import (
     CompactionDue,
     WindowExceeded,

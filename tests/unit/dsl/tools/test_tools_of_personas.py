@@ -3,17 +3,17 @@
 import pytest
 
 from coterie.dsl.model.plan import Persona
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.model.tools.tool_use import NamedTool
 from tests.support.compiling import plan_of, problems_of
 from tests.unit.dsl.tools.documents import document
 
 
-def planner(keys: str, step: str = "") -> tuple[Persona, AgentStep]:
+def planner(keys: str, step: str = "") -> tuple[Persona, PersonaStep]:
     plan = plan_of(document(keys, step=step))
     (task,) = plan.teams["main"].steps
-    assert isinstance(task, AgentStep)
-    return plan.personas[task.persona_key or ""], task
+    assert isinstance(task, PersonaStep)
+    return plan.personas[task.persona_key], task
 
 
 def test_a_persona_with_tools_calls_them_by_default() -> None:

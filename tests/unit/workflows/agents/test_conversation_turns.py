@@ -7,7 +7,7 @@ import pytest
 
 from coterie.activities.contracts import AgentResponse, ContextUse, Conversation, TokenUsage
 from coterie.dsl.model.outcomes import Outcome
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.tool_loop.exchange import ToolResult
 from coterie.runs.in_process.local_scope import LocalScope
 from coterie.workflows.agents.conversation_order import (
@@ -199,7 +199,7 @@ async def test_a_call_that_waits_for_its_turn_can_be_skipped() -> None:
     assert table.order == []
 
 
-STEP = AgentStep(
+STEP = PersonaStep(
     kind="agent",
     name="first",
     agent_type="generic_single_shot",

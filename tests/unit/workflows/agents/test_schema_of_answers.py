@@ -3,7 +3,7 @@
 import pytest
 
 from coterie.dsl.model.outcomes import Outcome
-from coterie.dsl.model.steps import AgentStep
+from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.model.terms import CallApproval
 from coterie.dsl.values import Json
 from coterie.workflows.core.causes.agent_causes import PersonaChosen
@@ -18,7 +18,7 @@ OWN: Json = {"type": "object"}
 HERE = Location.of_visit(MAIN, "work", 1).at("act")
 
 
-def scope_of(approval: str) -> tuple[AgentStep, StoppingScope]:
+def scope_of(approval: str) -> tuple[PersonaStep, StoppingScope]:
     """The step with these terms, and a run at it whose context names the persona."""
     plan = plan_of(f"""
 llm_config:
@@ -42,7 +42,7 @@ orchestration:
           requires_approval: {approval}
 """)
     (step,) = plan.teams["work"].steps
-    assert isinstance(step, AgentStep)
+    assert isinstance(step, PersonaStep)
     return step, StoppingScope(plan, fresh(plan, {"who": " red "}), World(lambda _: {}), None)
 
 
@@ -62,7 +62,7 @@ def test_an_edited_answer_is_checked_by_the_schema_of_the_persona(
     step, scope = scope_of(approval)
     scope.state.main.context = {"who": who}
     chosen = with_persona(step, HERE, scope)
-    assert isinstance(chosen, AgentStep)
+    assert isinstance(chosen, PersonaStep)
     assert chosen.persona_key == who
     assert isinstance(chosen.requires_approval, CallApproval)
     assert chosen.requires_approval.schema_ == schema
@@ -72,7 +72,7 @@ def test_what_a_plan_of_steps_gives_is_no_answer_of_the_schema() -> None:
     step, scope = scope_of("{at: after, editable: true}")
     planned = step.model_copy(update={"agent_type": "generic_orchestrating"})
     chosen = with_persona(planned, HERE, scope)
-    assert isinstance(chosen, AgentStep)
+    assert isinstance(chosen, PersonaStep)
     assert isinstance(chosen.requires_approval, CallApproval)
     assert chosen.requires_approval.schema_ is None
 
@@ -81,7 +81,7 @@ def test_a_choice_is_noted_once_and_kept_when_the_template_gives_another() -> No
     step, scope = scope_of("false")
     for _ in range(2):
         chosen = with_persona(step, HERE, scope)
-        assert isinstance(chosen, AgentStep)
+        assert isinstance(chosen, PersonaStep)
         assert chosen.persona_key == "red"
         scope.state.main.context = {"who": "blue"}
     assert [(one.status, one.cause) for one in scope.state.trail] == [

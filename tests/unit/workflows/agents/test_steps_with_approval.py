@@ -111,7 +111,6 @@ async def test_the_approver_of_a_class_of_the_project_sees_its_input_alone() -> 
     step: Json = {
         "name": "act",
         "agent_class": "package.Own",
-        "agent_type": None,
         "requires_approval": "before",
     }
     teams: dict[str, Json] = {"work": {"id": "work", "steps": [step]}}

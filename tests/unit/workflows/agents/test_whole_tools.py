@@ -106,7 +106,7 @@ async def test_a_tool_of_a_server_is_called_as_it_was_listed() -> None:
 
     terms: Json = {"effect": "read", "timeout": 5, "retries": 0}
     tools: dict[str, Json] = {
-        "listed": {"mcp": "server.find", "terms": terms, "input_schema": ANY, "listing": "abc"},
+        "listed": {"mcp": "server/find", "terms": terms, "input_schema": ANY, "listing": "abc"},
         "plain": {"skill": "Web.find", "terms": terms},
     }
     steps = [ask(name, tool=name) for name in tools]

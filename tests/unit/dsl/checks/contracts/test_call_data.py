@@ -3,7 +3,7 @@
 import pytest
 
 from coterie.dsl.checks.contracts.outputs import agent_of_tool, answer_schema, is_own_answer
-from coterie.dsl.model.steps import AgentStep, PersonaDocument
+from coterie.dsl.model.steps import PersonaDocument, PersonaStep
 from coterie.dsl.model.tools.tool_section import AgentToolSection
 from coterie.dsl.values import Json
 
@@ -11,10 +11,10 @@ TEXT: Json = {"type": "string"}
 CLOSED: Json = {"type": "object", "properties": {"a": TEXT}}
 
 
-def step(**config: object) -> AgentStep:
+def step(**config: object) -> PersonaStep:
     """A step whose `config` has these keys; without any, it has no `config`."""
     over = PersonaDocument.model_validate(config) if config else None
-    return AgentStep(name="s", agent_type="generic_single_shot", persona_key="p", config=over)
+    return PersonaStep(name="s", agent_type="generic_single_shot", persona_key="p", config=over)
 
 
 def persona(**keys: object) -> PersonaDocument:

@@ -1,12 +1,14 @@
 """Kinds of JSON values, their equality, and their digest."""
 
 import json
+from collections.abc import Iterator
 from hashlib import sha256
-from typing import Literal
+from typing import Literal, cast
 
 from pydantic import JsonValue
 
 from coterie.dsl.paths import Missing
+from coterie.dsl.values import NodePath
 
 
 def json_equal(left: JsonValue | Literal[Missing.MISSING], right: JsonValue) -> bool:
@@ -35,6 +37,21 @@ def describe_kind(value: JsonValue) -> str:
             return "a mapping"
         case None:
             return "null"
+
+
+def texts_within(value: object, path: NodePath = ()) -> Iterator[tuple[str, NodePath]]:
+    """Yield each text of a JSON value besides its keys, and its path."""
+    match value:
+        case str():
+            yield value, path
+        case dict():
+            for key, item in cast("dict[str, object]", value).items():
+                yield from texts_within(item, (*path, key))
+        case list():
+            for index, item in enumerate(cast("list[object]", value)):
+                yield from texts_within(item, (*path, index))
+        case _:
+            return
 
 
 def json_digest(*values: JsonValue) -> str:

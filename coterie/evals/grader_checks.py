@@ -7,6 +7,7 @@ from pydantic import JsonValue
 from coterie.dsl.checks.steps.template_checks import parse_template
 from coterie.dsl.errors import nearest
 from coterie.dsl.json_schema.schema_problems import schema_problem
+from coterie.dsl.json_values import texts_within
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
@@ -109,18 +110,9 @@ class _GraderChecks:
             self.problems.report(rubric_without_quotes(), self.tree.value_at(key_path))
 
     def _templates(self, value: JsonValue, path: NodePath) -> None:
-        match value:
-            case str():
-                if is_template(value):
-                    self._template(value, path)
-            case dict():
-                for key, item in value.items():
-                    self._templates(item, (*path, key))
-            case list():
-                for number, item in enumerate(value):
-                    self._templates(item, (*path, number))
-            case _:
-                pass
+        for text, place in texts_within(value, path):
+            if is_template(text):
+                self._template(text, place)
 
     def _template(
         self,

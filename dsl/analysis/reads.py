@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from jinja2 import nodes
 
 from coterie.dsl.evaluate.operator_table import OPERATORS, WITHOUT_VALUE
+from coterie.dsl.json_values import texts_within
 from coterie.dsl.logic.expressions import path_of
 from coterie.dsl.model.conditions import (
     AllOf,
@@ -49,16 +50,10 @@ class Read(NamedTuple):
 
 def value_reads(value: object, document_path: NodePath) -> Iterator[Read]:
     """Return the reads of the templates in a value."""
-    if isinstance(value, str):
-        if is_template(value):
-            for path, needed in reads_of(value):
-                yield Read(path, document_path, needed)
-    elif isinstance(value, dict):
-        for key, item in cast("dict[str, object]", value).items():
-            yield from value_reads(item, (*document_path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(cast("list[object]", value)):
-            yield from value_reads(item, (*document_path, index))
+    for text, place in texts_within(value, document_path):
+        if is_template(text):
+            for path, needed in reads_of(text):
+                yield Read(path, place, needed)
 
 
 def update_reads(updates: Json, path: NodePath) -> Iterator[Read]:

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from coterie.dsl.checks.agents.hook_template_checks import names_at
 from coterie.dsl.checks.agents.placeholder_checks import placeholders, shown_names
+from coterie.dsl.json_values import texts_within
 from coterie.dsl.model.document import ApprovalSection, ChatSection, SystemDocument
 from coterie.dsl.model.facts import ROOTS
 from coterie.dsl.model.hooks import HookSection
@@ -100,7 +101,7 @@ def _shown_texts(value: object, path: NodePath, *, is_template: bool) -> Iterato
                     continue  # the author did not write it
                 below, inner_path = getattr(value, name), (*path, info.alias or name)
                 if name in shown:
-                    texts = _texts(below, inner_path)
+                    texts = texts_within(below, inner_path)
                     hook = value if isinstance(value, HookSection) else None
                     yield from (_ShownText(text, at, is_filled, hook) for text, at in texts)
                 else:
@@ -111,20 +112,5 @@ def _shown_texts(value: object, path: NodePath, *, is_template: bool) -> Iterato
         case tuple() | list():
             for index, item in enumerate(cast("list[object]", value)):
                 yield from _shown_texts(item, (*path, index), is_template=is_template)
-        case _:
-            return
-
-
-def _texts(value: object, path: NodePath) -> Iterator[tuple[str, NodePath]]:
-    """Yield each text of a value, and where it is written."""
-    match value:
-        case str():
-            yield value, path
-        case dict():
-            for key, item in cast("dict[str, object]", value).items():
-                yield from _texts(item, (*path, key))
-        case list():
-            for index, item in enumerate(cast("list[object]", value)):
-                yield from _texts(item, (*path, index))
         case _:
             return

@@ -4,8 +4,8 @@ A graph of thousands of tasks is shown whole only to steps that ask for it.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import cast
 
+from coterie.dsl.json_values import texts_within
 from coterie.dsl.model.conditions import Expression
 from coterie.dsl.model.facts import GRAPH, GRAPH_VARIABLE
 from coterie.dsl.model.plan import Persona
@@ -32,7 +32,7 @@ def graph_fields(step: TaskGraphStep, personas: Mapping[str, Persona]) -> frozen
 
 def _texts(step: TaskGraphStep, personas: Mapping[str, Persona]) -> Iterator[str]:
     yield step.chosen or ""
-    yield from _within(step.add)
+    yield from (text for text, _ in texts_within(step.add))
     for one in step.lists():
         for inner, _ in walk(one.steps, ()):
             yield from _of_step(inner, personas)
@@ -40,7 +40,7 @@ def _texts(step: TaskGraphStep, personas: Mapping[str, Persona]) -> Iterator[str
 
 def _of_step(step: Step, personas: Mapping[str, Persona]) -> Iterator[str]:
     for value in templated(step, ()):
-        yield from _within(value.value)
+        yield from (text for text, _ in texts_within(value.value))
     for condition, _ in conditions(step, ()):
         for leaf, _ in leaves(condition, ()):
             if isinstance(leaf, Expression):
@@ -48,17 +48,3 @@ def _of_step(step: Step, personas: Mapping[str, Persona]) -> Iterator[str]:
     if isinstance(step, PersonaStep):
         for _, persona in agent_personas(step, personas):
             yield from persona.prompts.values()
-
-
-def _within(value: object) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case list():
-            for item in cast("list[object]", value):
-                yield from _within(item)
-        case dict():
-            for item in cast("dict[str, object]", value).values():
-                yield from _within(item)
-        case _:
-            return

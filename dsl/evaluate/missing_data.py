@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
+from coterie.dsl.json_values import texts_within
 from coterie.dsl.model.facts import Facts
 from coterie.dsl.paths import Path
 from coterie.dsl.templates.template import is_template, parse
@@ -12,22 +13,8 @@ from coterie.dsl.templates.template_rules import BadTemplate
 
 def missing_outcomes(value: JsonValue, facts: Facts) -> tuple[str, ...]:
     """Return the tasks without success that a value's templates name, each once, in order."""
-    named = (path for text in _texts(value) if is_template(text) for path in _paths(text))
+    named = (path for text, _ in texts_within(value) if is_template(text) for path in _paths(text))
     return tuple(dict.fromkeys(task for path in named for task in _without_success(path, facts)))
-
-
-def _texts(value: JsonValue) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case dict():
-            for item in value.values():
-                yield from _texts(item)
-        case list():
-            for item in value:
-                yield from _texts(item)
-        case _:
-            return
 
 
 def _paths(text: str) -> tuple[Path, ...]:

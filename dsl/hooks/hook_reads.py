@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from pydantic import JsonValue
-
+from coterie.dsl.json_values import texts_within
 from coterie.dsl.model.conditions import Condition, ContextField, Expression
 from coterie.dsl.model.hooks import CHECK, Hook, HookPoint
 from coterie.dsl.model.traversal.step_walk import leaves
@@ -44,7 +43,7 @@ def read_by(hook: Hook) -> Iterator[Path]:
     """Yield every path that the condition and the templates of a hook read."""
     yield from _read(hook.when)
     for value in (hook.decide, hook.message, hook.value, hook.input):
-        for text in _texts(value):
+        for text, _ in texts_within(value):
             yield from _paths(text)
 
 
@@ -61,17 +60,3 @@ def _read(condition: Condition | None) -> Iterator[Path]:
 def _paths(text: str) -> Iterator[Path]:
     if is_template(text):
         yield from parse(text).paths
-
-
-def _texts(value: JsonValue) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case dict():
-            for item in value.values():
-                yield from _texts(item)
-        case list():
-            for item in value:
-                yield from _texts(item)
-        case _:
-            pass

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import cast
 
+from coterie.dsl.json_values import texts_within
 from coterie.dsl.logic.solver import ABSENT, ANY_STATUS, FAILURE, SKIPPED, SUCCESS, Effort, Statuses
 from coterie.dsl.model.conditions import Expression
 from coterie.dsl.model.step_kinds.step_list import Tried, catches_all, form_of
@@ -161,12 +161,6 @@ def _asks_expressions(step: Step) -> bool:
 
 
 def _always_fills(step: Step) -> bool:
-    return any(_has_template(value.value) for value in templated(step, ()))
-
-
-def _has_template(value: object) -> bool:
-    if isinstance(value, dict):
-        value = list(cast("dict[str, object]", value).values())
-    if isinstance(value, list):
-        return any(map(_has_template, cast("list[object]", value)))
-    return isinstance(value, str) and is_template(value)
+    return any(
+        is_template(text) for value in templated(step, ()) for text, _ in texts_within(value.value)
+    )

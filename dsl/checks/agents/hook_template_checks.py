@@ -1,6 +1,6 @@
 """Checks of the templates and the condition of a hook: what they read exists at its point."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from coterie.dsl.checks.contracts.outputs import NO_OUTPUTS
@@ -8,6 +8,7 @@ from coterie.dsl.checks.steps.condition_checks import check_condition
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.checks.steps.template_checks import check_value, parse_template
 from coterie.dsl.errors import listed
+from coterie.dsl.json_values import texts_within
 from coterie.dsl.model.capabilities import SkillContract
 from coterie.dsl.model.conditions import ContextField, Expression
 from coterie.dsl.model.hooks import (
@@ -82,7 +83,7 @@ class HookTemplates:
 
     def _check_templates(self, value: JsonValue, path: NodePath, given: tuple[str, ...]) -> None:
         """Check the templates of a value."""
-        for text, inner_path in _texts(value, path):
+        for text, inner_path in texts_within(value, path):
             refused = self._unseen(text, inner_path, given)
             if not refused and not any(self.scope.problems.below(inner_path)):
                 check_value(self._scope(given), text, inner_path)
@@ -128,15 +129,3 @@ class HookTemplates:
             _names={},
             _variables={},
         )
-
-
-def _texts(value: JsonValue, path: NodePath) -> Iterator[tuple[str, NodePath]]:
-    """Yield each text of a value, and where it is written."""
-    if isinstance(value, str):
-        yield value, path
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _texts(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _texts(item, (*path, index))

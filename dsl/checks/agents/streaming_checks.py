@@ -1,8 +1,8 @@
 """Where an answer may not be shown while it is written: what may still reject it."""
 
 from collections.abc import Iterator, Mapping
-from typing import cast
 
+from coterie.dsl.json_values import texts_within
 from coterie.dsl.model.plan import Persona, Plan, Team
 from coterie.dsl.model.sections.provider_document import ProviderSection
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
@@ -197,8 +197,9 @@ def _shown_tasks(team: Team) -> Iterator[tuple[str, tuple[str, str], NodePath]]:
     for step, path in walk(team.steps, ("orchestration", "teams", team.id, "tasks")):
         if isinstance(step, ApprovalStep):
             for value in templated(step, path):
-                for read in _paths(value.value):
-                    yield step.name, _task(team.id, read), value.path
+                for text, _ in texts_within(value.value):
+                    for read in parse(text).paths if is_template(text) else ():
+                        yield step.name, _task(team.id, read), value.path
 
 
 def _streams(step: PersonaStep, plan: Plan) -> bool:
@@ -215,15 +216,3 @@ def _task(team: str, read: Path) -> tuple[str, str]:
             return other, task
         case _:
             return "", ""
-
-
-def _paths(value: object) -> Iterator[Path]:
-    """Yield the paths of the facts that the templates in a value read."""
-    if isinstance(value, str) and is_template(value):
-        yield from parse(value).paths
-    elif isinstance(value, dict):
-        for item in cast("dict[str, object]", value).values():
-            yield from _paths(item)
-    elif isinstance(value, list):
-        for item in cast("list[object]", value):
-            yield from _paths(item)

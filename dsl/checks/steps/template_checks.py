@@ -1,13 +1,14 @@
 """Checks of templates: they parse, and every name in them can have a value."""
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from coterie.dsl.checks.contracts.known_answers import missing_field
 from coterie.dsl.checks.contracts.outputs import Declared
 from coterie.dsl.checks.steps.context_paths import check_read, unknown_field
 from coterie.dsl.checks.steps.step_scope import StepScope, TextSpot
 from coterie.dsl.errors import listed, nearest
+from coterie.dsl.json_values import texts_within
 from coterie.dsl.model.facts import OWN_DATA, OWN_RESULT
 from coterie.dsl.model.steps import ParallelStep, Step
 from coterie.dsl.model.traversal.step_walk import asks_after
@@ -82,15 +83,9 @@ def check_value(
     statements: bool = False,
 ) -> None:
     """Check every template in a value."""
-    if isinstance(value, str):
-        if is_template(value):
-            check_template(scope, value, path, own, statements=statements)
-    elif isinstance(value, dict):
-        for key, item in cast("dict[str, object]", value).items():
-            check_value(scope, item, (*path, key), own, statements=statements)
-    elif isinstance(value, list):
-        for index, item in enumerate(cast("list[object]", value)):
-            check_value(scope, item, (*path, index), own, statements=statements)
+    for text, place in texts_within(value, path):
+        if is_template(text):
+            check_template(scope, text, place, own, statements=statements)
 
 
 def check_template(

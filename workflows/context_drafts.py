@@ -6,8 +6,7 @@ from pydantic import JsonValue
 
 from coterie.dsl.errors import TemplateFailed, ValueTooLarge
 from coterie.dsl.evaluate.context import WRITE_ERRORS, apply
-from coterie.dsl.evaluate.context_updates import filled_write
-from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.evaluate.context_writes import ContextWrite, filled_write
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import Step

@@ -9,7 +9,7 @@ from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
 from coterie.dsl.model.steps import PersonaStep, Step
 from coterie.dsl.model.traversal.agent_personas import execution_plans
 from coterie.dsl.model.traversal.callable_tools import caller_key, step_of_tool, tools_of
-from coterie.dsl.model.traversal.step_walk import walk
+from coterie.dsl.model.traversal.step_walk import PlacedStep, walk
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.values import NodePath
 
@@ -31,13 +31,10 @@ class Body:
     given: tuple[str, ...] = ()
     """The variables that are there from the beginning."""
 
-    def steps_with_paths(self) -> Sequence[tuple[Step, NodePath]]:
-        """Return each step with its location, including nested steps."""
-        return self._all_steps
-
     @cached_property
-    def _all_steps(self) -> tuple[tuple[Step, NodePath], ...]:
-        return tuple(walk(self.steps, self.path))
+    def steps_with_paths(self) -> Sequence[PlacedStep]:
+        """Each step with its location, including nested steps."""
+        return walk(self.steps, self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +77,7 @@ class Bodies:
         while ahead:
             here = ahead.pop()
             yield here
-            for step, _ in here.steps_with_paths():
+            for step, _ in here.steps_with_paths:
                 key = caller_key(step)
                 if not key or key in callers:
                     continue
@@ -120,7 +117,7 @@ def _own_tasks(team: Team) -> tuple[Step, ...]:
 
 
 def _collect(body: Body, plan: Plan, tree: Node, plans: dict[str, Body]) -> None:
-    for step, path in body.steps_with_paths():
+    for step, path in body.steps_with_paths:
         for one, steps in execution_plans(step, plan.personas):
             key = one.persona_key
             if steps and key not in plans:

@@ -142,7 +142,7 @@ class Choices:
         """Check branches, catch clauses, and `when`, `while`, `until`, `break_when`."""
         worlds = during(body.steps)
         subject = body.path[:-1]
-        for step, path in body.steps_with_paths():
+        for step, path in body.steps_with_paths:
             if isinstance(step, BranchStep):
                 alternatives = [
                     Alternative(

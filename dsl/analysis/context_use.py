@@ -115,7 +115,7 @@ def _within_context(paths: Iterable[Path]) -> Iterator[Path]:
 def _reads(team: Team, parts: Bodies, reader: Reader) -> Iterator[Path]:
     yield from _within_context(read.path for read in reader.team(parts, team, (*TEAMS, team.id)))
     for body in parts.within(parts.teams[team.id]):
-        for step, _ in body.steps_with_paths():
+        for step, _ in body.steps_with_paths:
             if isinstance(step, LegacyAgentStep) and step.input is None:
                 yield ()  # an older agent class sees the whole context
 
@@ -124,7 +124,7 @@ def _writes(team: Team, parts: Bodies) -> Iterator[tuple[Path, str]]:
     for updates in route_updates(team):
         yield from _updated_paths(updates)
     for body in parts.within(parts.teams[team.id]):
-        for step, _ in body.steps_with_paths():
+        for step, _ in body.steps_with_paths:
             yield from _updated_paths(step.context_updates)
             if isinstance(step, TeamStep):
                 yield from (((key,), _REPLACE) for key in step.input or {})

@@ -85,7 +85,7 @@ class Flow:
                 if team is not None:
                     yield team, new
         for body in bodies.within(bodies.teams[node.team]):
-            for step, _ in body.steps_with_paths():
+            for step, _ in body.steps_with_paths:
                 if isinstance(step, TeamStep):
                     given = [self._bit(("context", key)) for key in step.input or {}]
                     yield step.team, sum(given) | self._within[node.team]
@@ -93,7 +93,7 @@ class Flow:
     def _written_bits(self, bodies: Bodies, team: str) -> int:
         found = 0
         for body in bodies.within(bodies.teams[team]):
-            for step, _ in body.steps_with_paths():
+            for step, _ in body.steps_with_paths:
                 for update in step.context_updates:
                     found |= self._set(update, team)
         return found

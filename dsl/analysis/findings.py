@@ -140,7 +140,7 @@ def calls(parts: Bodies) -> dict[str, tuple[str, ...]]:
             dict.fromkeys(
                 step.team
                 for body in parts.within(own)
-                for step, _ in body.steps_with_paths()
+                for step, _ in body.steps_with_paths
                 if isinstance(step, TeamStep)
             )
         )

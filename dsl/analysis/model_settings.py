@@ -43,7 +43,7 @@ def check_settings(bodies: Bodies, tree: Node, problems: Problems) -> None:
 def _agents_of_personas(bodies: Bodies) -> Iterator[tuple[PersonaStep, NodePath]]:
     """Yield every agent step that names a persona, with where it is written."""
     for body in (*bodies.teams.values(), *bodies.plans.values(), *bodies.tools.values()):
-        for step, path in body.steps_with_paths():
+        for step, path in body.steps_with_paths:
             if isinstance(step, PersonaStep):
                 yield step, path
 

@@ -78,7 +78,7 @@ class _Check:
         self.setters = _setters(body)
         self.bits: dict[Path, int] = {}
         self.reported: set[Path] = set()
-        self.positions = {path: order for order, (_, path) in enumerate(body.steps_with_paths())}
+        self.positions = {path: order for order, (_, path) in enumerate(body.steps_with_paths)}
         self.order = len(self.positions)
         """The current step's depth of nesting."""
 
@@ -253,7 +253,7 @@ def _all_sets(step: Step) -> Iterator[Path]:
 def _setters(body: Body) -> dict[Path, tuple[str, int]]:
     """Map each value to the first step that sets it, and the depth of that step."""
     found: dict[Path, tuple[str, int]] = {}
-    for order, (step, _) in enumerate(body.steps_with_paths()):
+    for order, (step, _) in enumerate(body.steps_with_paths):
         for key in _all_sets(step):
             found.setdefault(key, (step.name, order))
     return found

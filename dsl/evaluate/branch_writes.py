@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from coterie.dsl.errors import ContextConflict
-from coterie.dsl.evaluate.context_operations import COMMUTING
+from coterie.dsl.evaluate.context import COMMUTING
 from coterie.dsl.evaluate.context_writes import ContextWrite
 from coterie.dsl.model.merge import merged_by
 from coterie.dsl.model.step_kinds.join_policies import MergePolicy

@@ -1,8 +1,14 @@
-"""Context writes: what one step, or one route, does to a path of the context."""
+"""Context writes: what one step, or one route, does to a path of the context. Pure."""
 
+from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, get_args
 
 from pydantic import JsonValue
+
+from coterie.dsl.errors import EvaluationLimitExceeded, TemplateFailed
+from coterie.dsl.templates.path_templates import fill_path
+from coterie.dsl.templates.template_filling import fill
+from coterie.dsl.values import Json
 
 Operation = Literal["append", "extend", "merge", "increment", "remove"]
 """What a write does with the value that is there; a write without one replaces it."""
@@ -39,3 +45,27 @@ def written_value(value: JsonValue) -> WrittenValue:
             if operation in value:
                 return WrittenValue(operation, value[operation])
     return WrittenValue(None, value)
+
+
+def filled_write(key: str, value: JsonValue, names: Mapping[str, object]) -> ContextWrite:
+    """Render one update, including the templates of its key.
+
+    Raises:
+        TemplateFailed: a template cannot be filled; the message names the update.
+    """
+    written = written_value(value)
+    try:
+        return ContextWrite(fill_path(key, names), fill(written.value, names), written.operation)
+    except EvaluationLimitExceeded as error:
+        message = f"the context update {key!r}: {error}"
+        raise EvaluationLimitExceeded(message, bound=error.bound) from None
+    except TemplateFailed as error:
+        raise TemplateFailed(f"the context update {key!r}: {error}") from None
+
+
+def shown_writes(writes: Iterable[ContextWrite]) -> Json:
+    """Return the writes as `{path: value, or {operation: operand}}`; of one path, the last."""
+    return {
+        path: value if operation is None else {operation: value}
+        for path, value, operation in writes
+    }

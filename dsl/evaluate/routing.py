@@ -6,8 +6,7 @@ from typing import Literal
 from coterie.dsl.errors import EvaluationLimitExceeded, NoRoute, TeamFailed, TemplateFailed
 from coterie.dsl.evaluate.because import condition_because, failure_because, route_because
 from coterie.dsl.evaluate.condition_evaluation import holds, inspect
-from coterie.dsl.evaluate.context_updates import filled_write
-from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.evaluate.context_writes import ContextWrite, filled_write
 from coterie.dsl.evaluate.missing_data import missing_outcomes
 from coterie.dsl.model.causes import DefaultTaken, NoRouting, RouteCause, RuleMatched, UpdateLeftOut
 from coterie.dsl.model.evaluation_budget import EvaluationMeter

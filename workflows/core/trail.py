@@ -10,8 +10,7 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from coterie.dsl.evaluate.context_updates import shown_writes
-from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.evaluate.context_writes import ContextWrite, shown_writes
 from coterie.dsl.model.causes import RouteCause
 from coterie.workflows.core.causes.message_causes import NotificationLost
 from coterie.workflows.core.causes.step_causes import StepStated, WhenAsked

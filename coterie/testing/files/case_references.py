@@ -4,8 +4,13 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.traversal.call_paths import call_paths, called_agents
-from coterie.dsl.model.traversal.step_paths import agent_tasks, asking_steps, step_paths
+from coterie.dsl.model.traversal.step_paths import (
+    agent_tasks,
+    asking_steps,
+    call_paths,
+    called_agents,
+    step_paths,
+)
 from coterie.dsl.model.traversal.step_walk import waited_for
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems

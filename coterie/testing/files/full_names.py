@@ -4,8 +4,7 @@ import re
 from typing import TypeVar
 
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.traversal.call_paths import call_paths
-from coterie.dsl.model.traversal.step_paths import asking_steps, step_paths
+from coterie.dsl.model.traversal.step_paths import asking_steps, call_paths, step_paths
 from coterie.testing.files.case_document import (
     AmendmentDocument,
     CancelDocument,

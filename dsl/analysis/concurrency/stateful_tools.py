@@ -41,7 +41,7 @@ def check_stateful_tools(
         return
     reach = _Reach(plan, graph, parts)
     for body in (*parts.teams.values(), *parts.plans.values()):
-        for step, path in body.steps_with_paths():
+        for step, path in body.steps_with_paths:
             for key, names in _concurrent_tools(step, path, reach):
                 here = (*path, *key)
                 for name in sorted(names):
@@ -118,7 +118,7 @@ class _Reach:
             for body in self.parts.called_by(step):
                 if body not in seen:
                     seen.add(body)
-                    ahead.extend(one for one, _ in body.steps_with_paths())
+                    ahead.extend(one for one, _ in body.steps_with_paths)
         return found
 
     def of_team(self, first: TeamNode) -> set[str]:
@@ -126,7 +126,7 @@ class _Reach:
         found, nodes = set[str](), [first]
         for node in nodes:
             for body in self.parts.within(self.parts.teams[node.team]):
-                for step, _ in body.steps_with_paths():
+                for step, _ in body.steps_with_paths:
                     found |= self._own(step)
             nodes.extend(one for one in self.graph.beside(node) if one not in nodes)
         return found

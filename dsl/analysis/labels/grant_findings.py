@@ -106,7 +106,7 @@ def _subagents(parts: Bodies, tree: Node) -> Iterator[NodePath]:
     owners = [(*personas, key) for key in tree.find(personas).entries()]
     for body in (*parts.teams.values(), *parts.plans.values()):
         owners += [
-            (*at, "config") for step, at in body.steps_with_paths() if isinstance(step, PersonaStep)
+            (*at, "config") for step, at in body.steps_with_paths if isinstance(step, PersonaStep)
         ]
     for owner in owners:
         path = (*owner, "subagents")

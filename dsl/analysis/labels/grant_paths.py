@@ -75,7 +75,7 @@ class GrantPaths:
             if key in seen:
                 continue
             seen.add(key)
-            for step, _ in point.body.steps_with_paths():
+            for step, _ in point.body.steps_with_paths:
                 for name in self._called_agents(step):
                     found.setdefault(name, {}).setdefault(key[1], point.enclosing)
             ahead.extend(self._next(point, leaves=leaves))
@@ -88,7 +88,7 @@ class GrantPaths:
     def _next(self, point: _Point, *, leaves: bool) -> Iterator[_Point]:
         """Yield what the steps of a body run, and the teams to which a team leads."""
         body, enclosing = point
-        for step, _ in body.steps_with_paths():
+        for step, _ in body.steps_with_paths:
             if isinstance(step, TeamStep):
                 yield _Point(self.bodies.teams[step.team], enclosing)
             for plan in self.bodies.plans_of(step):

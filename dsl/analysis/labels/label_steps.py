@@ -61,7 +61,7 @@ class StepFlow:
         self._brought_by = brought_by
         """Returns what these teams may bring, and those that they lead to."""
         self._teams_clear = any(
-            clears(step) for body in bodies.teams.values() for step, _ in body.steps_with_paths()
+            clears(step) for body in bodies.teams.values() for step, _ in body.steps_with_paths
         )
         self._calls = CallFlow(plan, bodies, run_team, self.steps)
 
@@ -224,7 +224,7 @@ class StepFlow:
         """Yield what these steps may bring, with the agents and teams that they call."""
         for body in self._bodies.within(Body("", tuple(steps), ())):
             yield from sources(body.steps, self._plan, name)
-            called = (one.team for one, _ in body.steps_with_paths() if isinstance(one, TeamStep))
+            called = (one.team for one, _ in body.steps_with_paths if isinstance(one, TeamStep))
             yield from self._brought_by(called)
 
     def _may_clear(self, steps: Sequence[Step]) -> bool:
@@ -232,7 +232,7 @@ class StepFlow:
         return any(
             clears(one) or (isinstance(one, TeamStep) and self._teams_clear)
             for body in self._bodies.within(Body("", tuple(steps), ()))
-            for one, _ in body.steps_with_paths()
+            for one, _ in body.steps_with_paths
         )
 
     def _try_step(

@@ -49,7 +49,7 @@ def message_bounds(graph: Teams, bodies: Bodies, loads: Loads) -> MessageBounds 
     takers = [
         team
         for team, body in bodies.teams.items()
-        if team in graph.reached and any(step.takes_message for step, _ in body.steps_with_paths())
+        if team in graph.reached and any(step.takes_message for step, _ in body.steps_with_paths)
     ]
     if not takers:
         return None
@@ -216,7 +216,7 @@ def _is_decided_by_routing(routing: Routing, exit: Exit) -> bool:
 
 def _only_wait(body: Body) -> int | None:
     """Return the index of the team's only wait for a message; None where one is nested."""
-    waits = [step for step, _ in body.steps_with_paths() if step.takes_message]
+    waits = [step for step, _ in body.steps_with_paths if step.takes_message]
     found = [index for index, step in enumerate(body.steps) if step is _one(waits)]
     return found[0] if found else None
 

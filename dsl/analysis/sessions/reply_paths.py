@@ -83,7 +83,7 @@ def check_replies(
     for team, body in bodies.teams.items():
         if team not in graph.main_path:
             continue
-        for step, path in body.steps_with_paths():
+        for step, path in body.steps_with_paths:
             hops = walker.unanswered(body, step) if step.takes_message else None
             if hops is not None:
                 details = unanswered_message(step.name, hops)

@@ -35,7 +35,7 @@ def check_stray_replies(
 ) -> None:
     """Report the replies that a run comes to only when no message is open."""
     parts = (*bodies.teams.values(), *bodies.plans.values())
-    if not any(isinstance(step, ReplyStep) for one in parts for step, _ in one.steps_with_paths()):
+    if not any(isinstance(step, ReplyStep) for one in parts for step, _ in one.steps_with_paths):
         return
     flow = _Messages(graph, bodies, replying_teams(graph.plan), effort)
     flow.run()

@@ -3,7 +3,7 @@
 import pytest
 
 from coterie.dsl.errors import TeamFailed
-from coterie.dsl.evaluate.context_updates import shown_writes
+from coterie.dsl.evaluate.context_writes import shown_writes
 from coterie.dsl.evaluate.routing import choose
 from coterie.dsl.model.facts import Facts, Outcomes
 from coterie.dsl.model.outcomes import Outcome

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from coterie.dsl.errors import ContextConflict, ContextUpdateFailed
 from coterie.dsl.evaluate.branch_writes import joined
 from coterie.dsl.evaluate.context import apply
-from coterie.dsl.evaluate.context_updates import filled_write
-from coterie.dsl.evaluate.context_writes import OPERATIONS, ContextWrite
+from coterie.dsl.evaluate.context_writes import OPERATIONS, ContextWrite, filled_write
 from coterie.dsl.paths import get, parse, path_text
 from coterie.dsl.templates.path_templates import fixed_part, key_segments
 from tests.support.documents.strategies import json_objects, json_values, keys

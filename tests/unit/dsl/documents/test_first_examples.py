@@ -11,7 +11,7 @@ import pytest
 
 from coterie.documents.product_capabilities import capabilities
 from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
-from coterie.dsl.evaluate.context_updates import shown_writes
+from coterie.dsl.evaluate.context_writes import shown_writes
 from coterie.dsl.evaluate.routing import choose
 from coterie.dsl.model.conditions import AllOf, ContextField, TaskField, TaskStatus
 from coterie.dsl.model.facts import Facts

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from coterie.dsl.errors import ContextConflict, NoRoute, TeamFailed, TemplateFailed
 from coterie.dsl.evaluate.context import apply, replacing
-from coterie.dsl.evaluate.context_updates import shown_writes
+from coterie.dsl.evaluate.context_writes import shown_writes
 from coterie.dsl.evaluate.routing import Route, choose
 from coterie.dsl.model.facts import Facts
 from coterie.dsl.model.outcomes import Outcome

@@ -131,7 +131,7 @@ async def _show_and_digest(
     """
     if asked.digest is not None:
         return asked
-    request = await _whole(run, request)
+    request = await run.whole(request)
     place.show(run, request)
     if request.edited and asked.decision == "approve":
         if not is_interactive():
@@ -140,10 +140,6 @@ async def _show_and_digest(
             note("not decided")
             return None
     return asked.model_copy(update={"digest": request.digest})
-
-
-async def _whole(run: Run, request: Pending) -> Pending:
-    return (await run.request(request.id)).pending or request if request.cut else request
 
 
 def _changed_text(run: Run, request: Pending) -> str:
@@ -180,7 +176,7 @@ async def _decide_several(
         if left_out is not None:
             note(f"left out: {left_out.request}: {left_out.why}")
             continue
-        request = await _whole(run, one)
+        request = await run.whole(one)
         place.show(run, request)
         if request.edited and asked.decision == "approve" and not is_interactive():
             note(f"left out: {_changed_text(run, request)}")

@@ -92,7 +92,7 @@ class Decider:
             elif not self._interactive:
                 self._seen.add(shown)
                 with suppress(Unanswered):  # then show the partial information
-                    request = await self._whole(request)
+                    request = await self._run.whole(request)
                 self._view.show(request)
                 self._view.say(self._how_to(request))
             elif self._asking is None:
@@ -123,7 +123,7 @@ class Decider:
         self._met.add(request.id)
         entries = decisions_for(request.id, self._written)
         if entries:
-            request = await self._whole(request)
+            request = await self._run.whole(request)
         # The file knows about its own changes, but not about those by other people.
         digest = None if request.edited else request.digest
         for entry in entries:
@@ -207,13 +207,8 @@ class Decider:
         self._view.say(decision_text(taken))
         return taken
 
-    async def _whole(self, request: Pending) -> Pending:
-        if not request.cut:
-            return request
-        return (await self._run.request(request.id)).pending or request
-
     async def _ask(self, request: Pending) -> None:
-        request = await self._whole(request)
+        request = await self._run.whole(request)
         with self._view.suspended():
             self._view.show(request)
             by = await asked_name(request, self._names)

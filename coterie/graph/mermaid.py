@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from coterie.dsl.task_graph.graph_tasks import GraphTaskStatus
 from coterie.graph.picture import START, Picture, RouteArrow, TeamBox
-from coterie.graph.taken_path import Mark, Standing, Walk, with_walk
+from coterie.graph.taken_path import Mark, Walk, with_walk
 from coterie.graph.task_trees import TaskTree
 from coterie.graph.tasks import TaskLine
 from coterie.text.task_counts import TASK_MARKS
@@ -20,12 +20,6 @@ _MARKS: dict[Mark, str] = {
     "waiting": "?",
     "pending": "⋯",
     "blocked": "■",
-}
-_STANDING: dict[Standing, str] = {
-    "now": "now here",
-    "waiting": "waits for a person",
-    "failed": "failed here",
-    "stopped": "stopped here",
 }
 _CLASSES = {
     "visited": "stroke:#1f5fd1,stroke-width:3px",
@@ -80,15 +74,8 @@ class _Writing:
         if subtitle := (*id, *kind, *box.limits):
             yield f"<i>{escaped(' · '.join(subtitle))}</i>"
         if self.walk is not None:
-            yield from self._stands(box.id, self.walk)
+            yield from filter(None, [" · ".join(words for words, _ in self.walk.badges(box.id))])
         yield from (self._task(box.id, task) for task in box.tasks)
-
-    def _stands(self, team: str, walk: Walk) -> Iterator[str]:
-        visits, standing = walk.visits.get(team, 0), walk.standing.get(team)
-        visits_shown = () if not visits else ("1 visit",) if visits == 1 else (f"{visits} visits",)
-        shown = (*visits_shown, _STANDING[standing]) if standing else visits_shown
-        if shown:
-            yield " · ".join(shown)
 
     def _task(self, team: str, task: TaskLine) -> str:
         indent = "#nbsp;" * 4 * task.depth

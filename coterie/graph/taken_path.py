@@ -149,6 +149,12 @@ _MARKS: dict[str, Mark] = {
     "approved": "success",
     "rejected": "failure",
 }
+_STANDING: dict[Standing, str] = {
+    "now": "now here",
+    "waiting": "waits for a person",
+    "failed": "failed here",
+    "stopped": "stopped here",
+}
 _STRANDED = ("TeamFailed", "NoRoute")
 _BRANCH_ENDS: dict[str, Standing] = {"failed": "failed", "cancelled": "stopped"}
 
@@ -182,6 +188,12 @@ class Walk:
     """`{team: how steps ended in the rounds of its latest visit}`."""
     loops: tuple[RoundsView, ...] = ()
     """Concurrent loops in progress."""
+
+    def badges(self, team: str) -> list[tuple[str, str]]:
+        """Return a team's visits and how the run stands there: words, each with its kind."""
+        visits, standing = self.visits.get(team, 0), self.standing.get(team)
+        badges = [("1 visit" if visits == 1 else f"{visits} visits", "done")] if visits else []
+        return badges if standing is None else [*badges, (_STANDING[standing], standing)]
 
     @property
     def began_at_entry(self) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from coterie.dsl.model.budgets import amount, column_money, kind_of, number
+from coterie.text.columns import aligned
 from coterie.text.durations import duration
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
@@ -31,7 +32,7 @@ def cost_text(run: str, report: CostReport, *, over: bool) -> str:
             if left_out:
                 table.append((f"  and {left_out} more", *[""] * 7))
     table.append(_cells(total))
-    lines += _aligned_rows(table)
+    lines += (f"  {line}" for line in aligned(table, right=range(1, len(_HEAD) - 1)))
     if total.unpriced:
         without = counted(total.unpriced, "call")
         lines.append(f"  {without} without a price, not in the sum (see `prices`)")
@@ -112,11 +113,3 @@ def _estimate_mark(row: CostRow) -> str:
     if not calls:
         return ""
     return "estimated" if calls >= row.calls else f"estimated for {counted(calls, 'call')}"
-
-
-def _aligned_rows(table: list[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(len(row[column]) for row in table) for column in range(len(_HEAD))]
-    for row in table:
-        first, *rest, mark = row
-        cells = (cell.rjust(width) for cell, width in zip(rest, widths[1:-1], strict=True))
-        yield f"  {first.ljust(widths[0])}  {'  '.join(cells)}  {mark}".rstrip()

@@ -1,14 +1,14 @@
 """Format the progress of a run: marks, names, and time, tokens and money in columns."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 
 from coterie.dsl.model.budgets import column_money
 from coterie.dsl.visible import one_line
 from coterie.runs.progress import Progress, RowState, TaskRow, Tone, VisitRow
-from coterie.text.cell_wrap import wrap_cells
 from coterie.text.durations import duration
 
 MARKS: dict[RowState, str] = {
@@ -167,3 +167,44 @@ def _fit_to_cells(text: str, cells: int) -> str:
 def text_lines(lines: Sequence[ProgressLine]) -> str:
     """Join the lines without their styles."""
     return "\n".join(line.text for line in lines)
+
+
+_PIECE = re.compile(r"\s+|\S+")
+
+
+def wrap_cells(text: str, first: int, further: int) -> list[str]:
+    """Wrap one line at words; break words that no line can hold.
+
+    Args:
+        text: Without line breaks; its leading whitespace stays.
+        first: Width of the first line, in cells.
+        further: Width of each other line.
+    """
+    lines: list[str] = []
+    line = ""
+    for piece in _PIECE.findall(text):
+        room = further if lines else first
+        if cell_len(line) + cell_len(piece) <= room:
+            line += piece
+        elif not piece.isspace():
+            if line.strip() and cell_len(piece) <= further:
+                lines.append(line.rstrip())
+                line = piece
+            else:
+                *full, line = _break_word(line, piece, room, further)
+                lines += full
+        elif line.strip():
+            lines.append(line)
+            line = ""
+    return [*lines, line.rstrip()] if line.strip() else lines
+
+
+def _break_word(line: str, word: str, room: int, further: int) -> list[str]:
+    """Fill the rest of a line with the beginning of a long word, and further lines with the rest.
+
+    Such words are links, or text of a script without spaces.
+    """
+    left = room - cell_len(line)
+    head = chop_cells(word, left)[0] if left > 1 else ""
+    rest = word[len(head) :]
+    return [line + head, *(chop_cells(rest, further) if rest else [])]

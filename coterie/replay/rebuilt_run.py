@@ -4,27 +4,271 @@ The interpreter replays the history with the recorded results. If this code deci
 the code that ran (another version), nothing can be rebuilt.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import NamedTuple
 
 from temporalio import workflow
 from temporalio.bridge.proto.workflow_activation import WorkflowActivation
 from temporalio.client import Client, WorkflowHistory
 
-from coterie.dsl.model.plan import Plan
+from coterie.dsl.errors import TeamError
+from coterie.dsl.evaluate.context import differences
+from coterie.dsl.evaluate.evidence import alternatives, examine, rules
+from coterie.dsl.evaluate.routing import choose
+from coterie.dsl.model.facts import Facts
+from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.plan import Plan, Team
+from coterie.dsl.model.steps import BranchStep, Step
+from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.values import Json
 from coterie.dsl.visible import one_line
-from coterie.replay.decision_trace import DecisionObserver, ObservedState
 from coterie.replay.observer import ReceivedMessage, ReplayObserver, is_the_last, observed
-from coterie.replay.trace_events import Visit
+from coterie.replay.trace_events import TraceEvent, Visit
 from coterie.runs.histories.history_events import started
 from coterie.runs.run_client import Run
+from coterie.workflows.core.memory import Frame, Routed, Track
 from coterie.workflows.core.progress.progress_kinds import TaskGraphProgress
 from coterie.workflows.core.requests import RequestView
-from coterie.workflows.core.state import RunState
-from coterie.workflows.core.state_keys import StateKey
+from coterie.workflows.core.state import RunState, TrailRecord
+from coterie.workflows.core.state_keys import MAIN, StateKey
 from coterie.workflows.core.views import CostReport, RunStatus, TrailEntry
 from coterie.workflows.team import TeamWorkflow
+
+
+class _Before(NamedTuple):
+    """A track's state at the previous trail entry."""
+
+    track: Track
+    frame: Frame | None
+    team: str
+    visit: int
+    context: Json
+    routed: Routed
+    latest: dict[str, dict[str, Outcome]]
+
+
+@dataclass(slots=True)
+class DecisionObserver:
+    """Records what a run decides, entry by entry of its trail."""
+
+    run: str
+    plan: Callable[[], Plan | None]
+    trail: list[TrailEntry] = field(default_factory=list[TrailEntry])
+    visits: dict[tuple[str, int], Visit] = field(default_factory=dict[tuple[str, int], Visit])
+    graphs: dict[str, TaskGraphProgress] = field(default_factory=dict[str, TaskGraphProgress])
+    """`{step: its latest task graph}`; one that has ended stays as it ended."""
+    _before: dict[str, _Before] = field(default_factory=dict[str, _Before])
+    _between: list[TraceEvent] = field(default_factory=list[TraceEvent])
+    """Events between two visits, such as a join; reported with the next visit."""
+
+    def see(self, state: RunState) -> None:
+        """Store the position of every track."""
+        for name, track in state.tracks.items():
+            frame = state.open_frame(name)
+            self._before[name] = _Before(
+                track,
+                frame,
+                track.team or "",
+                track.visit,
+                track.context,
+                track.routed,
+                dict(track.latest),
+            )
+
+    def note(self, state: RunState, noted: TrailRecord) -> None:
+        """Record an entry, with the facts that it was decided on."""
+        entry = noted.to_entry()
+        self.trail.append(entry)
+        for key, graph in state.progress.task_graphs.items():
+            self.graphs[StateKey(key).step] = graph
+        plan = self.plan()
+        if plan is not None:
+            for name in [name for name in self._before if name not in state.tracks]:
+                self._record_stopped_branch(self._before.pop(name), entry, state, plan)
+            if entry.kind == "route":
+                self._record_route(entry, state, plan)
+            else:
+                self._record_event(entry, state, plan)
+        self.see(state)
+
+    def _record_event(self, entry: TrailEntry, state: RunState, plan: Plan) -> None:
+        if entry.visit == 0:
+            self._between.append(self._looked_at(entry, state, plan))
+            return
+        visit = self.visits.get((entry.team, entry.visit)) or Visit(entry.team, entry.visit)
+        if entry.kind == "team":
+            visit = replace(
+                visit, began=entry.at, came_because=entry.because, happened=tuple(self._between)
+            )
+            self._between.clear()
+        else:
+            happened = (*visit.happened, self._looked_at(entry, state, plan))
+            visit = replace(visit, happened=happened)
+            if entry.kind == "control" and entry.status == "failed":  # of a cancelled run
+                visit = replace(visit, ended=entry.at, status="stopped", because=entry.because)
+        self.visits[entry.team, entry.visit] = visit
+
+    def _looked_at(self, entry: TrailEntry, state: RunState, plan: Plan) -> TraceEvent:
+        """Return an entry with what was evaluated for it."""
+        if entry.kind == "control" and MAIN in self._before:
+            before = self._before[MAIN].context
+            return TraceEvent(entry, changes=differences(before, state.main.context))
+        step = _step(plan, entry)
+        facts = None if step is None else self._inner_facts(entry, state, plan)
+        if step is None or facts is None:
+            return TraceEvent(entry)
+        if entry.status == "chosen" and isinstance(step, BranchStep):
+            return TraceEvent(entry, alternatives=alternatives(step, facts))
+        asked = entry.cause is not None and entry.cause.code == "when_did_not_hold"
+        if entry.status == "skipped" and asked and step.when:
+            return TraceEvent(entry, when=examine(step.when, facts))
+        return TraceEvent(entry)
+
+    def _record_route(self, entry: TrailEntry, state: RunState, plan: Plan) -> None:
+        """Record the route taken, or the error that ended the run.
+
+        If all branches of a fan-out are left, its visit already has its route.
+        """
+        known = self.visits.get((entry.team, entry.visit))
+        if known is not None and known.ended is not None and entry.status == "success":
+            self._between.append(TraceEvent(entry))
+            return
+        name = next((n for n in state.tracks if _frame_key(n, entry) in state.frames), None)
+        before = self._before.get(name or "")
+        team = plan.teams.get(entry.team)
+        so_far = self.visits.get((entry.team, entry.visit)) or Visit(entry.team, entry.visit)
+        visit = replace(
+            so_far,
+            ended=entry.at,
+            status=entry.status,
+            because=entry.because,
+            next_team=entry.next_team,
+        )
+        if name is not None and before is not None and team is not None:
+            track, frame = state.tracks[name], state.frames[_frame_key(name, entry)]
+            moved = entry.status in ("success", "failure")
+            if all(step.name in frame.tasks for step in team.steps) and not (
+                moved and track.routed.reason == "redirected"
+            ):
+                facts = _facts(self.run, plan, before, frame, team.id, entry.visit, state)
+                visit = _with_rules(visit, team, facts)
+            visit = replace(visit, changes=differences(before.context, track.context))
+        self.visits[entry.team, entry.visit] = visit
+
+    def _record_stopped_branch(
+        self, before: _Before, entry: TrailEntry, state: RunState, plan: Plan
+    ) -> None:
+        """Record a branch that ended inside a visit: it was stopped, or no route led on.
+
+        The trail has no entry for this.
+        """
+        frame, team = before.frame, plan.teams.get(before.team)
+        if team is None or frame is None or before.visit == 0:
+            return
+        so_far = self.visits.get((team.id, before.visit)) or Visit(team.id, before.visit)
+        led = self._led_away(state)
+        visit = replace(so_far, ended=entry.at, status="stopped", because=led)
+        if all(step.name in frame.tasks for step in team.steps):
+            facts = _facts(self.run, plan, before, frame, team.id, before.visit, state)
+            try:
+                choose(team, facts)
+            except TeamError as error:
+                status, because = type(error).__name__, str(error)
+                visit = replace(_with_rules(visit, team, facts), status=status, because=because)
+        self.visits[team.id, before.visit] = visit
+
+    def _led_away(self, state: RunState) -> str:
+        """Return why the whole run was redirected, if the latest route did that."""
+        routed = state.main.routed
+        if routed.reason != "redirected":
+            return ""
+        latest = [entry.cause for entry in self.trail[-2:] if entry.kind == "route"]
+        return routed.because if routed.cause in latest else ""
+
+    def _inner_facts(self, entry: TrailEntry, state: RunState, plan: Plan) -> Facts | None:
+        """Return the facts of the entry's step, in its plan or branch if it is in one."""
+        name = next((n for n in state.tracks if _frame_key(n, entry) in state.frames), None)
+        before = self._before.get(name or "")
+        if name is None or before is None:
+            return None
+        root = _frame_key(name, entry)
+        location = f"{root}/{entry.step}"
+        frames = [
+            (len(key), frame)
+            for key, frame in state.frames.items()
+            if StateKey(key).frame_serves(location)
+        ]
+        _, frame = max(frames, key=lambda one: one[0])
+        return _facts(self.run, plan, before, frame, entry.team, entry.visit, state)
+
+
+@dataclass(slots=True)
+class ObservedState(RunState):
+    """The state of a replayed run, with an observer for every entry."""
+
+    observer: DecisionObserver = field(default_factory=lambda: DecisionObserver("", lambda: None))
+
+    @classmethod
+    def of(cls, state: RunState, observer: DecisionObserver) -> "ObservedState":
+        """Return the same state with an observer."""
+        observer.trail += [noted.to_entry() for noted in state.trail]
+        observer.see(state)
+        known = {one.name: getattr(state, one.name) for one in fields(RunState)}
+        return cls(**known, observer=observer)
+
+    def note(self, entry: TrailRecord, fingerprint: str = "") -> None:
+        """Add to the trail, and have it taken down."""
+        RunState.note(self, entry, fingerprint)
+        self.observer.note(self, entry)
+
+
+def _frame_key(track: str, entry: TrailEntry) -> StateKey:
+    return StateKey.visit(track, entry.team, entry.visit)
+
+
+def _facts(
+    run: str, plan: Plan, before: _Before, frame: Frame, team: str, visit: int, state: RunState
+) -> Facts:
+    """Return the facts of the team's rules (like `Place.facts`)."""
+    return Facts(
+        context=before.context,
+        tasks=frame.tasks,
+        teams=before.latest,
+        run={
+            "id": run,
+            "plan": plan.name,
+            "digest": plan.digest,
+            "team": team,
+            "visit": visit,
+            "teams_run": state.teams_run,
+        },
+        routing=before.routed.seen(),
+        variables=frame.variables,
+        input=frame.input,
+        budget=plan.evaluation,
+        settings=plan.settings,
+        tools=plan.listed_tools,
+    )
+
+
+def _with_rules(visit: Visit, team: Team, facts: Facts) -> Visit:
+    default = team.routing.default if team.routing is not None else None
+    return replace(visit, rules=rules(team, facts), default=default)
+
+
+def _step(plan: Plan, entry: TrailEntry) -> Step | None:
+    """Return the step of an entry, if its name is unique in team and plans; else None."""
+    name = (entry.step or "").rpartition("/")[2]
+    found = [step for step in _steps(plan, entry.team) if step.name == name]
+    return found[0] if len(found) == 1 else None
+
+
+def _steps(plan: Plan, team: str) -> Iterator[Step]:
+    own = [plan.teams[team].steps] if team in plan.teams else []
+    for steps in (*own, *(persona.execution_plan or () for persona in plan.personas.values())):
+        yield from (step for step, _ in walk(steps, ()))
+
 
 MAX_CAUSE = 300
 """Maximum characters of a replay's message."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from coterie.replay.server_replay import RunReplayed
+from coterie.replay.replay import RunReplayed
 from coterie.text.lines import one_entry, text_of
 
 

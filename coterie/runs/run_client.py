@@ -139,6 +139,10 @@ class Run:
             return view
         return view.model_copy(update={"pending": await self.complete(view.pending)})
 
+    async def whole(self, request: Pending) -> Pending:
+        """Return a request as it is, if the list has it shortened."""
+        return (await self.request(request.id)).pending or request if request.cut else request
+
     async def trail(self, since: int = 0) -> list[TrailEntry]:
         """Query the trail after entry number `since`."""
         entries: list[TrailEntry] = []

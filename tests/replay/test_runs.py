@@ -25,8 +25,8 @@ from coterie.dsl.model.facts import Facts
 from coterie.dsl.model.plan import Team
 from coterie.dsl.values import Json
 from coterie.failures import CommandError
+from coterie.replay.replay import Comparison, RunReplayed
 from coterie.replay.report import row, same_text, total
-from coterie.replay.server_replay import Comparison, RunReplayed
 from coterie.runs import run_client as runs
 from coterie.runs.run_client import Run
 from coterie.runs.run_list import open_executions

@@ -5,8 +5,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
 from coterie.logs import quietly
+from coterie.replay.replay import Comparison, RunReplayed, replayed_file
 from coterie.replay.report import differences_text, row, same_text, total
-from coterie.replay.server_replay import Comparison, RunReplayed, replayed_file
 from coterie.runs.run_list import open_executions
 from coterie.server.connection import open_connection
 from coterie.settings import Settings

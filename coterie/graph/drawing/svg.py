@@ -30,7 +30,7 @@ from coterie.graph.drawing.labels import box, chip
 from coterie.graph.drawing.measure import cut, width, wrapped
 from coterie.graph.drawing.style import MARKS, style_sheet
 from coterie.graph.picture import START, Picture, RouteArrow, RouteKind, TeamBox
-from coterie.graph.taken_path import Mark, Standing, Walk, with_walk
+from coterie.graph.taken_path import Mark, Walk, with_walk
 from coterie.graph.task_trees import TaskTree, TreeRow
 
 _LABELLED = ("rule", "call", "timeout", "bound", "redirect")
@@ -132,12 +132,6 @@ _GRAPH = {
     "bgcolor": "transparent",
     "pad": "0",
     "outputorder": "edgesfirst",
-}
-_STANDING: dict[Standing, str] = {
-    "now": "now here",
-    "waiting": "waits for a person",
-    "failed": "failed here",
-    "stopped": "stopped here",
 }
 
 
@@ -250,13 +244,8 @@ class _Drawing:
 
     def _box(self, team: TeamBox) -> None:
         walk = self._walk
-        visits = 0 if walk is None else walk.visits.get(team.id, 0)
         standing = None if walk is None else walk.standing.get(team.id)
-        badges: list[tuple[str, str]] = []
-        if visits:
-            badges.append(("1 visit" if visits == 1 else f"{visits} visits", "done"))
-        if standing is not None:
-            badges.append((_STANDING[standing], standing))
+        badges = [] if walk is None else walk.badges(team.id)
         marks: dict[str, Mark] | None = None
         if walk is not None:
             marks = {path: mark for (where, path), mark in walk.marks.items() if where == team.id}

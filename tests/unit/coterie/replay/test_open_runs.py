@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from temporalio.client import WorkflowExecution, WorkflowExecutionStatus
 
-from coterie.replay.server_replay import AT_ONCE, Comparison
+from coterie.replay.replay import AT_ONCE, Comparison
 from tests.support.servers.recorded_client import Recorded, client_of
 
 IDS = "abcdef"

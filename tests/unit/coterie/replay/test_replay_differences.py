@@ -10,9 +10,9 @@ from temporalio.api.common.v1 import Payload, RetryPolicy
 from coterie.activities.contracts import NOTIFY
 from coterie.dsl.values import Json
 from coterie.replay.effects import WorldEffect, answer, call, end, timer
+from coterie.replay.replay import RunReplayed
 from coterie.replay.replay_differences import Difference, NoValue, differences, first_other
 from coterie.replay.report import differences_text, row, same_text, total
-from coterie.replay.server_replay import RunReplayed
 from coterie.runs.histories.history_events import RecordedValue
 from coterie.storage.wire import data_converter, text_of
 

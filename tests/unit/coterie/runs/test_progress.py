@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from coterie.activities.changes.shown_changes import diff_lines, split_changes
 from coterie.activities.contracts import TokenUsage
-from coterie.display.following.discovery_notes import DiscoveryNotes
+from coterie.display.following.discovery_notes import DiscoveryNotes, found_lines
 from coterie.display.following.live import LiveView, SafeConsole
 from coterie.display.following.plain_view import PlainView
 from coterie.dsl.model.sections.provider_document import ProviderSection
@@ -21,7 +21,6 @@ from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.progress import Progress
 from coterie.runs.retries import PendingRetry
 from coterie.runs.run_view import RunNews
-from coterie.text.discovered_files import found_lines
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.views import (
     CostReport,

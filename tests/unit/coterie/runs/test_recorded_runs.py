@@ -19,7 +19,7 @@ from coterie.commands.parser import parse_command
 from coterie.control.fork_point import PassedPoints, point_at, point_of_failure
 from coterie.dsl.model.outcomes import Failure, Outcome
 from coterie.failures import CommandError
-from coterie.replay.server_replay import Comparison, RunReplayed
+from coterie.replay.replay import Comparison, RunReplayed
 from coterie.storage.histories import read_history
 from coterie.workflows.core.causes.step_causes import Failed
 from coterie.workflows.core.memory import Frame

@@ -7,7 +7,7 @@ import pytest
 from coterie.dsl.evaluate.context import PathChange
 from coterie.dsl.model.causes import ExpressionFound, SentOn
 from coterie.dsl.model.outcomes import Outcome
-from coterie.replay.decision_trace import DecisionObserver, ObservedState
+from coterie.replay.rebuilt_run import DecisionObserver, ObservedState
 from coterie.replay.trace_events import Visit
 from coterie.workflows.core.causes.step_causes import WhenAsked
 from coterie.workflows.core.memory import Frame, Routed, Track

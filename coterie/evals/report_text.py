@@ -6,6 +6,7 @@ from coterie.dsl.model.budgets import column_money
 from coterie.dsl.visible import one_line
 from coterie.evals.suite_report import ChangeRow, RateRow, SuiteReport, VariantReport
 from coterie.evals.trial_results import TrialResult
+from coterie.text.columns import aligned
 from coterie.text.problems import counted
 
 _MAX_BECAUSE = 200
@@ -47,19 +48,13 @@ def unjudged_texts(report: SuiteReport) -> list[str]:
 
 def _variant_text(variant: VariantReport, report: SuiteReport) -> str:
     rows = [_HEAD, *(_cells(row) for row in variant.cases), _cells(variant.total, "all")]
-    widths = [max(len(row[number]) for row in rows) for number in range(len(_HEAD))]
-    table = "\n".join("  ".join(_aligned_cells(row, widths)).rstrip() for row in rows)
+    table = "\n".join(aligned(rows, right=range(1, len(_HEAD))))
     lines = [f"{report.suite}, variant {variant.total.name}", table]
     if variant.target is not None:
         lines.append(target_text(variant, report.at_least or 0.0))
     if variant.change is not None:
         lines.append(change_text(variant.change, report.margin))
     return "\n".join(lines)
-
-
-def _aligned_cells(row: tuple[str, ...], widths: list[int]) -> list[str]:
-    first, *others = zip(row, widths, strict=True)
-    return [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]
 
 
 def _cells(row: RateRow, name: str | None = None) -> tuple[str, ...]:

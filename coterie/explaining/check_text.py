@@ -9,6 +9,7 @@ from coterie.dsl.analysis.loads import LEGACY, Unbounded
 from coterie.dsl.analysis.worst_case import Figures, WorstCase, bounded
 from coterie.dsl.model.budgets import Budget
 from coterie.dsl.model.plan import Limits
+from coterie.text.columns import aligned
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
 
@@ -177,12 +178,5 @@ def _cost(value: float) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]], *, numbers: bool = False) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return [
-        _INDENT
-        + "  ".join(
-            cell.rjust(width) if numbers and column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    right = range(1, len(rows[0])) if numbers else ()
+    return [f"{_INDENT}{line}" for line in aligned(rows, right=right)]

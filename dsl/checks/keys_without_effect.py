@@ -12,7 +12,7 @@ from coterie.dsl.model.steps import (
     TeamStep,
 )
 from coterie.dsl.model.vendors.vendors import BUILT_IN_KINDS
-from coterie.dsl.problem_details import Details, ProblemText, Remove, rule
+from coterie.dsl.problem_details import ProblemText, Remove, rule
 from coterie.dsl.problem_texts import called
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
@@ -182,13 +182,13 @@ def _providers(document: SystemDocument, tree: Node, problems: Problems) -> None
         for key, reader in _READERS.items():
             if kind != reader and getattr(section, key) is not None:
                 path = ("llm_config", "providers", name, key)
-                _warn(path, tree, problems, key_of_another_kind(key, name, kind, reader))
+                problems.report(key_of_another_kind(key, name, kind, reader), tree.key_at(path))
         if section.project is not None and section.cloud is None and kind != "openai":
             path = ("llm_config", "providers", name, "project")
-            _warn(path, tree, problems, key_of_another_kind("project", name, kind, "openai"))
+            problems.report(key_of_another_kind("project", name, kind, "openai"), tree.key_at(path))
         if section.options and kind in BUILT_IN_KINDS:
             path = ("llm_config", "providers", name, "options")
-            _warn(path, tree, problems, options_unread(name, kind))
+            problems.report(options_unread(name, kind), tree.key_at(path))
 
 
 @rule("W517")
@@ -212,7 +212,7 @@ def _sections(document: SystemDocument, tree: Node, problems: Problems) -> None:
         if name in classes or named in personas or tree.find(path).at.file not in files:
             continue
         if not problems.has("E202", (*path, "persona_key")):
-            _warn(path, tree, problems, unread_section(name))
+            problems.report(unread_section(name), tree.key_at(path))
 
 
 @rule("W517")
@@ -235,7 +235,7 @@ def _outputs(document: SystemDocument, tree: Node, problems: Problems) -> None:
         path: NodePath = ("orchestration", "teams", name, "output")
         if team.output is None or name in called or tree.find(path).at.file != file:
             continue
-        _warn(path, tree, problems, unread_output(name))
+        problems.report(unread_output(name), tree.key_at(path))
 
 
 @rule("W517")
@@ -249,8 +249,4 @@ def losers_without_effect(step: str) -> ProblemText:
 def _losers(step: ParallelStep, path: NodePath, tree: Node, problems: Problems) -> None:
     is_written = "losers" in tree.find(path).entries()
     if is_written and step.join in ("all", len(step.branches)):
-        _warn((*path, "losers"), tree, problems, losers_without_effect(step.name))
-
-
-def _warn(path: NodePath, tree: Node, problems: Problems, details: Details) -> None:
-    problems.report(details, tree.key_at(path))
+        problems.report(losers_without_effect(step.name), tree.key_at((*path, "losers")))

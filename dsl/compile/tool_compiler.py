@@ -16,8 +16,8 @@ from coterie.dsl.checks.tools.section_checks import (
     check_memory,
     check_schema,
     check_skill_tool,
+    check_tool_condition,
 )
-from coterie.dsl.checks.tools.tool_conditions import check_tool_condition
 from coterie.dsl.compile.agent_resolver import AgentResolver
 from coterie.dsl.egress.channel_labels import call_labels
 from coterie.dsl.errors import listed

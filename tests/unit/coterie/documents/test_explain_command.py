@@ -85,11 +85,11 @@ orchestration.teams.draft.tasks.first
   retry.interval         0                                   default
   retry.backoff          2                                   default
   type                   "agent"                             config/teams/report.yml:8
+  requires_approval      false                               default
   agent_type             "generic_single_shot"               config/teams/report.yml:9
   persona_key            "writer"                            config/teams/report.yml:10
   config.max_tokens      50                                  config/teams/report.yml:12
   config.prompts.system  "You write briefly."                config/teams/report.yml:13
-  requires_approval      false                               default
   agent.provider         "scripted"                          config/system_config.yml:2 (llm_config.default_provider)
   agent.model            "of-the-provider"                   config/system_config.yml:5 (llm_config.providers.scripted.default_model)
   agent.temperature      0.2                                 config/personas/writer.yml:1 (persona writer)

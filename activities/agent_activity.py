@@ -6,7 +6,7 @@ from contextlib import nullcontext, suppress
 
 from pydantic import JsonValue
 from temporalio import activity
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from coterie.activities.agents.agent_base import (
     AgentServices,
@@ -16,7 +16,6 @@ from coterie.activities.agents.agent_base import (
 )
 from coterie.activities.agents.compacting import compacting
 from coterie.activities.agents.inner_calls import InnerCaller, InnerCalls
-from coterie.activities.agents.provider_queue import refuse_elsewhere
 from coterie.activities.agents.refusals import AgentRefused
 from coterie.activities.attempts import own_seconds
 from coterie.activities.batching import (
@@ -341,3 +340,17 @@ def _key_of(request: AgentRequest, label: str) -> str:
 def _within() -> str:
     """Return the run that stored values belong to."""
     return (activity.info().workflow_id if activity.in_activity() else None) or "local"
+
+
+def refuse_elsewhere(provider: str, queues: Mapping[str, OwnQueue]) -> None:
+    """Redirect a call to the queue of its rate-limited provider, before any model call."""
+    queue = queues.get(provider)
+    if queue is None or not activity.in_activity() or activity.info().task_queue == queue.name:
+        return
+    raise ApplicationError(
+        f"{provider} has a rate limit: calls must go through its queue {queue.name}",
+        queue.model_dump(),
+        type=FailureType.OWN_QUEUE,
+        non_retryable=True,
+        category=ApplicationErrorCategory.BENIGN,
+    )

@@ -46,7 +46,6 @@ from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
-from coterie.dsl.tool_loop.tool_descriptions import with_sources
 from coterie.dsl.values import Json, NodePath
 
 
@@ -304,3 +303,11 @@ def _pin_tool(tool: Tool, name: str, result: Json | None) -> Tool:
         if offered.rules:
             update["offered_schema"] = offered.schema
     return tool.model_copy(update=update)
+
+
+def with_sources(description: str, sources: Sequence[str]) -> str:
+    """Say whose work a tool sees, so that an orchestrator calls tools in a useful order."""
+    if not sources:
+        return description
+    names = ", ".join(sources)
+    return f"{description}\nIt sees the work of {names}; call {names} before it."

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
-from coterie.dsl.values import Frozen, Json
+from coterie.dsl.values import MAX_CALL_SECONDS, Frozen, Json
 
 Effect = Literal["read", "idempotent", "once"]
 """What a repeated call does: nothing, the same again, or harm. `once` is never blindly repeated."""
@@ -43,6 +43,11 @@ class SkillContract(Frozen):
     """Whether its work is to ask a person: terms of an approval are those of the question."""
     local_activity: bool = False
     """Whether tools made of it run as local activities."""
+
+    @property
+    def continues_long(self) -> bool:
+        """Whether a long call outlives its worker: of a command, or of Python."""
+        return self.startup > 0 or self.timeout > MAX_CALL_SECONDS
 
 
 class ServerTool(Frozen):

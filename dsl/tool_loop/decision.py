@@ -16,8 +16,14 @@ from coterie.dsl.tool_loop.call_checks import (
 )
 from coterie.dsl.tool_loop.call_refusals import LeftOut, NotExecuted, SentBack
 from coterie.dsl.tool_loop.exchange import ToolCallRequest, ToolChoiceWord, ToolResult
-from coterie.dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn, Reminder
-from coterie.dsl.tool_loop.result_texts import handed_off_text, refused_result
+from coterie.dsl.tool_loop.result_texts import (
+    CallsMissing,
+    CallsRepeated,
+    LastTurn,
+    Reminder,
+    handed_off_text,
+    refused_result,
+)
 from coterie.dsl.tool_loop.tool_loop_progress import (
     AnswerFailed,
     CallCount,

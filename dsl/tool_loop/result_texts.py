@@ -1,6 +1,7 @@
 """What a model reads instead of a result, or at the end of its message: facts in words."""
 
-from typing import assert_never
+from dataclasses import dataclass
+from typing import Literal, assert_never
 
 from coterie.dsl.errors import listed, nearest
 from coterie.dsl.tool_loop.call_refusals import (
@@ -15,8 +16,36 @@ from coterie.dsl.tool_loop.call_refusals import (
     UnknownToolCalled,
 )
 from coterie.dsl.tool_loop.exchange import ToolResult
-from coterie.dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn, Reminder
 from coterie.dsl.tool_loop.tool_loop_progress import UnmetPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class CallsRepeated:
+    """A reminder: the same call gives the same result again and again."""
+
+    code: Literal["calls_repeated"]
+    tool: str
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallsMissing:
+    """A reminder: the answer came before calls that the policy demands."""
+
+    code: Literal["calls_missing"]
+    unmet: tuple[UnmetPolicy, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LastTurn:
+    """A reminder: no turns are left, so the model must answer now."""
+
+    code: Literal["last_turn"]
+
+
+Reminder = CallsRepeated | CallsMissing | LastTurn
+"""What the model learns at the end of its next message, beside the results."""
+
 
 LOST = "this call has no result: the agent's work ended before it"
 """What a model reads of a call whose result nobody kept."""

@@ -17,7 +17,7 @@ ALLOWED = {
     "dsl/task_graph/task_reading.py": "the id of a task",
     "activities/agents/tool_calling.py": "the name of a tool that does not exist",
     "activities/mcp_client/server_answers.py": "a name",
-    "activities/mcp_client/resource_offers.py": "a name",
+    "activities/mcp_client/server_requests.py": "a name",
     "activities/skills/knowledge/chunks.py": "a heading, whose text follows",
     "activities/skills/knowledge/package_texts.py": "what an index reads",
     "activities/skills/web/page_text.py": "what is parsed; the page says that it is partial",

@@ -13,7 +13,6 @@ from coterie.dsl.model.capabilities import SkillContract
 from coterie.dsl.model.step_kinds.agent_step import AgentStep
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
 from coterie.dsl.model.steps import PersonaStep, SkillStep, ToolStep
-from coterie.dsl.model.tools.long_calls import continues_long
 from coterie.dsl.model.tools.tool_groups import tool_groups
 from coterie.dsl.model.tools.tool_section import McpGroupSection, OneCallSection, ToolSection
 from coterie.dsl.problem_details import ProblemText, rule
@@ -96,7 +95,7 @@ def _check_time(
 ) -> None:
     """Check that a call which may take long continues without its worker."""
     seconds = step.timeout
-    if not isinstance(seconds, int | float) or continues_long(contract):
+    if not isinstance(seconds, int | float) or contract.continues_long:
         return
     if seconds > MAX_CALL_SECONDS:
         scope.report(call_too_long(name, seconds, MAX_CALL_SECONDS), (*path, "timeout"))

@@ -12,7 +12,6 @@ from coterie.dsl.model.capabilities import Capabilities, Label, SkillContract
 from coterie.dsl.model.conditions import Expression
 from coterie.dsl.model.terms import CallApproval, call_approval
 from coterie.dsl.model.tools.local_activities import is_local, local_reasons
-from coterie.dsl.model.tools.long_calls import continues_long
 from coterie.dsl.model.tools.tool_section import (
     AgentToolSection,
     NestedToolSection,
@@ -87,7 +86,7 @@ def check_skill_tool(
 ) -> None:
     """Note what a skill's effect rules out: a cache, and further attempts."""
     is_long = section.timeout is not None and section.timeout > MAX_CALL_SECONDS
-    if section.timeout is not None and is_long and not continues_long(contract):
+    if section.timeout is not None and is_long and not contract.continues_long:
         details = call_too_long(name, section.timeout, MAX_CALL_SECONDS)
         problems.report(details, tree.key_at((*path, "timeout")))
     if section.cache is not None and contract.effect != "read":

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from coterie.activities.mcp_client.transport.message_bounds import MAX_LINE
+from coterie.activities.mcp_client.transport.server_transport import MAX_LINE
 from coterie.dsl.model.sections.mcp_document import McpServerSection
 from tests.support.servers.mcp_tools import (
     DEMO,

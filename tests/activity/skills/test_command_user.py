@@ -140,7 +140,7 @@ STARTERS = {
     "activities/processes/python_interpreter.py": "looks for a Python; no file of the project",
     "activities/skills/long_calls/long_call.py": "the worker's own code, with its keys",
     "activities/skills/long_calls/job_host.py": "the worker's own code, with its keys",
-    "activities/mcp_client/transport/bounded_stdio.py": "servers of the worker's own configuration",
+    "activities/mcp_client/transport/server_transport.py": "the worker's own servers",
     "coterie/worker/watchdog.py": "the worker's own watchdog",
     "coterie/worker/watchdog_process.py": "the worker's own watchdog",
 }

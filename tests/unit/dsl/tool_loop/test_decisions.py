@@ -19,7 +19,7 @@ from coterie.dsl.tool_loop.decision import (
     take_turn,
 )
 from coterie.dsl.tool_loop.exchange import ToolCallRequest, ToolResult
-from coterie.dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn
+from coterie.dsl.tool_loop.result_texts import CallsMissing, CallsRepeated, LastTurn
 from coterie.dsl.tool_loop.tool_loop_progress import (
     AnswerFailed,
     CallsHandedBack,

@@ -14,8 +14,14 @@ from coterie.dsl.tool_loop.call_refusals import (
     UnknownToolCalled,
 )
 from coterie.dsl.tool_loop.exchange import ToolResult
-from coterie.dsl.tool_loop.reminders import CallsMissing, CallsRepeated, LastTurn, Reminder
-from coterie.dsl.tool_loop.result_texts import refused_result, reminder_text
+from coterie.dsl.tool_loop.result_texts import (
+    CallsMissing,
+    CallsRepeated,
+    LastTurn,
+    Reminder,
+    refused_result,
+    reminder_text,
+)
 from coterie.dsl.tool_loop.tool_loop_progress import UnmetPolicy
 
 

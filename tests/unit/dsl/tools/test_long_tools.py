@@ -7,7 +7,6 @@ from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.model.capabilities import SkillContract
 from coterie.dsl.model.sections.mcp_document import McpServerSection
-from coterie.dsl.model.tools.long_calls import continues_long
 from coterie.dsl.values import MAX_CALL_SECONDS
 from tests.support.compiling import CAPABILITIES
 
@@ -100,4 +99,4 @@ def test_a_skill_outlives_its_worker_above_the_timeout_of_a_call(
     startup: float, timeout: float, long: bool
 ) -> None:
     terms = {"startup": startup, "timeout": timeout}
-    assert continues_long(FUNCTION.model_copy(update=terms)) is long
+    assert FUNCTION.model_copy(update=terms).continues_long is long

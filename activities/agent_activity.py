@@ -47,7 +47,7 @@ from coterie.activities.storage.conversations import Conversations
 from coterie.activities.storage.media import StoredMedia
 from coterie.activities.storage.open_conversation import OpenConversation
 from coterie.activities.threads.run_threads import TURN_THREADS
-from coterie.activities.user_code.child_failures import UserCodeTimeout
+from coterie.activities.user_code.child_messages import UserCodeTimeout
 from coterie.activities.user_code.child_pool import UserCode
 from coterie.dsl.known_secrets import KnownSecrets
 from coterie.dsl.values import Json

@@ -27,7 +27,7 @@ from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
 from coterie import cli
 from coterie.activities.agent_activity import AgentActivities
 from coterie.documents.compilation import compile_target
-from coterie.runtime.workflow_runner import ContextFreeRunner
+from coterie.runtime.workflow_sandbox import ContextFreeRunner
 from coterie.settings import load
 from coterie.storage.histories import read_history
 from coterie.storage.wire import data_converter

@@ -25,7 +25,7 @@ class System:
     converter: DataConverter
     given: Callable[[int], object]
     """The input of a run of so many rounds."""
-    runner: str = "ContextFreeRunner of coterie/runtime/workflow_runner.py"
+    runner: str = "ContextFreeRunner of coterie/runtime/workflow_sandbox.py"
     """Who runs the workflow, as results name it; `bench.worker` has it."""
     sandbox: str = "restrictions() of coterie/runtime/workflow_sandbox.py"
 

@@ -12,8 +12,12 @@ from coterie.activities.answers import AnswerProblem, parse_answer
 from coterie.activities.contracts import AgentResponse, FailureType
 from coterie.activities.providers.message_model import ModelMessage
 from coterie.activities.providers.provider import ModelRequest
-from coterie.activities.user_code.child_failures import UserCodeFailed
-from coterie.activities.user_code.child_messages import NotImported, NotJsonAnswer, Raised
+from coterie.activities.user_code.child_messages import (
+    NotImported,
+    NotJsonAnswer,
+    Raised,
+    UserCodeFailed,
+)
 from coterie.activities.user_code.extension_messages import (
     EXTENSION_NOTE,
     Completed,

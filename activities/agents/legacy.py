@@ -18,7 +18,6 @@ from collections.abc import Collection
 from coterie.activities.agents.agent_base import BaseAgent
 from coterie.activities.agents.refusals import AgentRefused
 from coterie.activities.contracts import AgentError, AgentResponse, FailureType
-from coterie.activities.user_code.child_failures import UserCodeFailed
 from coterie.activities.user_code.child_messages import (
     AgentCall,
     Answered,
@@ -30,6 +29,7 @@ from coterie.activities.user_code.child_messages import (
     NotJsonAnswer,
     Outcome,
     Raised,
+    UserCodeFailed,
 )
 from coterie.dsl.errors import listed, nearest
 from coterie.dsl.model.merge import deep_merge

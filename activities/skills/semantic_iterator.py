@@ -23,9 +23,12 @@ from coterie.activities.changes.change_blocks import BEGIN, ParsedBlocks, has_bl
 from coterie.activities.changes.diff import parse_diff, parse_new_file
 from coterie.activities.changes.diff_header import DiffProblem
 from coterie.activities.contracts import FailureType
-from coterie.activities.workspace.contract_violations import validation_problems
 from coterie.activities.workspace.skill_base import Skill, SkillContext
-from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.workspace.skill_failures import (
+    SkillFailure,
+    SkillRefusal,
+    validation_problems,
+)
 
 Format = Literal["auto", "change_blocks", "json"]
 

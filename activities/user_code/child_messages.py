@@ -8,6 +8,15 @@ from coterie.activities.processes.child_reply import Reply
 from coterie.dsl.model.capabilities import SkillContract
 from coterie.dsl.values import Frozen, Json
 
+
+class UserCodeFailed(Exception):
+    """The process of a call ended or replied with something invalid; the message says how."""
+
+
+class UserCodeTimeout(Exception):
+    """A call exceeded its time limit and was stopped."""
+
+
 START_SECONDS = 30.0
 """How long a call may wait for a free process that has imported its module, before its own time
 counts. A tool may wait for a free one longer, up to half of its own time."""

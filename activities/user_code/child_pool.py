@@ -22,7 +22,6 @@ from coterie.activities.processes.child_process import (
 )
 from coterie.activities.processes.child_reply import AnyOutcome, Reply
 from coterie.activities.threads.run_shares import RunShares, run_of_call
-from coterie.activities.user_code.child_failures import UserCodeFailed, UserCodeTimeout
 from coterie.activities.user_code.child_messages import (
     AGENT_REPLY,
     PROGRESS,
@@ -34,6 +33,8 @@ from coterie.activities.user_code.child_messages import (
     ToolFunctionCall,
     ToolOutcome,
     ToolsQuestion,
+    UserCodeFailed,
+    UserCodeTimeout,
 )
 from coterie.activities.user_code.extension_messages import (
     EXTENSION_REPLY,

@@ -9,8 +9,13 @@ from coterie.activities.providers.request_json import (
     settings_to_json,
 )
 from coterie.activities.providers.translation.prepared_requests import for_model
-from coterie.activities.user_code.child_failures import UserCodeFailed, UserCodeTimeout
-from coterie.activities.user_code.child_messages import NotImported, NotJsonAnswer, Raised
+from coterie.activities.user_code.child_messages import (
+    NotImported,
+    NotJsonAnswer,
+    Raised,
+    UserCodeFailed,
+    UserCodeTimeout,
+)
 from coterie.activities.user_code.child_pool import UserCode
 from coterie.activities.user_code.extension_messages import (
     EXTENSION_NOTE,

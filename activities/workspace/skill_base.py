@@ -21,9 +21,12 @@ from coterie.activities.processes.bubblewrap import Bubblewrap
 from coterie.activities.processes.process_group import ProcessLimits
 from coterie.activities.workspace.call_effects import EffectProgress, shown
 from coterie.activities.workspace.command_parameters import Parameter
-from coterie.activities.workspace.contract_violations import validation_problems
 from coterie.activities.workspace.protected_files import protected_path, why_protected
-from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.workspace.skill_failures import (
+    SkillFailure,
+    SkillRefusal,
+    validation_problems,
+)
 from coterie.activities.workspace.web_access import WebAccess
 from coterie.dsl.model.capabilities import Effect, Label, SkillContract
 from coterie.dsl.model.tools.asked_input import GivenInput

@@ -1,6 +1,8 @@
-"""Failures of skills: refused, or failed."""
+"""Failures of skills: refused, with how a value violates its contract, or failed."""
 
 from typing import Literal
+
+from pydantic import ValidationError
 
 from coterie.activities.contracts import FailureType
 from coterie.dsl.model.tools.asked_input import AskedInput
@@ -53,3 +55,14 @@ class SkillFailure(Exception):
         self.happened: Happened | None = happened
         self.said = said
         super().__init__(message)
+
+
+def validation_problems(error: ValidationError) -> str:
+    """List the errors of a value with their places; never the value itself, which may be huge."""
+    found: list[str] = []
+    for detail in error.errors():
+        what = detail["msg"]
+        place = ".".join(str(part) for part in detail["loc"])
+        found.append(f"{place}: {what}" if place else what)
+    shown = "; ".join(found[:5])
+    return shown if len(found) <= 5 else f"{shown}; and {len(found) - 5} more"

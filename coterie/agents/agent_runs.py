@@ -13,7 +13,7 @@ from coterie.activities.model_prices import Pricing
 from coterie.activities.providers.provider_registry import Providers
 from coterie.activities.skills.skill_registry import SKILLS, AnySkill
 from coterie.activities.user_code.child_pool import UserCode
-from coterie.activities.workspace.contract_violations import validation_problems
+from coterie.activities.workspace.skill_failures import validation_problems
 from coterie.agents.agent_documents import CompiledAgent
 from coterie.agents.agent_state import AgentEvent, AgentState, RunObserver, WatchedState
 from coterie.agents.in_process_world import (

@@ -39,7 +39,6 @@ from coterie.activities.skills.functions.function_skills import FunctionSkill
 from coterie.activities.skills.skill_activity import SkillActivities
 from coterie.activities.skills.skill_registry import SKILLS, AnySkill, contracts
 from coterie.activities.storage.blobs import MemoryBlobs
-from coterie.activities.user_code.child_failures import UserCodeTimeout
 from coterie.activities.user_code.child_messages import (
     CallContext,
     FunctionReturned,
@@ -49,14 +48,15 @@ from coterie.activities.user_code.child_messages import (
     ToolFailed,
     ToolFunctionCall,
     ToolOutcome,
+    UserCodeTimeout,
     WrongResult,
 )
 from coterie.activities.user_code.child_pool import UserCode
 from coterie.activities.user_code.plain_values import NotJson, as_json
 from coterie.activities.user_code.tool_functions import ToolContext, ToolError
 from coterie.activities.user_code.tool_schemas import MismatchedValue, bound_arguments, plain_result
-from coterie.activities.workspace.contract_violations import validation_problems
 from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.skill_failures import validation_problems
 from coterie.agents.tool_definitions import ToolFunction, ToolRegistry
 from coterie.dsl.egress.channel_labels import open_commands
 from coterie.dsl.json_schema.schema_checker import answer_mismatches

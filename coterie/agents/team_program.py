@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from coterie.activities.workspace.contract_violations import validation_problems
+from coterie.activities.workspace.skill_failures import validation_problems
 from coterie.documents.compilation import CompiledDocument, compile_target, startable
 from coterie.documents.tool_discovery import forget_tools
 from coterie.documents.worker_trust import key_names, missing_keys

@@ -24,7 +24,7 @@ ALLOWED = {
     "activities/skills/repository/git_commit.py": "files and the title of a commit in a summary",
     "workflows/steps/agent.py": "a name, and a template in a message",
     "workflows/temporal/durable_scope.py": "values that the server bounds; the summary of a timer",
-    "workflows/core/causes/shown_causes.py": "facts for programs, beside a text for people",
+    "workflows/core/causes/trail_causes.py": "facts for programs, beside a text for people",
     "workflows/handlers/query_handlers.py": "a request that says that it is cut",
     "workflows/core/decoding.py": "the name of an encoding",
     "coterie/ui/panes.py": "what a pane has room for",

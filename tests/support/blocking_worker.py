@@ -14,7 +14,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from coterie.runtime.task_board import TaskBoard, run_name
 from coterie.runtime.task_limit import CpuLimit
-from coterie.runtime.workflow_runner import ContextFreeRunner
+from coterie.runtime.workflow_sandbox import ContextFreeRunner
 from coterie.server.connection import open_connection
 from coterie.settings import Settings, load
 from coterie.worker.blocked_run import BlockedRuns, worker_name

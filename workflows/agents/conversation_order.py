@@ -10,8 +10,8 @@ from coterie.dsl.evaluate.conversation_names import MAX_CONVERSATION_NAME, name_
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.step_kinds.agent_step import AgentStep
 from coterie.dsl.templates.template_filling import fill
-from coterie.workflows.core.conversation_tickets import is_next, overtakes, take_ticket
 from coterie.workflows.core.location import Location, Skipped
+from coterie.workflows.core.progress.step_progress import is_next, overtakes, take_ticket
 from coterie.workflows.core.scope import Interrupted, Scope
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_keys import StateKey

@@ -16,6 +16,7 @@ from coterie.dsl.egress.counted_grants import counted_grants
 from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.retryability import can_pass
+from coterie.dsl.model.step_kinds.step_base import SkillTerms
 from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.model.terms import call_approval
 from coterie.dsl.model.tools.tool_contract import (
@@ -41,8 +42,22 @@ from coterie.workflows.budgets.call_admission import admit_call
 from coterie.workflows.core.causes.step_causes import Failed
 from coterie.workflows.core.location import Interpreter, Location
 from coterie.workflows.core.memory import CachedResult, ReadInProgress
+from coterie.workflows.core.requests import PlannedCall
 from coterie.workflows.core.scope import Scope
 from coterie.workflows.core.trail import note_step
+
+
+def planned_call(name: str, terms: SkillTerms | None) -> PlannedCall | None:
+    """Return the call of a skill, a function or a server's tool, if it may change something."""
+    if terms is None or terms.effect == "read":
+        return None
+    return PlannedCall(name=name, effect=terms.effect)
+
+
+def planned_tool_call(tool: Tool) -> PlannedCall | None:
+    """Return the call of a tool, if it is one and may change something."""
+    return planned_call(tool.made_of, tool.terms) if isinstance(tool, OneCallTool) else None
+
 
 _MAX_CACHED = 200
 """Results that a run keeps; it forgets the oldest."""

@@ -21,7 +21,6 @@ from coterie.dsl.model.traversal.approvers import people
 from coterie.dsl.person_names import each_once
 from coterie.dsl.sizes import MAX_SHOWN, check_size
 from coterie.dsl.visible import shortened_text
-from coterie.workflows.approvals.changed_files import names_file
 from coterie.workflows.approvals.decisions import approvable, origin_digest, record, request_digest
 from coterie.workflows.core.causes.people_causes import (
     ApprovalAsked,
@@ -29,9 +28,8 @@ from coterie.workflows.core.causes.people_causes import (
     RequestEscalated,
     RequestReminded,
 )
-from coterie.workflows.core.causes.shown_causes import shortened
 from coterie.workflows.core.causes.trail_because import asked_because, trail_because
-from coterie.workflows.core.causes.trail_causes import TrailCause
+from coterie.workflows.core.causes.trail_causes import TrailCause, shortened
 from coterie.workflows.core.location import Location, Redirected, Skipped
 from coterie.workflows.core.memory import PendingNotification
 from coterie.workflows.core.messages import DecideInput
@@ -39,6 +37,26 @@ from coterie.workflows.core.requests import Decision, Pending, PlannedCall
 from coterie.workflows.core.scope import Scope, on_abort
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.trail import note_request
+
+_FILE = frozenset({"path", "file_path", "file", "paths"})
+"""Keys of a change of files, in the input of skills."""
+
+
+def names_file(value: JsonValue) -> bool:
+    """Return whether a value, or a part of it, names a file."""
+    match value:
+        case dict():
+            return not _FILE.isdisjoint(value) or any(map(names_file, value.values()))
+        case list():
+            return any(map(names_file, value))
+        case _:
+            return False
+
+
+def with_input(call: PlannedCall, given: JsonValue) -> PlannedCall:
+    """Return a call with its input, which the request does not show, if it may change files."""
+    return call.model_copy(update={"input": given}) if names_file(given) else call
+
 
 _MAX_SHOW_SIZE = 4000
 """Characters of JSON; larger values are shown only where people decide."""

@@ -12,8 +12,7 @@ from coterie.dsl.model.facts import Facts
 from coterie.dsl.model.outcomes import Failure, Outcome
 from coterie.dsl.model.terms import NEVER, CallApproval
 from coterie.dsl.templates.template_filling import fill
-from coterie.workflows.approvals.approval_wait import PersonRequest, ask
-from coterie.workflows.approvals.changed_files import with_input
+from coterie.workflows.approvals.approval_wait import PersonRequest, ask, with_input
 from coterie.workflows.approvals.decisions import is_approved, rejected
 from coterie.workflows.approvals.egress_approval import approve_call
 from coterie.workflows.core.causes.people_causes import ApprovalAsked, ApprovalNotAsked

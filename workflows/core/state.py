@@ -15,10 +15,9 @@ from coterie.dsl.egress.met_labels import MetLabels
 from coterie.dsl.model.causes import without_values
 from coterie.dsl.tool_loop.exchange import ToolResult
 from coterie.dsl.values import Json
-from coterie.workflows.core.causes.shown_causes import without_wording
 from coterie.workflows.core.causes.step_causes import WhenAsked
 from coterie.workflows.core.causes.trail_because import trail_because
-from coterie.workflows.core.causes.trail_causes import TrailCause
+from coterie.workflows.core.causes.trail_causes import TrailCause, without_wording
 from coterie.workflows.core.memory import (
     BudgetBalance,
     CachedResult,

@@ -1,11 +1,14 @@
 """Message handlers: the updates and signals by which people steer a run. Part of TeamWorkflow.
 
 One declaration (`MessageKind`) says what each message means, for its update and its signal. A
-validator refuses an update at once; a signal has no answer, so the trail keeps its refusal.
+validator refuses an update at once; a signal has no answer, so the trail keeps its refusal. A run
+that compiles its document, or loads the state that it forks, cannot judge messages yet: early
+signals wait, as many as fit.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Generic, Literal, TypeVar
 
@@ -30,8 +33,8 @@ from coterie.workflows.control.steering_refusals import (
     TooManySignals,
     refusal_text,
 )
-from coterie.workflows.core.causes.message_causes import MessageRefused
-from coterie.workflows.core.causes.shown_causes import shortened
+from coterie.workflows.core.causes.message_causes import MessageRefused, SignalsDropped
+from coterie.workflows.core.causes.trail_causes import shortened
 from coterie.workflows.core.decoding import message, plain, size_of, takes_any_arguments
 from coterie.workflows.core.messages import (
     AmendInput,
@@ -45,7 +48,50 @@ from coterie.workflows.core.messages import (
 from coterie.workflows.core.requests import MALFORMED, Decision, How, RunNotReady
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.trail import note_refusal
-from coterie.workflows.handlers.early_messages import EarlySignals
+
+MAX_EARLY_SIGNALS = 1_000
+"""Maximum signals, over all names."""
+
+MAX_EARLY_BYTES = 4_000_000
+"""Maximum bytes of their payloads."""
+
+_MAX_NAMES = 20
+_OTHERS = "others"
+
+
+@dataclass(slots=True)
+class EarlySignals:
+    """The bounded queue of signals that wait until the run can judge them."""
+
+    count: int = 0
+    bytes: int = 0
+    _dropped: Counter[str] = field(default_factory=Counter[str])
+
+    def admit(self, name: str, size: int) -> bool:
+        """Count one more signal of `size` bytes; False when the queue is full."""
+        if self.count >= MAX_EARLY_SIGNALS or self.bytes + size > MAX_EARLY_BYTES:
+            known = name in self._dropped or len(self._dropped) < _MAX_NAMES
+            self._dropped[name if known else _OTHERS] += 1
+            return False
+        self.count += 1
+        self.bytes += size
+        return True
+
+    def overflow(self) -> list[SignalsDropped]:
+        """Return one cause for each name whose signals were dropped."""
+        return [
+            SignalsDropped(
+                "signals_dropped",
+                name,
+                dropped,
+                self.count,
+                self.bytes,
+                MAX_EARLY_SIGNALS,
+                MAX_EARLY_BYTES,
+            )
+            for name, dropped in self._dropped.items()
+        ]
+
 
 Asked = TypeVar("Asked", bound=BaseModel)
 Done = TypeVar("Done")

@@ -18,7 +18,7 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.paths import MISSING, get, parse
 from coterie.dsl.values import Json
 from coterie.workflows.budgets.costs import report
-from coterie.workflows.core.causes.shown_causes import shortened
+from coterie.workflows.core.causes.trail_causes import shortened
 from coterie.workflows.core.decoding import Model, argument, takes_any_arguments
 from coterie.workflows.core.extract import MAX_ANSWER_SIZE, extract, written
 from coterie.workflows.core.memory import Frame, Track

@@ -7,8 +7,8 @@ from coterie.dsl.model.steps import SkillStep
 from coterie.dsl.model.template_bound import optional_seconds
 from coterie.dsl.model.terms import call_approval
 from coterie.dsl.templates.template_filling import fill
-from coterie.workflows.agents.planned_calls import planned_call
 from coterie.workflows.agents.skill_calls import SkillCall, call_skill
+from coterie.workflows.agents.tool_kinds import planned_call
 from coterie.workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
 from coterie.workflows.approvals.output_approval import ApprovalSubject, with_approval
 from coterie.workflows.core.location import Location

@@ -13,10 +13,9 @@ from coterie.dsl.templates.template_filling import fill
 from coterie.dsl.tool_loop.call_checks import argument_problems, edit_problem
 from coterie.dsl.values import Json
 from coterie.workflows.agents.loop.tool_calls import CallHooks, HookedResult
-from coterie.workflows.agents.planned_calls import planned_tool_call
 from coterie.workflows.agents.shared_work import publish_work
 from coterie.workflows.agents.skill_calls import CalledSkill, call_skill
-from coterie.workflows.agents.tool_kinds import ToolCall, call_tool, skill_call
+from coterie.workflows.agents.tool_kinds import ToolCall, call_tool, planned_tool_call, skill_call
 from coterie.workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
 from coterie.workflows.approvals.output_approval import ApprovalSubject, with_approval
 from coterie.workflows.core.causes.agent_causes import ToolCalled

@@ -42,14 +42,17 @@ from coterie.workflows.core.state import RunState
 from coterie.workflows.core.trail import note_undelivered
 from coterie.workflows.core.usage import together
 from coterie.workflows.temporal.call_failures import (
+    MAX_WAIT,
+    Elsewhere,
+    NotTaken,
     cause_of,
     expected_failure,
+    fairness_key,
     given_back,
     is_not_local,
     spent_of,
 )
 from coterie.workflows.temporal.pacer import Pacer
-from coterie.workflows.temporal.queues import MAX_WAIT, Elsewhere, NotTaken, fairness_key
 
 _ATTEMPTS = 5
 _ATTEMPT = timedelta(seconds=60)

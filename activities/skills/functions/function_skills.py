@@ -6,7 +6,6 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
-from coterie.activities.user_code.child_failures import UserCodeFailed, UserCodeTimeout
 from coterie.activities.user_code.child_messages import (
     START_SECONDS,
     CallContext,
@@ -23,6 +22,8 @@ from coterie.activities.user_code.child_messages import (
     ToolOutcome,
     ToolsQuestion,
     Unfit,
+    UserCodeFailed,
+    UserCodeTimeout,
     WrongResult,
 )
 from coterie.activities.user_code.child_pool import UserCode

@@ -21,7 +21,7 @@ from coterie.activities.user_code.child_pool import UserCode
 from coterie.documents.tool_discovery import tool_code
 from coterie.dsl.model.capabilities import Reach
 from coterie.failures import CommandError
-from coterie.runtime.workflow_runner import ContextFreeRunner
+from coterie.runtime.workflow_sandbox import ContextFreeRunner
 from coterie.settings import STATE_FOLDER
 from coterie.storage.value_storage import ONE_BY_ONE
 from coterie.testing.files.case_reader import Case, TestFile

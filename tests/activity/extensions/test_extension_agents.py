@@ -22,7 +22,7 @@ from coterie.activities.contracts import (
 )
 from coterie.activities.providers.provider_failures import ProviderFailure
 from coterie.activities.skills.skill_registry import contracts
-from coterie.activities.user_code.child_failures import UserCodeTimeout
+from coterie.activities.user_code.child_messages import UserCodeTimeout
 from coterie.activities.user_code.child_pool import UserCode
 from coterie.activities.user_code.extension_messages import ExtensionTurn
 from coterie.dsl.model.capabilities import Reach

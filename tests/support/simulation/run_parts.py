@@ -15,7 +15,7 @@ from temporalio.exceptions import ActivityError, RetryState
 from temporalio.worker import UnsandboxedWorkflowRunner, WorkflowInstance, WorkflowInstanceDetails
 from temporalio.workflow import Info
 
-from coterie.runtime.workflow_runner import ContextFreeRunner
+from coterie.runtime.workflow_sandbox import ContextFreeRunner
 from coterie.storage.wire import data_converter
 from coterie.workflows.core.views import TrailPage
 from coterie.workflows.team import TeamWorkflow

@@ -20,8 +20,7 @@ from temporalio.worker.workflow_sandbox._runner import (
 )
 
 from coterie.runtime.task_limit import MAX_SECONDS
-from coterie.runtime.workflow_runner import ContextFreeRunner
-from coterie.runtime.workflow_sandbox import compiled, restrictions, sandbox
+from coterie.runtime.workflow_sandbox import ContextFreeRunner, compiled, restrictions, sandbox
 
 
 @dataclass

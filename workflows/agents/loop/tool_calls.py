@@ -24,12 +24,16 @@ from coterie.dsl.tool_loop.tool_loop_terms import REMINDED_AT, LoopTerms
 from coterie.dsl.values import Json
 from coterie.dsl.visible import shortened_text
 from coterie.workflows.agents.hook_points import HookVerdict, ask_hooks, stopped_by, stopped_outcome
-from coterie.workflows.agents.planned_calls import planned_tool_call
 from coterie.workflows.agents.shared_work import has_result, is_read, note_tool_result, publish_work
 from coterie.workflows.agents.skill_calls import CalledSkill
-from coterie.workflows.agents.tool_kinds import ToolCall, call_tool, forget_result
+from coterie.workflows.agents.tool_kinds import (
+    ToolCall,
+    call_tool,
+    forget_result,
+    planned_tool_call,
+)
+from coterie.workflows.approvals.decisions import changes
 from coterie.workflows.approvals.output_approval import ApprovalSubject, with_approval
-from coterie.workflows.approvals.value_changes import changes
 from coterie.workflows.core.causes.agent_causes import CallRepeated
 from coterie.workflows.core.causes.step_causes import Failed
 from coterie.workflows.core.causes.trail_causes import TrailCause

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from coterie.activities.workspace.contract_violations import validation_problems
+from coterie.activities.workspace.skill_failures import validation_problems
 
 
 @pytest.mark.parametrize(

@@ -18,13 +18,16 @@ from pydantic import (
 )
 
 from coterie.activities.threads.run_threads import SKILL_THREADS
-from coterie.activities.workspace.contract_violations import validation_problems
 from coterie.activities.workspace.file_walk import Entry, walk
 from coterie.activities.workspace.globs import Globs, Ignores
 from coterie.activities.workspace.protected_files import protected_path, why_protected
 from coterie.activities.workspace.secret_files import holds_secrets
 from coterie.activities.workspace.skill_base import Skill, SkillContext, Workspace
-from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.workspace.skill_failures import (
+    SkillFailure,
+    SkillRefusal,
+    validation_problems,
+)
 from coterie.activities.workspace.text_files import readable_file
 
 

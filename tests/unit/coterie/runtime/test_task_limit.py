@@ -13,7 +13,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner
 from temporalio.worker._workflow import _WorkflowWorker  # pyright: ignore[reportPrivateUsage]
 
 from coterie.runtime.task_limit import MAX_SECONDS, SEES_CPU, CpuLimit, TaskOverran
-from coterie.runtime.workflow_runner import ContextFreeRunner
+from coterie.runtime.workflow_sandbox import ContextFreeRunner
 from tests.law.sources import ROOMS, modules
 
 pytestmark = pytest.mark.skipif(not SEES_CPU, reason="not told the CPU time of a thread")

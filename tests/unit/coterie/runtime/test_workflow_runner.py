@@ -4,7 +4,7 @@ from temporalio import workflow
 from temporalio.worker import UnsandboxedWorkflowRunner
 
 from coterie.dsl.values import Frozen
-from coterie.runtime.workflow_runner import ContextFreeRunner
+from coterie.runtime.workflow_sandbox import ContextFreeRunner
 from coterie.workflows.core.state import state_adapter
 
 

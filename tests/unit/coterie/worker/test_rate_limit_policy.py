@@ -11,7 +11,7 @@ from coterie.documents.worker_trust import TrustedConfig
 from coterie.dsl.model.sections.provider_document import ProviderSection, RateLimitPolicy
 from coterie.dsl.values import Json
 from coterie.worker.provider_queues import ProviderQueue, provider_queues
-from coterie.workflows.temporal.queues import fairness_key
+from coterie.workflows.temporal.call_failures import fairness_key
 
 TEAM = """
 name: crowd

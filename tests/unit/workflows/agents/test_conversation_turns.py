@@ -15,10 +15,10 @@ from coterie.workflows.agents.conversation_order import (
     hold_conversation,
     keep_conversation,
 )
-from coterie.workflows.core.conversation_tickets import ConversationTicket
 from coterie.workflows.core.location import Location, Skipped
 from coterie.workflows.core.messages import SkipInput
 from coterie.workflows.core.progress.agent_progress import AgentLoopProgress
+from coterie.workflows.core.progress.step_progress import ConversationTicket
 from coterie.workflows.core.scope import Interrupted
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_keys import MAIN

@@ -3,8 +3,7 @@
 import pytest
 
 from coterie.dsl.values import Json, JsonValue
-from coterie.workflows.approvals.decisions import form_problem
-from coterie.workflows.approvals.value_changes import changes
+from coterie.workflows.approvals.decisions import changes, form_problem
 from coterie.workflows.core.requests import Pending
 
 

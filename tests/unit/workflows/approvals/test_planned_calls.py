@@ -4,7 +4,7 @@ import pytest
 
 from coterie.dsl.model.step_kinds.step_base import SkillTerms
 from coterie.dsl.model.tools.tool_contract import AgentTool, McpTool, SkillTool, TeamTool, Tool
-from coterie.workflows.agents.planned_calls import planned_tool_call
+from coterie.workflows.agents.tool_kinds import planned_tool_call
 from coterie.workflows.approvals.decisions import request_digest
 from coterie.workflows.core.messages import DecideInput
 from coterie.workflows.core.requests import Pending, PlannedCall

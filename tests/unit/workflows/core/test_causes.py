@@ -23,10 +23,9 @@ from coterie.dsl.task_graph.task_causes import GraphTaskEnded
 from coterie.workflows.core.causes.agent_causes import ConversationCompacted
 from coterie.workflows.core.causes.message_causes import MessageRefused
 from coterie.workflows.core.causes.people_causes import Amended, AmendRefused, NotBegun
-from coterie.workflows.core.causes.shown_causes import shortened, without_wording
 from coterie.workflows.core.causes.step_causes import Failed, run_ended
 from coterie.workflows.core.causes.trail_because import trail_because
-from coterie.workflows.core.causes.trail_causes import TrailCause
+from coterie.workflows.core.causes.trail_causes import TrailCause, shortened, without_wording
 from coterie.workflows.core.state import RunState, TrailRecord, cause_facts
 
 FOUND = FieldFound("field", "review.status", "equals", "FAIL", "FAIL")

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coterie.workflows.core.conversation_tickets import (
+from coterie.workflows.core.progress.step_progress import (
     ConversationTicket,
     is_next,
     overtakes,

@@ -17,7 +17,7 @@ from coterie.activities.contracts import (
 )
 from coterie.workflows.core.location import Skipped
 from coterie.workflows.core.messages import SkipInput
-from coterie.workflows.temporal.queues import MAX_WAIT
+from coterie.workflows.temporal.call_failures import MAX_WAIT
 from tests.support.simulation.engine_calls import (
     CALL,
     QUEUE,

@@ -6,7 +6,7 @@ import pytest
 
 from coterie.activities.contracts import OwnQueue
 from coterie.dsl.values import Json
-from coterie.workflows.temporal.queues import fairness_key
+from coterie.workflows.temporal.call_failures import fairness_key
 
 CONTEXT: Json = {"customer": {"id": 7, "vip": True, "name": "Ann"}, "tags": ["a"], "none": None}
 

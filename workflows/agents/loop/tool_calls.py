@@ -208,18 +208,12 @@ def result_for_model(made: MadeCall, most: int | None) -> tuple[ToolResult, str]
 def skipped_call(skipped: Skipped, scope: Scope) -> EndedCall:
     """Return the end of a call that a person skipped."""
     value = skipped.value
-    return EndedCall(
-        Outcome("skipped", value),
-        skip_cause(value),
-        _skipped_result(value),
-        fingerprint(value),
-    )
-
-
-def _skipped_result(value: JsonValue) -> ToolResult:
     if value is None:
-        return ToolResult(text="a person skipped this call", failed=True)
-    return ToolResult(text=f"[A person skipped this call, and gave its result.]\n{_text(value)}")
+        result = ToolResult(text="a person skipped this call", failed=True)
+    else:
+        text = f"[A person skipped this call, and gave its result.]\n{_text(value)}"
+        result = ToolResult(text=text)
+    return EndedCall(Outcome("skipped", value), skip_cause(value), result, fingerprint(value))
 
 
 def _text(value: JsonValue) -> str:

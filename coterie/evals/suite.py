@@ -13,7 +13,7 @@ from coterie.dsl.templates.template_filling import fill
 from coterie.dsl.values import Json
 from coterie.evals.suite_document import EvalCaseDocument, GraderDocument, SuiteDocument
 from coterie.settings import Settings
-from coterie.testing.files.case_reader import merged_context
+from coterie.testing.files.team_file import merged_context
 from coterie.testing.simulation.stage import LEFT_BEHIND
 
 

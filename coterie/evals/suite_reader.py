@@ -1,28 +1,22 @@
 """Read a suite file: report all its problems, or return what to run."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
-from coterie.argument_values import read_text
-from coterie.documents.catalog import Catalog, shown
 from coterie.documents.compilation import CompiledDocument, compile_target, startable
 from coterie.dsl.compile.shapes import parse_as
 from coterie.dsl.errors import InvalidDocument, TemplateFailed
 from coterie.dsl.model.traversal.step_walk import message_waits
 from coterie.dsl.problem_details import ProblemText, rule
-from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
-from coterie.dsl.source.unknown_names import unknown
-from coterie.dsl.source.yaml_reader import read
 from coterie.dsl.values import NodePath
 from coterie.evals.grader_checks import check_graders
 from coterie.evals.suite import EvalSuite, Variant, context_of
 from coterie.evals.suite_document import EvalCaseDocument, SuiteDocument, VariantDocument
 from coterie.failures import CommandError
-from coterie.settings import OVERRIDE_FILE, Settings
-from coterie.testing.files.case_reader import case_cannot_start, is_model, merged_context
+from coterie.settings import Settings
 from coterie.testing.files.case_references import check_names, check_paths
+from coterie.testing.files.team_file import TeamFileReader, case_cannot_start, merged_context
 
 _JUDGE = "judge"
 """The team that judges rubrics, shipped or the project's own."""
@@ -39,13 +33,6 @@ def read_suite(settings: Settings, target: str) -> EvalSuite:
     return _SuiteReader(settings, settings.cwd / target).read()
 
 
-@rule("E001")
-def named_nothing(key: str, name: object, what: str) -> ProblemText:
-    return ProblemText(
-        f"`{key}` names {name}, which is not a {what}", fix=f"name a {what}, relative to this suite"
-    )
-
-
 @rule("E105")
 def takes_no_messages(team: str) -> ProblemText:
     return ProblemText(f"{team} takes no messages", fix="put the task into `context`")
@@ -58,66 +45,28 @@ def case_without_messages(team: str, case: str) -> ProblemText:
     )
 
 
-class _SuiteReader:
-    def __init__(self, settings: Settings, file: Path) -> None:
-        self.settings = settings
-        self.file = file
-        self.shown = shown(file, settings)
-        self.problems = Problems()
-
+class _SuiteReader(TeamFileReader):
     def read(self) -> EvalSuite:
-        tree = read(read_text(self.file, self.shown), self.shown)
+        tree = self.tree()
         document, _ = parse_as(tree, SuiteDocument, self.problems)
         for key, what in (("cases", "a case"), ("variants", "a variant")):
             fix = "give each a unique name: results are compared by it"
             check_names(tree, key, what, fix, self.problems)
         check_paths(tree, self.problems)
-        workspace = self._workspace(tree)
-        settings = self._settings_of(workspace)
-        target = self._target(tree, Catalog(settings))
+        workspace, settings = self.workspace(tree)
+        target = self.target(tree, settings)
         if self.problems.errors or document is None or target is None:
             raise InvalidDocument(self.problems.errors)
         variants = tuple(self._variants(tree, document, settings, target))
-        if self.problems.errors:
-            raise InvalidDocument(self.problems.errors)
+        self.stop_on_errors()
         judge = self._judge(tree, document, settings)
-        if self.problems.errors:
-            raise InvalidDocument(self.problems.errors)
+        self.stop_on_errors()
         suite = EvalSuite(document, self.shown, settings, workspace, variants, judge)
         for number, case in enumerate(document.cases):
             self._check_case(tree.find(("cases", number)), ("cases", number), suite, case)
         check_graders(tree, suite, self.problems)
-        if self.problems.errors:
-            raise InvalidDocument(self.problems.errors)
+        self.stop_on_errors()
         return suite
-
-    def _workspace(self, tree: Node) -> Path | None:
-        node = tree.child("workspace")
-        if node is None or not isinstance(node.value, str):
-            return None
-        folder = self.file.parent / node.value
-        if not folder.is_dir():
-            self._not_there(node, ("workspace",), "workspace", "folder")
-            return None
-        return folder.resolve()
-
-    def _settings_of(self, workspace: Path | None) -> Settings:
-        if workspace is not None and (workspace / OVERRIDE_FILE).is_file():
-            return replace(self.settings, project=workspace)
-        return self.settings
-
-    def _target(self, tree: Node, catalog: Catalog) -> str | None:
-        node = tree.child("team")
-        if node is None or not isinstance(node.value, str):
-            return None  # reported with the shape
-        path = self.file.parent / node.value
-        if path.is_file():
-            return str(path.resolve())
-        if catalog.named(node.value) is None:
-            names = catalog.names()
-            unknown(self.problems, Place(node.mark, ("team",)), "team", node.value, names)
-            return None
-        return node.value
 
     def _variants(
         self, tree: Node, document: SuiteDocument, settings: Settings, target: str
@@ -130,7 +79,7 @@ class _SuiteReader:
         for number, variant in enumerate(document.variants or (DEFAULT_VARIANT,)):
             path: NodePath = ("variants", number)
             override = self._override(tree, path, variant.override)
-            is_named = is_model(tree, (*path, "model"), variant.model, self.problems)
+            is_named = self.is_model(tree, (*path, "model"), variant.model)
             if not is_named or self.problems.errors:
                 continue
             compiled = compile_target(
@@ -154,7 +103,7 @@ class _SuiteReader:
         graders = (*document.graders, *(one for case in document.cases for one in case.graders))
         judge = document.judge
         override = self._override(tree, ("judge",), judge.override)
-        is_named = is_model(tree, ("judge", "model"), judge.model, self.problems)
+        is_named = self.is_model(tree, ("judge", "model"), judge.model)
         if not is_named or self.problems.errors or not any(one.has("rubric") for one in graders):
             return None
         return compile_target(
@@ -171,11 +120,8 @@ class _SuiteReader:
         file = self.file.parent / override
         if file.is_file():
             return file.resolve()
-        self._not_there(tree.find((*path, "override")), (*path, "override"), "override", "file")
+        self.not_there(tree, (*path, "override"), "file")
         return None
-
-    def _not_there(self, node: Node, path: NodePath, key: str, what: str) -> None:
-        self.problems.report(named_nothing(key, node.value, what), Place(node.mark, path))
 
     def _check_case(
         self, node: Node, path: NodePath, suite: EvalSuite, case: EvalCaseDocument

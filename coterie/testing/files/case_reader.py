@@ -1,15 +1,11 @@
 """Read a test file: report all its problems, or return what to run."""
 
-from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from coterie.activities.providers.provider_failures import ProviderFailure
 from coterie.activities.providers.scripts.script import ScriptedAnswer, read_script
-from coterie.argument_values import read_text
-from coterie.arguments import model_name
-from coterie.documents.catalog import Catalog, shown
 from coterie.documents.compilation import CompiledDocument, compile_target
 from coterie.dsl.analysis.findings import with_needs
 from coterie.dsl.compile.shapes import parse_as
@@ -17,12 +13,9 @@ from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.dsl.evaluate.context import lacking_context
 from coterie.dsl.model.capabilities import SkillContract
 from coterie.dsl.problem_details import ProblemText, rule
-from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
-from coterie.dsl.source.unknown_names import unknown
-from coterie.dsl.source.yaml_reader import read
-from coterie.dsl.values import Json, NodePath
-from coterie.settings import OVERRIDE_FILE, Settings
+from coterie.dsl.values import Json
+from coterie.settings import Settings
 from coterie.testing.files.case_document import CaseDocument, SkillResultDocument, TestDocument
 from coterie.testing.files.case_references import (
     check_names,
@@ -37,6 +30,7 @@ from coterie.testing.files.stand_ins import (
     check_use,
     contracts_of,
 )
+from coterie.testing.files.team_file import TeamFileReader, case_cannot_start, merged_context
 
 SUFFIXES = (".test.yml", ".test.yaml")
 
@@ -93,18 +87,6 @@ def team_beside(file: Path) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
-@rule("E405")
-def case_cannot_start(case: str, reason: str, *, under: str = "", fix: str = "") -> ProblemText:
-    return ProblemText(f"the case {case!r} cannot start{under}: {reason}", fix=fix)
-
-
-@rule("E001")
-def no_workspace(name: str) -> ProblemText:
-    return ProblemText(
-        f"the workspace {name} is not a folder", fix="name a folder, relative to this file"
-    )
-
-
 @rule("E102")
 def team_missing() -> ProblemText:
     return ProblemText(
@@ -119,39 +101,16 @@ def unreadable_answers(reason: str) -> ProblemText:
     return ProblemText(reason)
 
 
-@rule("E103")
-def model_name_refused(reason: str) -> ProblemText:
-    return ProblemText(reason)
-
-
-def is_model(tree: Node, path: NodePath, model: str | None, problems: Problems) -> bool:
-    """Return whether there is no name of a model, or it can be one; report any other."""
-    try:
-        if model is not None:
-            model_name(model)
-    except ArgumentTypeError as error:
-        problems.report(model_name_refused(str(error)), tree.value_at(path))
-        return False
-    return True
-
-
-class _Reader:
-    def __init__(self, settings: Settings, file: Path) -> None:
-        self.settings = settings
-        self.file = file
-        self.shown = shown(file, settings)
-        self.problems = Problems()
-
+class _Reader(TeamFileReader):
     def read(self) -> TestFile:
-        tree = read(read_text(self.file, self.shown), self.shown)
+        tree = self.tree()
         document, _ = parse_as(tree, TestDocument, self.problems)
         stand_ins = {} if document is None else document.stand_ins
         check_stand_ins(stand_ins, tree, self.problems)
         check_operators(tree, self.problems)
         check_names(tree, "cases", "a case", "give each case a unique name", self.problems)
         check_paths(tree, self.problems)
-        workspace = self._workspace(tree)
-        settings = self._settings_of(workspace)
+        workspace, settings = self.workspace(tree)
         team = self._team(tree, settings, contracts_of(stand_ins))
         if team is not None:
             check_references(tree, team.compiled.plan, self.problems)
@@ -165,8 +124,7 @@ class _Reader:
             for number, case in enumerate(document.cases)
         )
         self._check_starts(tree, team, cases)
-        if self.problems.errors:
-            raise InvalidDocument(self.problems.errors)
+        self.stop_on_errors()
         warnings = (*self.problems.warnings, *team.compiled.warnings)
         return TestFile(self.shown, team, settings, workspace, cases, warnings)
 
@@ -179,21 +137,6 @@ class _Reader:
                 details = case_cannot_start(case.name, lacking, fix="set it in `context`")
                 self.problems.report(details, tree.key_at(("cases", number, "context")))
 
-    def _workspace(self, tree: Node) -> Path | None:
-        node = tree.child("workspace")
-        if node is None or not isinstance(node.value, str):
-            return None
-        folder = self.file.parent / node.value
-        if not folder.is_dir():
-            self.problems.report(no_workspace(node.value), Place(node.mark, ("workspace",)))
-            return None
-        return folder.resolve()
-
-    def _settings_of(self, workspace: Path | None) -> Settings:
-        if workspace is not None and (workspace / OVERRIDE_FILE).is_file():
-            return replace(self.settings, project=workspace)
-        return self.settings
-
     def _team(
         self, tree: Node, settings: Settings, skills: Mapping[str, SkillContract]
     ) -> CompiledDocument | None:
@@ -202,32 +145,24 @@ class _Reader:
         Raises:
             InvalidDocument: The team does not compile.
         """
-        target = self._target(tree, Catalog(settings))
+        target = self.target(tree, settings)
         if target is None:
             return None
         model = tree.child("model")
         given = model.value if model is not None and isinstance(model.value, str) else None
-        if not is_model(tree, ("model",), given, self.problems):
+        if not self.is_model(tree, ("model",), given):
             return None
         workspace = str(self.file.parent)
         return compile_target(settings, target, model=given, workspace=workspace, skills=skills)
 
-    def _target(self, tree: Node, catalog: Catalog) -> str | None:
-        node = tree.child("team")
-        if node is None:
-            beside = team_beside(self.file)
-            if beside is None:
-                self.problems.report(team_missing(), Place(tree.mark, ("team",)))
-            return None if beside is None else str(beside)
-        if not isinstance(node.value, str):
-            return None
-        path = self.file.parent / node.value
-        if path.is_file():
-            return str(path.resolve())
-        if catalog.named(node.value) is None:
-            unknown(self.problems, Place(node.mark, ("team",)), "team", node.value, catalog.names())
-            return None
-        return node.value
+    def target(self, tree: Node, settings: Settings) -> str | None:
+        """Return the team that the file names, or that it is named after."""
+        if tree.child("team") is not None:
+            return super().target(tree, settings)
+        beside = team_beside(self.file)
+        if beside is None:
+            self.problems.report(team_missing(), Place(tree.mark, ("team",)))
+        return None if beside is None else str(beside)
 
     def _scripts(self, tree: Node) -> list[tuple[tuple[ScriptedAnswer, ...], ...]]:
         """Return the scripts of each case in order, then the file's own; each has one or none."""
@@ -262,13 +197,3 @@ def _case(
         stand_ins=document.stand_ins,
         files=document.files | case.files,
     )
-
-
-def merged_context(base: Json, override: Json) -> Json:
-    """Merge a case's context over the file's: mappings recurse, and null is a value."""
-    merged = dict(base)
-    for key, value in override.items():
-        below = merged.get(key)
-        both = isinstance(below, dict) and isinstance(value, dict)
-        merged[key] = merged_context(below, value) if both else value  # type: ignore[arg-type]
-    return merged

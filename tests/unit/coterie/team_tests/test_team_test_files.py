@@ -149,7 +149,7 @@ def test_a_file_that_is_right_is_read_with_everything(tmp_path: Path) -> None:
             "E001",
             1,
             12,
-            "the workspace nowhere is not a folder",
+            "`workspace` names nowhere, which is not a folder",
             "name a folder, relative to this file",
         ),
         (

@@ -2,17 +2,19 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from functools import partial
+from pathlib import Path
 
 from pydantic import JsonValue
 from temporalio import activity
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from coterie.activities.attempts import check_attempt, confirm_attempt, not_begun, own_seconds
 from coterie.activities.contracts import (
     CALL_SKILL,
     FailureType,
+    InnerCall,
     KeptResult,
     SkillRequest,
     SkillResult,
@@ -22,20 +24,14 @@ from coterie.activities.mcp_client.server_pool import McpServers
 from coterie.activities.metering import Meter
 from coterie.activities.process_pool.thread_runner import ThreadRunner
 from coterie.activities.process_pool.work import WorkRunner
+from coterie.activities.skills.functions.function_skills import FunctionSkill
 from coterie.activities.skills.functions.mcp_skill import (
     McpSkill,
     SaidBeside,
     data_and_text,
     mcp_skill,
 )
-from coterie.activities.skills.local_activity import (
-    check_local_size,
-    is_local_activity,
-    require_local,
-    shortened,
-)
 from coterie.activities.skills.long_calls.long_call import LongCalls, task_of
-from coterie.activities.skills.read_labels import labelling, labels_of_read, note_failed_read
 from coterie.activities.skills.skill_registry import SKILLS, AnySkill, find_skill
 from coterie.activities.skills.skill_results import (
     encoded_result,
@@ -48,9 +44,146 @@ from coterie.activities.skills.skill_results import (
 from coterie.activities.storage.absences import lasting
 from coterie.activities.storage.blobs import Blobs, BlobsUnusable
 from coterie.activities.threads.run_shares import run_of_call
+from coterie.activities.threads.run_threads import SKILL_THREADS
 from coterie.activities.workspace.call_effects import EffectProgress, effect_after
+from coterie.activities.workspace.labelled_files import (
+    any_labelled,
+    any_written,
+    labelled_files,
+    labelling_writes,
+)
 from coterie.activities.workspace.skill_base import SkillContext, Workspace
 from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.dsl.egress.channel_labels import kind_of_call
+from coterie.dsl.egress.workspace_reads import (
+    FILE_READERS,
+    FILE_WRITERS,
+    KEEPERS,
+    STATE_WRITERS,
+    WORKSPACE_READERS,
+    is_trusted,
+)
+from coterie.dsl.model.capabilities import Effect, KeptLabel
+from coterie.dsl.visible import shortened_text
+
+
+async def labels_of_read(workspace: Workspace, request: SkillRequest) -> tuple[KeptLabel, ...]:
+    """Return `untrusted` if a result may show what runs wrote with it, or a file of others."""
+    skill = request.skill
+    if skill not in WORKSPACE_READERS and kind_of_call(skill) != "function":
+        return ()
+    file = _named_file(workspace, request) if skill in FILE_READERS else None
+    if file is not None and not _is_vouched_for(workspace, file):
+        return ("untrusted",)
+    if not any_written(workspace):
+        return ()
+    if skill in KEEPERS or await SKILL_THREADS.run(_shows_labelled, workspace, file):
+        return ("untrusted",)
+    return ()
+
+
+async def note_failed_read(workspace: Workspace, request: SkillRequest, meter: Meter) -> None:
+    """Keep what a failed call brings: its message may show what it has read."""
+    labels = await labels_of_read(workspace, request)
+    if labels:
+        meter.note_call(InnerCall(skill=request.skill, effect="read", labels=labels))
+
+
+async def labelling(
+    workspace: Workspace, request: SkillRequest, effect: Effect
+) -> AbstractAsyncContextManager[None]:
+    """Return what labels the files that a call writes, if they may repeat text of others.
+
+    They may if its run has met some, or if the call itself may read what such a run wrote.
+    """
+    if effect == "read" or request.skill in STATE_WRITERS:
+        return nullcontext()
+    if not request.untrusted and not await labels_of_read(workspace, request):
+        return nullcontext()
+    file = _named_file(workspace, request) if request.skill in FILE_WRITERS else None
+    return labelling_writes(workspace, request.key, file)
+
+
+def _named_file(workspace: Workspace, request: SkillRequest) -> Path | None:
+    """Return the file that a call names; None if it names none that there could be."""
+    path = request.input.get("path") if isinstance(request.input, dict) else None
+    try:
+        return workspace.inside(path) if isinstance(path, str) else None
+    except SkillRefusal:
+        return None
+
+
+def _is_vouched_for(workspace: Workspace, file: Path) -> bool:
+    """Return whether the worker vouches for a file; without globs, the terms of the call say it."""
+    globs = workspace.trusted_paths
+    return not globs or is_trusted(file.relative_to(workspace.root).as_posix(), globs)
+
+
+def _shows_labelled(workspace: Workspace, file: Path | None) -> bool:
+    known = labelled_files(workspace)
+    return any_labelled(workspace, known) if file is None else known.hold(file)
+
+
+MAX_LOCAL_RESULT = 64_000
+"""Bytes of JSON that a local activity returns."""
+
+_MAX_ERROR_LENGTH = 4_000
+"""Characters of its failure."""
+
+
+def is_local_activity() -> bool:
+    """Return whether this code runs in a local activity."""
+    return activity.in_activity() and activity.info().is_local
+
+
+def require_local(skill: AnySkill | McpSkill) -> None:
+    """Refuse what cannot run within a workflow task.
+
+    Raises:
+        ApplicationError: NotLocal: the run makes the call as an activity instead, because the
+            process of the code must start first, or this worker's contract has an effect.
+    """
+    unready = isinstance(skill, FunctionSkill) and not skill.is_ready
+    if unready or skill.effect != "read":
+        raise ApplicationError(
+            f"{skill.name} does not run as a local activity here",
+            type=FailureType.NOT_LOCAL,
+            non_retryable=True,
+            category=ApplicationErrorCategory.BENIGN,
+        )
+
+
+def check_local_size(skill: str, size: int) -> None:
+    """Refuse a result that does not fit.
+
+    Args:
+        skill: Its name.
+        size: Bytes of JSON.
+
+    Raises:
+        ApplicationError: It is too large.
+    """
+    if size > MAX_LOCAL_RESULT:
+        raise ApplicationError(
+            f"the result of {skill} has {size} bytes; a local activity returns at most "
+            f"{MAX_LOCAL_RESULT}. Narrow the input, or write `local_activity: false`",
+            type=FailureType.SKILL_FAILED,
+            non_retryable=True,
+        )
+
+
+def shortened(error: ApplicationError) -> ApplicationError:
+    """Return the failure, with a message that fits."""
+    if len(error.message) <= _MAX_ERROR_LENGTH:
+        return error
+    return ApplicationError(
+        shortened_text(error.message, _MAX_ERROR_LENGTH),
+        *error.details,
+        type=error.type,
+        non_retryable=error.non_retryable,
+        category=error.category,
+    )
+
 
 MAX_INLINE = 200
 """Bytes of JSON of a result that is returned although the request wants it kept: its name would not

@@ -71,13 +71,6 @@ class SharedMemoryGraph:
         self._edges = edges
         return self
 
-    def order(self) -> tuple[str, ...]:
-        """Return the agents so that each comes after those whose work it reads."""
-        order: TopologicalSorter[str] = TopologicalSorter()
-        for edge in self:
-            order.add(edge.reader, edge.source)
-        return tuple(order.static_order())
-
     def __iter__(self) -> Iterator[MemoryEdge]:
         return iter(self._edges.values())
 

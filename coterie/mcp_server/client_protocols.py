@@ -1,15 +1,57 @@
 """How clients reach the MCP server: on standard input and output, or over HTTP at a port."""
 
+import os
 from collections.abc import Coroutine, Mapping
 from functools import partial
+from typing import Final
+
+import anyio
+import anyio.to_thread
+from mcp.server import Server
+from mcp.server.stdio import stdio_server
 
 from coterie.dsl.errors import listed
 from coterie.mcp_server.http_protocol import PATH, http_token, listener, speak_http, token_file
 from coterie.mcp_server.protocol_server import serve_clients
 from coterie.mcp_server.served_teams import ServedTeam
-from coterie.mcp_server.stdio_protocol import speak_stdio
 from coterie.settings import Settings
 from coterie.terminal import is_interactive, note
+
+MAX_MESSAGE: Final = 4 * 1024 * 1024
+"""Characters of one message; the SDK takes as many bytes over HTTP."""
+
+
+async def speak_stdio(server: Server) -> None:
+    """Serve one client until it hangs up."""
+    async with stdio_server(stdin=_claimed_input()) as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+class ClientInput(anyio.AsyncFile[str]):
+    """Lines of the client, each of which is a message.
+
+    Unlike with the SDK's reader, a wait for the next one can be cancelled, and none is endless.
+    """
+
+    async def readline(self) -> str:
+        """Return the next line; the thread that waits for it is left behind on cancellation."""
+        return await anyio.to_thread.run_sync(self._line, abandon_on_cancel=True)
+
+    def _line(self) -> str:
+        """Read a line; of a longer one only the beginning, which no session understands."""
+        line = part = self.wrapped.readline(MAX_MESSAGE)
+        while part and not part.endswith("\n"):
+            part = self.wrapped.readline(MAX_MESSAGE)
+        return line
+
+
+def _claimed_input() -> ClientInput:
+    """Take standard input for the protocol: child processes find it empty."""
+    wire = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return ClientInput(open(wire, encoding="utf-8", errors="replace"))
 
 
 def serving(

@@ -1,12 +1,13 @@
 """The MCP server of the SDK over the tools, for every transport.
 
-Only this file, `stdio_protocol.py` and `http_protocol.py` import the SDK.
+Only this file, `client_protocols.py` and `http_protocol.py` import the SDK.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal, cast
 
 import mcp_types as types
@@ -14,24 +15,68 @@ from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
+from temporalio.client import WorkflowExecutionStatus
 
-from coterie.dsl.values import Json
+from coterie.dsl.values import Frozen, Json
 from coterie.dsl.visible import visible
 from coterie.failures import CommandError
-from coterie.mcp_server.client_questions import ClientQuestion, FormReply, McpClient
+from coterie.mcp_server.client_questions import ClientQuestion, FormReply, McpClient, questions_for
 from coterie.mcp_server.run_host import RunHost
 from coterie.mcp_server.run_reports import RunReport, report_text
-from coterie.mcp_server.run_tasks import (
-    POLL_SECONDS,
-    RunTask,
-    answer_task,
-    cancel_task,
-    task_of,
-)
 from coterie.mcp_server.served_teams import ServedTeam
 from coterie.mcp_server.team_tools import CallReport, QuestionReplies, TeamTools, ToolListing
 from coterie.settings import Settings
 from coterie.version import own_version
+
+POLL_SECONDS = 2.0
+"""How often a client should ask."""
+
+
+class RunTask(Frozen):
+    """Where a task stands."""
+
+    report: RunReport
+    status: Literal["working", "input_required", "completed", "cancelled"]
+    questions: tuple[ClientQuestion, ...] = ()
+    """With `input_required`: what the client's person may answer."""
+
+
+async def task_of(tools: TeamTools, id: str, client: McpClient) -> RunTask:
+    """Return where a task stands.
+
+    Raises:
+        CommandError: There is none with this id, or its run does not answer.
+    """
+    record, run = await tools.host.find(id)
+    report = await tools.report(record, run)
+    if report.state == "failed":
+        described = await run.describe()
+        cancelled = described.status == WorkflowExecutionStatus.CANCELED
+        return RunTask(report=report, status="cancelled" if cancelled else "completed")
+    if report.state == "done":
+        return RunTask(report=report, status="completed")
+    if report.state == "waiting":
+        questions = questions_for(await tools.pending(run), client, Path(record.trusted.workspace))
+        if questions:
+            return RunTask(report=report, status="input_required", questions=questions)
+    return RunTask(report=report, status="working")
+
+
+async def answer_task(
+    tools: TeamTools, id: str, replies: dict[str, FormReply], client: McpClient
+) -> None:
+    """Answer what the run of a task asks; raises like `task_of`, and if an answer is refused."""
+    _, run = await tools.host.find(id)
+    await tools.decide(run, replies, client)
+
+
+async def cancel_task(tools: TeamTools, id: str, client: McpClient) -> None:
+    """Cancel the run of a task; raises like `task_of`."""
+    _, run = await tools.host.find(id)
+    described = await run.describe()
+    if described.status == WorkflowExecutionStatus.RUNNING:
+        await run.cancel(f"cancelled by {client.by}")
+
 
 TASKS = "io.modelcontextprotocol/tasks"
 """The extension for long calls."""

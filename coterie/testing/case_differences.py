@@ -1,21 +1,170 @@
 """Compare expected and found values: every difference of a case, explained for a person."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import unified_diff
+from difflib import SequenceMatcher, unified_diff
 
 from pydantic import JsonValue
 
 from coterie.dsl.errors import listed, nearest
 from coterie.dsl.evaluate.operator_table import Found
 from coterie.dsl.paths import MISSING, get, parse
+from coterie.rendering.run_text import trail_event
 from coterie.runs.ends.end_words import result_words
-from coterie.testing.files.case_document import ExpectDocument
+from coterie.testing.files.case_document import ExpectDocument, TrailCheck
 from coterie.testing.files.expectations import as_seconds, check_text, holds, shown
-from coterie.testing.path_difference import path_lines
+from coterie.testing.files.short_names import written_forms
 from coterie.testing.simulation.case_outcome import CaseOutcome
 from coterie.testing.simulation.stub_notifications import notification_differences
-from coterie.testing.trail_difference import trail_differences
+from coterie.workflows.core.views import TrailEntry
+
+
+@dataclass(frozen=True, slots=True)
+class MissedEntry:
+    """An expected entry that did not occur."""
+
+    message: str
+    lines: tuple[str, ...] = ()
+
+
+def trail_differences(
+    expected: Sequence[TrailCheck], trail: Sequence[TrailEntry]
+) -> Iterator[tuple[int, MissedEntry]]:
+    """Yield each expected entry that is missing after the previous ones, with its list index."""
+    after = 0
+    for number, check in enumerate(expected):
+        there = next((n for n in range(after, len(trail)) if _fits(check, trail[n])), None)
+        if there is not None:
+            after = there + 1
+            continue
+        yield number, _missed_entry(check, trail, after)
+
+
+def _fits(check: TrailCheck, entry: TrailEntry) -> bool:
+    return not list(_differing(check, entry))
+
+
+def _differing(check: TrailCheck, entry: TrailEntry) -> Iterator[tuple[str, JsonValue, JsonValue]]:
+    """Yield `(field, wanted, found)` for each field that differs."""
+    for field in _wanted_parts(check):
+        wanted: JsonValue = getattr(check, field)
+        found: JsonValue = entry.kind if field == "event" else getattr(entry, field)
+        if field == "seconds":
+            wanted = as_seconds(wanted)
+        forms = written_forms(found) if field == "step" and isinstance(found, str) else (found,)
+        if any(holds(wanted, form) for form in forms):
+            continue
+        yield field, wanted, found
+
+
+def _wanted_parts(check: TrailCheck) -> list[str]:
+    return [field for field in TrailCheck.model_fields if field in check.model_fields_set]
+
+
+def _missed_entry(check: TrailCheck, trail: Sequence[TrailEntry], after: int) -> MissedEntry:
+    wanted = ", ".join(
+        f"{field} {check_text(getattr(check, field))}" for field in _wanted_parts(check)
+    )
+    earlier = next((entry for entry in trail[:after] if _fits(check, entry)), None)
+    if earlier is not None:
+        return MissedEntry(
+            f"no further entry with {wanted}",
+            (f"  it came before the entries that should precede it: {_line(earlier)}",),
+        )
+    where = f" after entry {trail[after - 1].number}" if after else ""
+    near = _nearest(check, trail[after:])
+    if near is None:
+        return MissedEntry(f"no entry{where} has {wanted}")
+    differences = ", ".join(
+        f"{field} is {shown(found)}, not {check_text(value)}"
+        for field, value, found in _differing(check, near)
+    )
+    return MissedEntry(
+        f"no entry{where} has {wanted}", (f"  nearest: {_line(near)}", f"  but {differences}")
+    )
+
+
+def _nearest(check: TrailCheck, trail: Sequence[TrailEntry]) -> TrailEntry | None:
+    """Return the entry with the fewest differences, if anything matches; the step counts most."""
+    maximum = len(_wanted_parts(check))
+
+    def distance(entry: TrailEntry) -> tuple[bool, int]:
+        fields = [field for field, _, _ in _differing(check, entry)]
+        return ("step" in fields or "team" in fields, len(fields))
+
+    best = min(trail, key=distance, default=None)
+    return None if best is None or distance(best)[1] == maximum else best
+
+
+def _line(entry: TrailEntry) -> str:
+    """Format the entry without its time, which a test cannot know."""
+    return f"{entry.number} {trail_event(entry).strip()}"
+
+
+_AROUND = 3
+"""Equal teams to show before and after each difference."""
+
+Expected = Sequence[str | tuple[str, ...]]
+
+
+def path_lines(expected: Expected, taken: Sequence[TrailEntry]) -> tuple[str, ...]:
+    """Show the two paths side by side, or nothing if they are equal.
+
+    Args:
+        expected: Team ids; those in a nested list may come in any order.
+        taken: Trail entries of the visited teams.
+    """
+    found = [entry.team for entry in taken]
+    wanted = _in_found_order(expected, found)
+    if wanted == found:
+        return ()
+    return tuple(_shorten_lines(list(_beside(wanted, taken))))
+
+
+def _in_found_order(expected: Expected, found: Sequence[str]) -> list[str]:
+    """Flatten the expected teams; use the found order within a group if it has the same teams."""
+    wanted: list[str] = []
+    for part in expected:
+        if isinstance(part, str):
+            wanted.append(part)
+            continue
+        came = list(found[len(wanted) : len(wanted) + len(part)])
+        wanted += came if sorted(came) == sorted(part) else part
+    return wanted
+
+
+def _beside(wanted: Sequence[str], taken: Sequence[TrailEntry]) -> Iterator[tuple[str, str]]:
+    """Yield each line with its mark: equal, `-` for missing, `+` for unexpected."""
+    found = [entry.team for entry in taken]
+    width = max(map(len, [*wanted, *found]))
+    matcher = SequenceMatcher(a=list(wanted), b=found, autojunk=False)
+    for _, a_from, a_to, b_from, b_to in matcher.get_opcodes():
+        same = list(wanted[a_from:a_to]) == found[b_from:b_to]
+        if same:
+            yield from ((" ", f"    {team}") for team in wanted[a_from:a_to])
+            continue
+        yield from (("-", f"  - {team:{width}}  expected") for team in wanted[a_from:a_to])
+        yield from (
+            ("+", f"  + {entry.team:{width}}  taken, because {entry.because}")
+            for entry in taken[b_from:b_to]
+        )
+
+
+def _shorten_lines(lines: list[tuple[str, str]]) -> Iterator[str]:
+    """Yield the lines without long equal stretches."""
+    changed_lines = {number for number, (kind, _) in enumerate(lines) if kind != " "}
+    near = {n for number in changed_lines for n in range(number - _AROUND, number + _AROUND + 1)}
+    left_out = 0
+    for number, (_, line) in enumerate(lines):
+        if number in near or len(lines) <= 4 * _AROUND:
+            if left_out:
+                yield f"    ... {left_out} as expected"
+            left_out = 0
+            yield line
+        else:
+            left_out += 1
+    if left_out:
+        yield f"    ... {left_out} as expected"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeVar
 from uuid import uuid4
 
 from temporalio.client import Client
@@ -18,7 +19,6 @@ from coterie.runs.new_runs import start_run
 from coterie.runs.run_client import Run
 from coterie.testing.case_differences import UnmetExpectation, differences
 from coterie.testing.files.case_reader import Case, TestFile
-from coterie.testing.ordered_results import in_order
 from coterie.testing.simulation.case_outcome import outcome_of
 from coterie.testing.simulation.clock import Clock, Overshot
 from coterie.testing.simulation.crashes import crashes
@@ -30,6 +30,32 @@ from coterie.testing.simulation.stage import Stage, prepared_stage
 from coterie.testing.simulation.stub_model import with_time_to_think
 from coterie.workflows.core.messages import TeamInput
 from coterie.workflows.core.views import TrailEntry
+
+T = TypeVar("T")
+
+
+async def in_order(pieces: Sequence[Callable[[], Awaitable[T]]], at_once: int) -> AsyncGenerator[T]:
+    """Yield the result of each piece, in the given order; cancel the rest when closed.
+
+    Args:
+        pieces: Each starts a piece of work.
+        at_once: How many may be in progress.
+    """
+    turns = asyncio.Semaphore(at_once)
+
+    async def in_turn(piece: Callable[[], Awaitable[T]]) -> T:
+        async with turns:
+            return await piece()
+
+    tasks = [asyncio.create_task(in_turn(piece)) for piece in pieces]
+    try:
+        for task in tasks:
+            yield await task
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
 
 AT_ONCE = 4
 """Concurrent cases; each mostly waits for other processes."""

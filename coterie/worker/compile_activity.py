@@ -4,11 +4,14 @@ Nothing that comes with a start is trusted: a name finds only documents of the c
 path; inline YAML is merged over the worker's own and may not configure access to the world.
 """
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Coroutine, Mapping
+from typing import Any, TypeVar
 
 from temporalio import activity
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError
 
 from coterie.activities.contracts import (
     COMPILE_TEAM,
@@ -33,7 +36,6 @@ from coterie.dsl.errors import InvalidDocument, listed, nearest
 from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.plan import Plan
 from coterie.settings import Settings
-from coterie.worker.closed_runs import while_run_is_open
 from coterie.worker.provider_queues import ProviderQueue
 from coterie.worker.started_documents import (
     COMPILE,
@@ -42,6 +44,41 @@ from coterie.worker.started_documents import (
     cpu_seconds,
     problems_text,
 )
+
+_LOOK_SECONDS = 2.0
+"""Between two looks; work that is faster costs no request."""
+
+Result = TypeVar("Result")
+
+
+async def while_run_is_open(client: Client | None, work: Coroutine[Any, Any, Result]) -> Result:
+    """Return the result of work, or cancel it and this call once the run is closed.
+
+    Args:
+        client: Asks for the run; None: nobody asks.
+        work: Ends when it is cancelled.
+    """
+    working = asyncio.create_task(work)
+    try:
+        while not working.done():
+            await asyncio.wait({working}, timeout=_LOOK_SECONDS)
+            if not working.done() and client is not None and await _is_closed(client):
+                working.cancel()
+        return await working
+    finally:
+        if not working.done():
+            working.cancel()
+            await asyncio.wait({working})
+
+
+async def _is_closed(client: Client) -> bool:
+    info = activity.info()
+    run = client.get_workflow_handle(info.workflow_id or "", run_id=info.workflow_run_id)
+    try:
+        return (await run.describe()).status != WorkflowExecutionStatus.RUNNING
+    except RPCError:  # the server is away: the work is still wanted
+        return False
+
 
 INLINE = "inline document"
 """File name of an inline document in problems."""

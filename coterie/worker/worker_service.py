@@ -2,18 +2,180 @@
 
 import asyncio
 import logging
+import os
+import socket
+import time
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import timedelta
+from pathlib import Path
+from shlex import quote
 
-from coterie.documents.worker_trust import TrustedConfig
-from coterie.failures import ExitCode
+from pydantic import ValidationError
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.taskqueue.v1 import PollerInfo, TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+from temporalio.client import Client
+from temporalio.service import RPCError
+
+from coterie.documents.worker_trust import TrustedConfig, missing_keys
+from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_stderr
+from coterie.runs.records import PRIVATE, RunRecord, queue_of
+from coterie.runs.run_list import open_executions
 from coterie.server.connection import Connection, open_connection
 from coterie.server.embedded_server import ServerMoved, supervise
 from coterie.settings import Settings
 from coterie.terminal import note
 from coterie.worker.plan_policy import PlanPolicy
-from coterie.worker.private_queues import PrivateQueues
-from coterie.worker.workers import ServingTerms, working
+from coterie.worker.run_worker import run_worker
+from coterie.worker.workers import STICKY, ServingTerms, working
+
+_LOOK_SECONDS = 5.0
+_POLL_SECONDS = 75.0
+"""A poll lasts a minute at most: a longer silence means that the poller is gone."""
+_SOME_SECONDS = timedelta(seconds=10)
+
+
+class PrivateQueues:
+    """The private queues of a project; each is served while it has runs and no other poller."""
+
+    def __init__(self, client: Client, settings: Settings, grace: timedelta) -> None:
+        self._client = client
+        self._settings = settings
+        self._grace = grace
+        self._records: dict[Path, RunRecord | None] = {}
+        self._serving: dict[str, tuple[asyncio.Event, asyncio.Task[None]]] = {}
+        self._reported: set[str] = set()
+
+    async def serve(self) -> None:
+        """Look for them until cancelled; then finish what is in progress."""
+        try:
+            while True:
+                with suppress(CommandError, RPCError):  # the server is down: try again next time
+                    await self._look()
+                await asyncio.sleep(_LOOK_SECONDS)
+        finally:
+            tasks = [task for _, task in self._serving.values()]
+            for ended, _ in self._serving.values():
+                ended.set()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _look(self) -> None:
+        records = await asyncio.to_thread(self._latest_records)
+        if not records and not self._serving:
+            return
+        waiting: dict[str, str] = {}
+        only = f"TaskQueue STARTS_WITH '{PRIVATE}'"
+        async for execution in open_executions(self._client, only):
+            waiting.setdefault(execution.task_queue, execution.id)
+        for queue, (ended, task) in list(self._serving.items()):
+            if queue not in waiting:
+                ended.set()
+            if task.done():
+                del self._serving[queue]
+        for queue, run in waiting.items():
+            record = records.get(queue)
+            if queue in self._serving or record is None or await self._is_polled(queue):
+                continue
+            problem = self._problem(record)
+            if problem is None:
+                ended = asyncio.Event()
+                self._serving[queue] = (
+                    ended,
+                    asyncio.create_task(self._serve_queue(record, ended)),
+                )
+                who = "MCP server" if record.mcp_tool else "`coterie run`"
+                self._report(f"the {who} of {run!r} has ended; this worker serves it now")
+            else:
+                self._report(f"run {run!r} has no worker: {problem}")
+
+    def _latest_records(self) -> dict[str, RunRecord]:
+        """Return `{queue: the latest record of a run on it}`, reading each file once."""
+        for file in sorted((self._settings.state / "runs").glob("*.json")):
+            if file not in self._records:
+                self._records[file] = _read(file)
+        return {one.task_queue: one for one in self._records.values() if one is not None}
+
+    def _problem(self, record: RunRecord) -> str | None:
+        """Explain why this worker does not serve a run, and what to do."""
+        if record.task_queue != queue_of(record.trusted):
+            return (
+                "its configuration was recorded by another version or on another machine, or has "
+                f"changed since; resume it yourself: coterie run --resume {quote(record.id)}"
+            )
+        missing = missing_keys(record.keys, self._settings)
+        return "; ".join(missing) if missing else None
+
+    async def _serve_queue(self, record: RunRecord, ended: asyncio.Event) -> None:
+        try:
+            async with run_worker(
+                self._client, self._settings, record, grace=self._grace, sticky=STICKY
+            ):
+                await ended.wait()
+        except CommandError as error:
+            self._report(f"could not serve run {record.id!r}: {error}")
+
+    async def _is_polled(self, queue: str) -> bool:
+        request = DescribeTaskQueueRequest(
+            namespace=self._client.namespace,
+            task_queue=TaskQueue(name=queue),
+            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+        )
+        answer = await self._client.workflow_service.describe_task_queue(
+            request, timeout=_SOME_SECONDS
+        )
+        return any_alive(answer.pollers, time.time())
+
+    def _report(self, what: str) -> None:
+        """Print each message once."""
+        if what not in self._reported:
+            self._reported.add(what)
+            note(what)
+
+
+def any_alive(pollers: Iterable[PollerInfo], now: float) -> bool:
+    """Return whether a queue is polled: a server lists pollers for minutes after they have ended.
+
+    Args:
+        pollers: As listed by the server.
+        now: Unix time in seconds.
+    """
+    return any(
+        now - poller.last_access_time.ToSeconds() < _POLL_SECONDS and not _has_ended(poller)
+        for poller in pollers
+    )
+
+
+def _has_ended(poller: PollerInfo) -> bool:
+    """Return whether the poller was a process of this machine that has ended."""
+    process, _, machine = poller.identity.partition("@")
+    if machine != socket.gethostname() or not process.isdecimal():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return _is_zombie(process)
+
+
+def _is_zombie(process: str) -> bool:
+    """Return whether the process has ended without being reaped; Linux only."""
+    try:
+        stat_line = Path("/proc", process, "stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return stat_line.rpartition(")")[2].split()[:1] == ["Z"]
+
+
+def _read(file: Path) -> RunRecord | None:
+    try:
+        return RunRecord.model_validate_json(file.read_text(encoding="utf-8"))
+    except (OSError, ValidationError):
+        return None
+
 
 _log = logging.getLogger("coterie")
 

@@ -19,7 +19,7 @@ ALLOWED = {
     "activities/mcp_client/server_answers.py": "a name",
     "activities/mcp_client/server_requests.py": "a name",
     "activities/skills/knowledge/chunks.py": "a heading, whose text follows",
-    "activities/skills/knowledge/package_texts.py": "what an index reads",
+    "activities/skills/knowledge/retriever.py": "what an index reads",
     "activities/skills/web/page_text.py": "what is parsed; the page says that it is partial",
     "activities/skills/repository/git_commit.py": "files and the title of a commit in a summary",
     "workflows/steps/agent.py": "a name, and a template in a message",

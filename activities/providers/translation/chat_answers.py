@@ -4,6 +4,7 @@ Pure; knows no SDK.
 """
 
 import json
+from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -16,10 +17,41 @@ from coterie.activities.providers.message_model import (
     calls_of,
 )
 from coterie.activities.providers.provider import Completion, ModelRequest
-from coterie.activities.providers.translation.chat_contents import is_text, joined, text_in
 from coterie.activities.providers.translation.counted_tokens import counted_output
 from coterie.activities.providers.translation.wire_values import new_call_id
 from coterie.dsl.values import Json
+
+
+def text_in(part: JsonValue) -> str:
+    """Return the text of a part; empty for thinking and what is unknown."""
+    match part:
+        case str() | {"type": "text", "text": str()}:
+            return part if isinstance(part, str) else str(part["text"])
+        case _:
+            return ""
+
+
+def is_text(parts: Sequence[JsonValue]) -> bool:
+    """Return whether the parts are texts only."""
+    return all(isinstance(one, str) or text_in(one) for one in parts)
+
+
+def joined(pieces: Sequence[JsonValue]) -> list[JsonValue]:
+    """Return the parts of a streamed content, where neighbours of one type are pieces of one."""
+    parts: list[JsonValue] = []
+    for piece in pieces:
+        match parts, piece:
+            case [*_, {"type": "text", "text": str(before)}], {"type": "text", "text": str(more)}:
+                parts[-1] = {"type": "text", "text": before + more}
+            case (
+                [*_, {"type": "thinking", "thinking": list(thoughts)}],
+                {"type": "thinking", "thinking": list(others)},
+            ):
+                parts[-1] = {"type": "thinking", "thinking": joined([*thoughts, *others])}
+            case _:
+                parts.append(piece)
+    return parts
+
 
 _STOP_REASONS: dict[str, StopReason] = {
     "stop": "end",

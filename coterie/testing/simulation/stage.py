@@ -8,9 +8,19 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import Any
 
 from temporalio.client import Client
-from temporalio.worker import FixedSizeSlotSupplier, UnsandboxedWorkflowRunner, Worker, WorkerTuner
+from temporalio.worker import (
+    ActivityInboundInterceptor,
+    ExecuteActivityInput,
+    FixedSizeSlotSupplier,
+    Interceptor,
+    UnsandboxedWorkflowRunner,
+    Worker,
+    WorkerTuner,
+)
 
 from coterie.activities.agent_activity import AgentActivities
 from coterie.activities.agents.inner_calls import InnerCalls
@@ -26,7 +36,6 @@ from coterie.settings import STATE_FOLDER
 from coterie.storage.value_storage import ONE_BY_ONE
 from coterie.testing.files.case_reader import Case, TestFile
 from coterie.testing.simulation.gate import Gate
-from coterie.testing.simulation.pulse import Pulse
 from coterie.testing.simulation.stub_model import StubModel
 from coterie.testing.simulation.stub_notifications import StubNotifications
 from coterie.testing.simulation.stub_skills import StubSkills
@@ -41,6 +50,43 @@ from coterie.worker.surroundings import (
 )
 from coterie.worker.workers import MAX_ACTIVITIES
 from coterie.workflows.team import TeamWorkflow
+
+
+class Pulse(Interceptor):
+    """Notes each begin and end of a call."""
+
+    def __init__(self) -> None:
+        self._last = 0.0
+
+    def beat(self) -> None:
+        """Note that something happened."""
+        self._last = monotonic()
+
+    async def still(self, seconds: float) -> None:
+        """Wait until no call has begun or ended for this long, from now on."""
+        self.beat()
+        left = seconds
+        while left > 0:
+            await asyncio.sleep(left)
+            left = self._last + seconds - monotonic()
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
+        """Watch the calls of a worker."""
+        return _Watched(next, self)
+
+
+class _Watched(ActivityInboundInterceptor):
+    def __init__(self, next: ActivityInboundInterceptor, pulse: Pulse) -> None:
+        super().__init__(next)
+        self._pulse = pulse
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:
+        self._pulse.beat()
+        try:
+            return await super().execute_activity(input)
+        finally:
+            self._pulse.beat()
+
 
 LEFT_BEHIND = (STATE_FOLDER, ".git", ".venv", "__pycache__", "node_modules")
 """Folders of a project that a copy for tests does not need."""

@@ -6,8 +6,8 @@ import pytest
 
 from coterie.activities.contracts import FailureType
 from coterie.activities.extra_packages import install_command
-from coterie.activities.providers import anthropic_clients
-from coterie.activities.providers.anthropic_clients import open_client
+from coterie.activities.providers import anthropic
+from coterie.activities.providers.anthropic import open_client
 from coterie.activities.providers.provider import ProviderSettings
 from coterie.activities.providers.provider_failures import ProviderFailure
 from coterie.activities.providers.provider_registry import Providers
@@ -143,7 +143,7 @@ async def test_a_machine_without_an_identity_is_a_failure_that_says_so(
 def test_a_missing_package_is_named_before_any_call(
     cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(anthropic_clients, "find_spec", lambda name: None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    monkeypatch.setattr(anthropic, "find_spec", lambda name: None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     settings = replace(in_cloud(cloud, key=None), project="p")
     with pytest.raises(ProviderFailure) as caught:
         open_client(settings)

@@ -9,8 +9,12 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from temporalio.testing import ActivityEnvironment
 
 from coterie.activities.contracts import FailureType, SkillRequest, SkillResult
-from coterie.activities.skills.local_activity import MAX_LOCAL_RESULT, shortened
-from coterie.activities.skills.skill_activity import MAX_INLINE, SkillActivities
+from coterie.activities.skills.skill_activity import (
+    MAX_INLINE,
+    MAX_LOCAL_RESULT,
+    SkillActivities,
+    shortened,
+)
 from coterie.activities.storage.blobs import Blobs, DirectoryBlobs, MemoryBlobs, name_of
 from coterie.activities.workspace.skill_base import Skill, SkillContext, Workspace
 from coterie.activities.workspace.skill_failures import SkillFailure

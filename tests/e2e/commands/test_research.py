@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from coterie.activities.skills.knowledge.package_texts import parts_of, readme_of, source_of
+from coterie.activities.skills.knowledge.retriever import parts_of, readme_of, source_of
 from coterie.activities.skills.knowledge.stores import INDEX_FILE, opened
 from tests.support.project import Project, project
 from tests.support.servers.asking import APIS, section

@@ -4,7 +4,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from coterie.activities.contracts import FailureType
-from coterie.activities.skills.local_activity import MAX_LOCAL_RESULT, check_local_size
+from coterie.activities.skills.skill_activity import MAX_LOCAL_RESULT, check_local_size
 from coterie.activities.skills.skill_results import (
     MAX_RESULT_SIZE,
     asked_of,

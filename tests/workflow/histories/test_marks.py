@@ -24,7 +24,7 @@ from coterie.documents.worker_trust import TrustedConfig
 from coterie.dsl.model.plan import Plan
 from coterie.settings import load
 from coterie.worker.compile_activity import CompileActivities
-from coterie.worker.visibility import visibility_settings
+from coterie.worker.worker_parts import visibility_settings
 from coterie.workflows.core.memory import Track
 from coterie.workflows.core.messages import TeamInput
 from coterie.workflows.core.requests import Pending

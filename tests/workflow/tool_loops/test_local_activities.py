@@ -10,7 +10,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.activities.contracts import SkillRequest
-from coterie.activities.skills.local_activity import MAX_LOCAL_RESULT
+from coterie.activities.skills.skill_activity import MAX_LOCAL_RESULT
 from coterie.activities.workspace.skill_base import Skill, SkillContext
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue

@@ -18,8 +18,12 @@ from typing import cast
 import pytest
 from pydantic import JsonValue
 
-from coterie.activities.skills.compute.python_sandbox import MODULES, CodeLimits, run_code
-from coterie.activities.skills.compute.python_values import as_plain_json
+from coterie.activities.skills.compute.python_sandbox import (
+    MODULES,
+    CodeLimits,
+    as_plain_json,
+    run_code,
+)
 from coterie.activities.workspace.skill_base import Workspace
 from coterie.dsl.values import Json
 from tests.law.sources import ROOT

@@ -9,8 +9,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from coterie.activities.contracts import InnerCall, SkillRequest, Spent
-from coterie.activities.skills.read_labels import labels_of_read
-from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.skills.skill_activity import SkillActivities, labels_of_read
 from coterie.activities.workspace.labelled_files import (
     CLOCK_NS,
     MAX_DIGESTS,

@@ -14,7 +14,7 @@ from coterie.activities.skills.knowledge.chunk_store import fused
 from coterie.activities.skills.knowledge.chunks import MAX_CHARS, Chunk, chunks_of
 from coterie.activities.skills.knowledge.embedding import embedder
 from coterie.activities.skills.knowledge.knowledge_index import Indexed, update_index
-from coterie.activities.skills.knowledge.package_texts import index_package
+from coterie.activities.skills.knowledge.retriever import index_package
 from coterie.activities.skills.knowledge.stores import INDEX_FILE, opened
 from coterie.activities.workspace.globs import Globs
 from coterie.activities.workspace.skill_base import Workspace

@@ -8,12 +8,13 @@ import pytest
 
 from coterie.activities.skills.compute.arithmetic import (
     MAX_BITS,
+    MAX_FACTORIAL,
     ArithmeticProblem,
     NotArithmetic,
+    Number,
     evaluate,
 )
 from coterie.activities.skills.compute.calculator import Calculation, compute
-from coterie.activities.skills.compute.functions import MAX_FACTORIAL, Number
 from coterie.activities.workspace.skill_base import SkillContext, Workspace
 
 CONTEXT = SkillContext(Workspace(Path("/nowhere")), key="call")

@@ -14,7 +14,7 @@ from coterie.activities.threads.run_threads import RunThreads
 ROOT = Path(__file__).parents[4]
 ALLOWED = {
     "activities/user_code/agent_functions.py": "runs in a child process, which serves one call",
-    "coterie/worker/private_queues.py": "a command's own files, before it serves",
+    "coterie/worker/worker_service.py": "a command's own files, before it serves",
 }
 
 

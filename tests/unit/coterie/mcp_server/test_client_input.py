@@ -9,7 +9,7 @@ from typing import TextIO
 import anyio
 import pytest
 
-from coterie.mcp_server.stdio_protocol import MAX_MESSAGE, ClientInput
+from coterie.mcp_server.client_protocols import MAX_MESSAGE, ClientInput
 
 
 @pytest.fixture

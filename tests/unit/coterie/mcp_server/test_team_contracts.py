@@ -9,7 +9,7 @@ from coterie.dsl.analysis.findings import with_needs
 from coterie.dsl.errors import InvalidContext
 from coterie.dsl.evaluate.declared_values import started
 from coterie.dsl.values import Json
-from coterie.mcp_server.team_contracts import arguments_schema, result_schema
+from coterie.mcp_server.served_teams import arguments_schema, result_schema
 from tests.support.compiling import compiled
 
 DECLARED = """

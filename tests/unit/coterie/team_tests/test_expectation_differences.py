@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from coterie.dsl.model.outcomes import Failure
-from coterie.testing.case_differences import UnmetExpectation, differences
+from coterie.testing.case_differences import UnmetExpectation, differences, path_lines
 from coterie.testing.files.case_document import ExpectDocument
-from coterie.testing.path_difference import path_lines
 from coterie.testing.simulation.case_outcome import CaseOutcome
 from coterie.workflows.core.views import TrailEntry
 

@@ -3,7 +3,7 @@
 import asyncio
 from functools import partial
 
-from coterie.testing.ordered_results import in_order
+from coterie.testing.case_runner import in_order
 
 
 async def test_results_come_in_the_order_of_the_work_while_few_pieces_run_at_once() -> None:

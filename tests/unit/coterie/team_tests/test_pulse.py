@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from coterie.testing.simulation import pulse as module
-from coterie.testing.simulation.pulse import Pulse
+from coterie.testing.simulation import stage as module
+from coterie.testing.simulation.stage import Pulse
 
 
 class Seconds:

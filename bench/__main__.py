@@ -14,7 +14,7 @@ from bench.report import Report, write_rows
 from bench.stage import stage
 from bench.systems import LEAN, SYSTEMS, UNSANDBOXED, System, WorkerKind
 from bench.tool_loop import measurement as tool_loop
-from bench.validation import validation
+from bench.validation import validations
 
 RESULTS = Path(__file__).parent / "results.json"
 
@@ -106,7 +106,7 @@ def _steps(arguments: argparse.Namespace) -> str:
     if arguments.quick:
         lengths, rounds = [10, 100], 2
     own = figures(steps=100 if arguments.quick else 1000, repeats=9)
-    validated = validation(repeats=9)
+    validated = validations(repeats=9)
     more = ((arguments.lean, LEAN), (arguments.unsandboxed, UNSANDBOXED))
     systems = (*SYSTEMS, *(system for asked, system in more if asked))
     samples = asyncio.run(_loop(systems, lengths, rounds, arguments.database))

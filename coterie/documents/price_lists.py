@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from coterie.activities.model_prices import public_cost
+from coterie.activities.public_prices import public_cost
 from coterie.argument_values import read_text
 from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS
 from coterie.dsl.model.plan import Plan

@@ -171,6 +171,12 @@ def test_help_of_the_command_line_waits_for_no_library() -> None:
     assert not {"pydantic", "jinja2", "yaml", "temporalio"} & loaded_by("coterie.cli")
 
 
+def test_validation_waits_for_no_temporal() -> None:
+    loaded = loaded_by("coterie.commands.documents.validate")
+    assert "dsl.analysis.findings" in loaded
+    assert not {"temporalio", "google", "asyncio"} & loaded
+
+
 @pytest.mark.parametrize("command", ["control.approve", "runs.pending", "runs.result"])
 def test_a_command_that_asks_a_run_waits_for_no_interpreter_and_no_compiler(command: str) -> None:
     loaded = loaded_by(f"coterie.commands.{command}")

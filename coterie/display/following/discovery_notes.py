@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 
-from coterie.activities.model_prices import context_window
+from coterie.activities.public_prices import context_window
 from coterie.dsl.model.sections.provider_document import ProviderSection, provider_kind
 from coterie.text.problems import counted
 from coterie.workflows.core.views import TrailEntry

@@ -6,8 +6,9 @@ from typing import Literal
 
 import pytest
 
-from coterie.activities.model_prices import Pricing, context_window, public_cost
+from coterie.activities.model_prices import Pricing
 from coterie.activities.providers.provider import ProviderSettings
+from coterie.activities.public_prices import context_window, public_cost
 from coterie.documents.price_lists import known_price, prices, read_prices
 from coterie.dsl.model.price import FREE, Price, configured_price
 from coterie.dsl.model.sections.provider_document import ProviderSection, provider_kind

@@ -172,26 +172,6 @@ DECIDING = (
 )
 """The interpreter, by shelf: it reaches the world only through the Scope."""
 
-ANSWERING = (
-    "coterie.workflows.core.decoding",
-    "coterie.workflows.core.encoding",
-    "coterie.workflows.handlers.message_handlers",
-    "coterie.workflows.handlers.query_handlers",
-    "coterie.workflows.handlers.session_messages",
-)
-"""Modules of these shelves that handle messages; `tests/law` lists what they use of Temporal."""
-
-ACTING = (
-    "coterie.workflows.temporal.branches",
-    "coterie.workflows.temporal.activity_calls",
-    "coterie.workflows.temporal.branches",
-    "coterie.workflows.temporal.call_failures",
-    "coterie.workflows.temporal.durable_scope",
-    "coterie.workflows.temporal.pacer",
-)
-"""Modules of these shelves with the Scope of a workflow. Their effects are Temporal's own, and of
-asyncio they use only tasks. In the sandbox, each run would keep 80 kB of identical functions."""
-
 
 def sandbox(*, everything: bool = False, board: TaskBoard | None = None) -> WorkflowRunner:
     """Build the workflow runner of every worker.

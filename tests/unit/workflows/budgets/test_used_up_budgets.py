@@ -13,7 +13,7 @@ from coterie.dsl.model.terms import AskTerms
 from coterie.dsl.values import JsonValue
 from coterie.runs.in_process.local_scope import LocalScope
 from coterie.workflows.approvals.decisions import record
-from coterie.workflows.budgets.used_up_budgets import decide
+from coterie.workflows.budgets.call_admission import decide
 from coterie.workflows.core.location import Location, Redirected, RunLeft
 from coterie.workflows.core.memory import BudgetBalance
 from coterie.workflows.core.messages import DecideInput

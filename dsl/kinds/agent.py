@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from typing_extensions import override
 
-from coterie.dsl.checks.steps.step_call_checks import check_agent
 from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.evaluate.conversation_names import MAX_CONVERSATION_NAME, name_of_conversation
 from coterie.dsl.json_schema.schema_parts import NOT_EMPTY, has
 from coterie.dsl.kinds.kind import Kind, StepWords
 from coterie.dsl.model.plan import Persona, Plan
@@ -19,7 +19,33 @@ from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.problem_details import Details, ProblemText, rule
 from coterie.dsl.problem_texts import called
 from coterie.dsl.source.nodes import Node
+from coterie.dsl.templates.template import is_template
 from coterie.dsl.values import UNREADABLE, Json, NodePath
+
+
+@rule("E107")
+def no_conversation(step: str, key: str) -> ProblemText:
+    return ProblemText(
+        f"{called(step)} limits the earlier turns of a conversation and has no `conversation`",
+        fix=f"add `conversation: <name>`, or remove `{key}`",
+    )
+
+
+@rule("E106")
+def conversation_name_too_long(step: str, maximum: int) -> ProblemText:
+    return ProblemText(
+        f"the name of the conversation of {called(step)} is too long",
+        f"a text of 1 to {maximum} characters",
+    )
+
+
+@rule("E107")
+def conversation_without_model(step: str, *, is_legacy: bool) -> ProblemText:
+    what = "a legacy agent" if is_legacy else "an agent that follows a plan"
+    return ProblemText(
+        f"{called(step)} is {what}, which cannot continue a conversation",
+        fix="move `conversation:` to an agent of type generic_single_shot or generic_tool_calling",
+    )
 
 
 class AgentKind(Kind[AnyAgent]):
@@ -49,7 +75,17 @@ class AgentKind(Kind[AnyAgent]):
 
     @override
     def check(self, scope: StepScope, step: AnyAgent, path: NodePath) -> None:
-        check_agent(scope, step, path)
+        if step.conversation is None:
+            for key in ("conversation_turns", "conversation_characters"):
+                if getattr(step, key) is not None:
+                    scope.report(no_conversation(step.name, key), (*path, key))
+        elif not isinstance(step, PersonaStep) or step.agent_type == ORCHESTRATING:
+            is_legacy = not isinstance(step, PersonaStep)
+            details = conversation_without_model(step.name, is_legacy=is_legacy)
+            scope.report(details, (*path, "conversation"))
+        elif not is_template(step.conversation) and name_of_conversation(step.conversation) is None:
+            details = conversation_name_too_long(step.name, MAX_CONVERSATION_NAME)
+            scope.report_value(details, (*path, "conversation"))
 
     @override
     def details(self, step: AnyAgent, plan: Plan, words: StepWords) -> Iterable[str]:

@@ -6,12 +6,12 @@ from typing import ClassVar
 from typing_extensions import override
 
 from coterie.dsl.checks.steps.list_checks import check_list
-from coterie.dsl.checks.steps.step_call_checks import check_tool
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.checks.steps.write_conflicts import check_round_writes
 from coterie.dsl.json_schema.schema_parts import has, none_of
 from coterie.dsl.json_values import describe_kind
 from coterie.dsl.kinds.kind import Kind, StepWords
+from coterie.dsl.kinds.tool import check_tool
 from coterie.dsl.model.facts import CALL_VARIABLE
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import LoopStep, ToolStep

@@ -4,12 +4,15 @@ from collections.abc import Iterable
 
 from typing_extensions import override
 
-from coterie.dsl.checks.steps.step_call_checks import check_skill
+from coterie.dsl.checks.contracts.command_checks import check_command
+from coterie.dsl.checks.contracts.contract_checks import check_input
 from coterie.dsl.checks.steps.step_scope import StepScope
+from coterie.dsl.checks.tools.section_checks import call_too_long
 from coterie.dsl.kinds.kind import Kind, StepWords
+from coterie.dsl.model.capabilities import SkillContract
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.steps import SkillStep
-from coterie.dsl.values import NodePath
+from coterie.dsl.model.steps import SkillStep, ToolStep
+from coterie.dsl.values import MAX_CALL_SECONDS, NodePath
 
 
 class SkillKind(Kind[SkillStep]):
@@ -20,9 +23,33 @@ class SkillKind(Kind[SkillStep]):
 
     @override
     def check(self, scope: StepScope, step: SkillStep, path: NodePath) -> None:
-        check_skill(scope, step, path)
+        known = scope.capabilities.skills
+        if step.skill not in known:
+            scope.unknown("skill", step.skill, known, (*path, "skill"))
+        check_command(
+            scope.capabilities, scope.problems, scope.tree, step.skill, step.input, (*path, "input")
+        )
+        contract = known.get(step.skill)
+        if contract is not None:
+            check_time(scope, step, step.skill, contract, path)
+            check_input(scope.tree, scope.problems, contract, step.input, (*path, "input"))
 
     @override
     def details(self, step: SkillStep, plan: Plan, words: StepWords) -> Iterable[str]:
         skill, terms = step.skill, step.terms
         return (skill if terms is None else f"{skill} ({terms.effect})",)
+
+
+def check_time(
+    scope: StepScope,
+    step: SkillStep | ToolStep,
+    name: str,
+    contract: SkillContract,
+    path: NodePath,
+) -> None:
+    """Check that a call which may take long continues without its worker."""
+    seconds = step.timeout
+    if not isinstance(seconds, int | float) or contract.continues_long:
+        return
+    if seconds > MAX_CALL_SECONDS:
+        scope.report(call_too_long(name, seconds, MAX_CALL_SECONDS), (*path, "timeout"))

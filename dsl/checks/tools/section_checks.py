@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from coterie.dsl.checks.contracts.outputs import NO_OUTPUTS
 from coterie.dsl.checks.questions_of_document import approval_of_tool
 from coterie.dsl.checks.steps.condition_checks import check_condition
-from coterie.dsl.checks.steps.step_call_checks import call_too_long
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.model.capabilities import Capabilities, Label, SkillContract
@@ -24,6 +23,16 @@ from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.templates.template import is_template, parse
 from coterie.dsl.values import MAX_CALL_SECONDS, UNREADABLE, Json, NodePath
+
+
+@rule("E106")
+def call_too_long(name: str, seconds: float, maximum: float) -> ProblemText:
+    return ProblemText(
+        f"a call of {name!r} may take {seconds:g} s, and this kind of tool at most {maximum:g} s: "
+        "only commands and Python tools continue longer, in a process of their own",
+        fix="shorten `timeout`; an MCP server continues a long call as a task, which takes as long "
+        "as it needs",
+    )
 
 
 @rule("E107")

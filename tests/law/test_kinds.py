@@ -33,7 +33,7 @@ def test_every_kind_has_one_file_in_the_language_and_one_in_the_interpreter() ->
     files = {file.stem for file in (ROOT / "workflows/steps").glob("*.py")} - {"__init__"}
     assert files == {FILES.get(kind, kind) for kind in STEP_KINDS}
     known = {file.stem for file in (ROOT / "dsl/kinds").glob("*.py")}
-    assert known == {*files, "__init__", "kind", "key_rules"}
+    assert known == {*files, "__init__", "kind"}
 
 
 def test_every_kind_has_one_chapter_in_the_reference() -> None:

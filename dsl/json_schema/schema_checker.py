@@ -9,15 +9,320 @@ import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from pydantic import JsonValue
 
-from coterie.dsl.json_schema.keyword_check import MAX_ERRORS, UnusableSchema, text_steps, weight
-from coterie.dsl.json_schema.keywords import WORDS
+from coterie.dsl.json_schema import value_keywords as values
+from coterie.dsl.json_schema.keyword_check import (
+    MAX_ERRORS,
+    Check,
+    UnusableSchema,
+    Word,
+    canonical,
+    excerpt,
+    names_steps,
+    some_of,
+    text_steps,
+    weight,
+)
+from coterie.dsl.json_schema.references import is_own, target_of
 from coterie.dsl.json_schema.schema_problems import anchors_of, schema_problem
 from coterie.dsl.json_values import json_equal
 from coterie.dsl.values import Json
+
+
+def _check_properties(
+    check: Check, schema: Json, value: JsonValue, where: str, depth: int
+) -> Iterator[str]:
+    if isinstance(value, dict):
+        named = cast("Json", schema["properties"])
+        check.charge(names_steps(named))
+        for key, below in named.items():
+            if key in value:
+                yield from check.errors(value[key], below, f"{where}.{key}", depth)
+
+
+def _check_additional(
+    check: Check, schema: Json, value: JsonValue, where: str, depth: int
+) -> Iterator[str]:
+    if not isinstance(value, dict):
+        return
+    named = cast("Json", schema.get("properties", {}))
+    below = schema["additionalProperties"]
+    check.charge(names_steps(value))
+    for key in value:
+        if key not in named:
+            if below is False:
+                check.charge(names_steps(named) + text_steps(key))
+                allowed = some_of(sorted(named)) or "none"
+                yield f"{where} has the key {key!r}; allowed: {allowed}"
+            else:
+                yield from check.errors(value[key], below, f"{where}.{key}", depth)
+
+
+def _check_required(
+    check: Check, schema: Json, value: JsonValue, where: str, depth: int
+) -> Iterator[str]:
+    if isinstance(value, dict):
+        needed = cast("list[str]", schema["required"])
+        check.charge(names_steps(needed))
+        for key in needed:
+            if key not in value:
+                yield f"{where} lacks the key {key!r}"
+
+
+def _check_dependent(
+    check: Check, schema: Json, value: JsonValue, where: str, depth: int
+) -> Iterator[str]:
+    if isinstance(value, dict):
+        dependent = cast("dict[str, list[str]]", schema["dependentRequired"])
+        check.charge(names_steps(dependent))
+        for key, needed in dependent.items():
+            if key in value:
+                yield from _check_required(check, {"required": list(needed)}, value, where, depth)
+
+
+def _check_dependent_schemas(
+    check: Check, schema: Json, value: JsonValue, where: str, depth: int
+) -> Iterator[str]:
+    if isinstance(value, dict):
+        dependent = cast("Json", schema["dependentSchemas"])
+        check.charge(names_steps(dependent))
+        for key, below in dependent.items():
+            if key in value:
+                yield from check.errors(value, below, where, depth)
+
+
+def _check_names(
+    check: Check, schema: Json, value: JsonValue, where: str, depth: int
+) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key in value:
+            check.charge(text_steps(key))
+            key_name = f"the key {key!r} of {where}"
+            yield from check.errors(key, schema["propertyNames"], key_name, depth)
+
+
+def _check_items(
+    check: Check, schema: Json, value: JsonValue, where: str, depth: int
+) -> Iterator[str]:
+    if isinstance(value, list):
+        first = len(cast("list[JsonValue]", schema.get("prefixItems", [])))
+        check.charge(names_steps(value[:first]))
+        for index, item in islice(enumerate(value), first, None):
+            yield from check.errors(item, schema["items"], f"{where}[{index}]", depth)
+
+
+def _check_prefix(
+    check: Check, schema: Json, value: JsonValue, where: str, depth: int
+) -> Iterator[str]:
+    if isinstance(value, list):
+        pairs = zip(value, cast("list[JsonValue]", schema["prefixItems"]), strict=False)
+        for index, (item, below) in enumerate(pairs):
+            yield from check.errors(item, below, f"{where}[{index}]", depth)
+
+
+def _check_contains(
+    check: Check, schema: Json, value: JsonValue, where: str, depth: int
+) -> Iterator[str]:
+    if isinstance(value, list):
+        count = sum(check.fits(item, schema["contains"], depth) for item in value)
+        least = cast("int", schema.get("minContains", 1))
+        maximum = cast("float", schema.get("maxContains", float("inf")))
+        if not least <= count <= maximum:
+            yield f"{where} has {count} of the entries that it must contain"
+
+
+def _check_unique(
+    check: Check, schema: Json, value: JsonValue, where: str, depth: int
+) -> Iterator[str]:
+    if isinstance(value, list) and schema["uniqueItems"] is True:
+        check.charge(weight(value))
+        if len({canonical(item) for item in value}) < len(value):
+            yield f"{where} has an entry twice"
+
+
+def _all(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
+    for below in cast("list[JsonValue]", schema["allOf"]):
+        yield from check.errors(value, below, where, depth)
+
+
+def _any(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
+    found: list[tuple[bool, list[str]]] = []
+    for below in cast("list[JsonValue]", schema["anyOf"]):
+        errors = list(islice(check.errors(value, below, where, depth), MAX_ERRORS))
+        if not errors:
+            return
+        other = (
+            isinstance(below, dict)
+            and "type" in below
+            and not values.is_of_type(value, below["type"])
+        )
+        found.append((other, errors))
+    # The closest alternative gives the most useful errors.
+    yield from min(found, key=lambda form: (form[0], len(form[1])))[1]
+
+
+def _one(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
+    forms = cast("list[JsonValue]", schema["oneOf"])
+    fitting = sum(check.fits(value, below, depth) for below in forms)
+    if fitting == 0:
+        yield from _any(check, {"anyOf": forms}, value, where, depth)
+    elif fitting > 1:
+        yield f"{where} fits {fitting} forms of which it must fit one"
+
+
+def _not(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
+    if check.fits(value, schema["not"], depth):
+        yield f"{where} is {excerpt(value)}, which is excluded"
+
+
+def _if(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
+    branch = "then" if check.fits(value, schema["if"], depth) else "else"
+    if branch in schema:
+        yield from check.errors(value, schema[branch], where, depth)
+
+
+def _ref(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
+    yield from check.errors(value, _target(check, "$ref", schema), where, depth)
+
+
+def _dynamic_ref(
+    check: Check, schema: Json, value: JsonValue, where: str, depth: int
+) -> Iterator[str]:
+    """Follow it like `$ref`: in one schema, each anchor has one place."""
+    yield from check.errors(value, _target(check, "$dynamicRef", schema), where, depth)
+
+
+def _target(check: Check, word: str, schema: Json) -> JsonValue:
+    reference = cast("str", schema[word])
+    check.charge(text_steps(reference))
+    if not is_own(reference):
+        raise UnusableSchema(f"it refers to {reference!r}")
+    is_place = reference == "#" or reference.startswith("#/")
+    below = target_of(check.root, reference, {} if is_place else check.anchors())
+    if below is None:
+        raise UnusableSchema(f"it refers to {reference!r}, which it does not define")
+    return below
+
+
+def _unevaluated_properties(
+    check: Check, schema: Json, value: JsonValue, where: str, depth: int
+) -> Iterator[str]:
+    if not isinstance(value, dict):
+        return
+    below = schema["unevaluatedProperties"]
+    seen = _evaluated_parts(check, _without(schema, "unevaluatedProperties"), value, depth)
+    for key in value:
+        if key not in seen:
+            if below is False:
+                yield f"{where} has the key {key!r}, which no part of its schema allows"
+            else:
+                yield from check.errors(value[key], below, f"{where}.{key}", depth)
+
+
+def _unevaluated_items(
+    check: Check, schema: Json, value: JsonValue, where: str, depth: int
+) -> Iterator[str]:
+    if not isinstance(value, list):
+        return
+    seen = _evaluated_parts(check, _without(schema, "unevaluatedItems"), value, depth)
+    for index, item in enumerate(value):
+        if index not in seen:
+            yield from check.errors(item, schema["unevaluatedItems"], f"{where}[{index}]", depth)
+
+
+def _without(schema: Json, word: str) -> Json:
+    return {key: value for key, value in schema.items() if key != word}
+
+
+def _evaluated_parts(
+    check: Check, schema: JsonValue, value: Json | list[JsonValue], depth: int
+) -> set[str | int]:
+    """Return the keys, or the places of items, that a schema that the value meets looks at."""
+    if not isinstance(schema, dict):
+        return set()
+    check.charge(1 + len(value))
+    seen: set[str | int] = set()
+    if isinstance(value, dict):
+        named = cast("Json", schema.get("properties", {}))
+        whole = "additionalProperties" in schema or "unevaluatedProperties" in schema
+        seen |= {key for key in value if whole or key in named}
+    else:
+        first = len(cast("list[JsonValue]", schema.get("prefixItems", [])))
+        whole = "items" in schema or "unevaluatedItems" in schema
+        for index, item in enumerate(value):
+            if whole or index < first or _contains_item(check, schema, item, depth):
+                seen.add(index)
+    for below in _schemas_in_place(check, schema, value, depth):
+        if check.fits(value, below, depth):
+            seen |= _evaluated_parts(check, below, value, depth + 1)
+    return seen
+
+
+def _contains_item(check: Check, schema: Json, item: JsonValue, depth: int) -> bool:
+    return "contains" in schema and check.fits(item, schema["contains"], depth)
+
+
+def _schemas_in_place(
+    check: Check, schema: Json, value: Json | list[JsonValue], depth: int
+) -> Iterator[JsonValue]:
+    """Yield the schemas that a schema applies to the value itself, without `not`."""
+    for word in ("allOf", "anyOf", "oneOf"):
+        yield from cast("list[JsonValue]", schema.get(word, []))
+    if "if" in schema:
+        yield schema["if"]
+        yield schema.get("then" if check.fits(value, schema["if"], depth) else "else", True)
+    dependent = cast("Json", schema.get("dependentSchemas", {}))
+    yield from (below for key, below in dependent.items() if key in value)
+    for word in ("$ref", "$dynamicRef"):
+        if word in schema:
+            yield _target(check, word, schema)
+
+
+WORDS: dict[str, Word] = {
+    "type": values.check_type,
+    "enum": values.check_enum,
+    "const": values.check_const,
+    "minimum": values.bound_check("minimum", "at least", lambda number, limit: number >= limit),
+    "maximum": values.bound_check("maximum", "at most", lambda number, limit: number <= limit),
+    "exclusiveMinimum": values.bound_check(
+        "exclusiveMinimum", "more than", lambda n, limit: n > limit
+    ),
+    "exclusiveMaximum": values.bound_check(
+        "exclusiveMaximum", "less than", lambda n, limit: n < limit
+    ),
+    "multipleOf": values.bound_check("multipleOf", "a multiple of", values.is_multiple),
+    "minLength": values.size_check("minLength", str, True, "characters"),
+    "maxLength": values.size_check("maxLength", str, False, "characters"),
+    "pattern": values.check_pattern,
+    "required": _check_required,
+    "properties": _check_properties,
+    "additionalProperties": _check_additional,
+    "propertyNames": _check_names,
+    "dependentRequired": _check_dependent,
+    "dependentSchemas": _check_dependent_schemas,
+    "minProperties": values.size_check("minProperties", dict, True, "keys"),
+    "maxProperties": values.size_check("maxProperties", dict, False, "keys"),
+    "items": _check_items,
+    "prefixItems": _check_prefix,
+    "contains": _check_contains,
+    "uniqueItems": _check_unique,
+    "minItems": values.size_check("minItems", list, True, "entries"),
+    "maxItems": values.size_check("maxItems", list, False, "entries"),
+    "allOf": _all,
+    "anyOf": _any,
+    "oneOf": _one,
+    "not": _not,
+    "if": _if,
+    "$ref": _ref,
+    "$dynamicRef": _dynamic_ref,
+    "unevaluatedProperties": _unevaluated_properties,
+    "unevaluatedItems": _unevaluated_items,
+}
+"""Every keyword that is checked; all other keywords are annotations."""
+
 
 __all__ = ["UnusableSchema", "answer_mismatches", "mismatches"]
 

@@ -18,7 +18,7 @@ from typing import cast
 import pytest
 from pydantic import JsonValue
 
-from coterie.activities.skills.compute.python_sandbox import (
+from coterie.activities.skills.compute.python_code import (
     MODULES,
     CodeLimits,
     as_plain_json,

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from coterie.dsl.json_schema.keywords import WORDS
-from coterie.dsl.json_schema.schema_checker import answer_mismatches, mismatches
+from coterie.dsl.json_schema.schema_checker import WORDS, answer_mismatches, mismatches
 from coterie.dsl.json_schema.schema_problems import schema_problem, subschemas
 from coterie.dsl.values import Json
 from tests.schema_suite.__main__ import requirement

@@ -20,8 +20,8 @@ from coterie.dsl.model.traversal.step_paths import within_rounds, without_rounds
 from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.replay.observer import ReplayObserver, observed
-from coterie.runs.histories.history_events import closed
-from coterie.runs.histories.history_links import PreviousHistory, begun_with, previous_history
+from coterie.runs.histories.history_events import closed, started
+from coterie.runs.histories.history_links import PreviousHistory, previous_history
 from coterie.runs.run_client import Run
 from coterie.workflows.core.causes.step_causes import Failed
 from coterie.workflows.core.state import RunState, TrailRecord
@@ -301,7 +301,7 @@ async def first_of(client: Client, run: str, part: str | None) -> ForkOrigin:
     line = await Run(client, run).history(part)
     while (before := await previous_history(client, line)) is not None:
         line = before.history
-    return ForkOrigin(line.workflow_id, begun_with(line).plan)
+    return ForkOrigin(line.workflow_id, started(line).input.plan)
 
 
 async def point_of_failure(client: Client, run: str, part: str | None) -> ForkPoint:

@@ -24,7 +24,7 @@ from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_file
 from coterie.rendering.commit_diffs import CommitDiffs
 from coterie.runs.histories.exchanges import all_exchanges
-from coterie.runs.histories.history_links import begun_with
+from coterie.runs.histories.history_events import started
 from coterie.runs.live_texts import POLL_SECONDS, LiveAnswer, TextFollower, live_answers, streams
 from coterie.runs.records import RunRecord, kept
 from coterie.runs.run_client import Run
@@ -296,7 +296,7 @@ class _Talk:
 
 async def _found_its_point(run: Run) -> None:
     """Wait until a session that was forked has what came before it."""
-    if begun_with(await run.history()).fork is None:
+    if started(await run.history()).input.fork is None:
         return
     for _ in range(_LOOKS):
         described = await run.describe()

@@ -17,7 +17,6 @@ from coterie.runs.histories.history_events import (
     started,
 )
 from coterie.runs.run_client import Run
-from coterie.workflows.core.messages import TeamInput
 
 
 async def links(client: Client, id: str) -> AsyncGenerator[WorkflowHistory]:
@@ -73,11 +72,6 @@ async def previous_history(client: Client, history: WorkflowHistory) -> Previous
         return None
     origin = await Run(client, fork.run).history(fork.run_id)
     return PreviousHistory(origin, is_other_run=True, point=fork_point(history))
-
-
-def begun_with(history: WorkflowHistory) -> TeamInput:
-    """Return the input of a run, from the first event of a history."""
-    return started(history).input
 
 
 def fork_point(history: WorkflowHistory) -> ForkResult | None:

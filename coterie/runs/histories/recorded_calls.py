@@ -66,7 +66,6 @@ class RecordedCall:
     answer: AgentResponse | SkillResult | None = None
     failure: RecordedFailure | None = None
     """Why the call failed after all attempts."""
-    notes: list[str] = field(default_factory=list[str])
     is_local: bool = False
     """Whether it was a local activity."""
 

@@ -12,7 +12,7 @@ from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
 from coterie.runs.run_view import RunView
 from coterie.ui.line_pane import LinePane
-from coterie.ui.run_app import RunApp
+from coterie.ui.run_screen import RunApp
 from coterie.ui.steering import Steering
 from coterie.workflows.core.messages import DecideInput, RetryInput, SkipInput
 from coterie.workflows.core.requests import Decision, Pending, RequestView, Verdict

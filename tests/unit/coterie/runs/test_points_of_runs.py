@@ -6,7 +6,7 @@ from temporalio.client import Client, WorkflowHistory
 from coterie.activities.contracts import FORK_RUN, ForkResult
 from coterie.control.fork_point import first_of, point_at, point_at_message, point_of_failure
 from coterie.failures import CommandError
-from coterie.runs.histories.history_links import begun_with
+from coterie.runs.histories.history_events import started
 from coterie.storage.histories import read_history
 from coterie.storage.wire import data_converter
 from tests.replay.record import HISTORIES
@@ -37,7 +37,7 @@ FORK = "forked.0.1.0"
 
 
 def origin_of(fork: WorkflowHistory) -> str:
-    given = begun_with(fork).fork
+    given = started(fork).input.fork
     assert given is not None
     return given.run
 
@@ -146,7 +146,7 @@ async def test_the_first_of_a_run_is_itself_or_that_from_which_it_was_forked() -
     first = await first_of(await fork_at("fix#1"), "run", None)
     assert first.run == origin_of(history(FORK))
     origin = await first_of(await one("blocks"), "run", None)
-    assert (origin.run, origin.plan) == ("run", begun_with(history("blocks.0.1.0")).plan)
+    assert (origin.run, origin.plan) == ("run", started(history("blocks.0.1.0")).input.plan)
 
 
 async def test_a_run_that_no_step_failed_continues_at_its_latest_visit() -> None:

@@ -21,8 +21,7 @@ from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.run_view import RunNews
 from coterie.settings import load
 from coterie.ui.panes import head_lines
-from coterie.ui.run_app import RunApp
-from coterie.ui.run_screen import RunScreen
+from coterie.ui.run_screen import RunApp, RunScreen
 from coterie.workflows.core.requests import Pending
 from tests.support.watching.steered_run import SteeredRun
 from tests.support.watching.watched_runs import asked, status_of
@@ -161,7 +160,6 @@ def test_without_the_extra_the_error_says_what_to_install(
 ) -> None:
     import_module("coterie.ui.run_screen")
     monkeypatch.delitem(sys.modules, "coterie.ui.run_screen")
-    monkeypatch.delitem(sys.modules, "coterie.ui.run_app")
     monkeypatch.setitem(sys.modules, "textual", None)
     with pytest.raises(CommandError, match=re.escape(install_command("ui"))):
         chosen_screen(args(), load({"TERM": "xterm"}, tmp_path))

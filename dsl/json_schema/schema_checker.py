@@ -243,7 +243,7 @@ def _evaluated_parts(
     """Return the keys, or the places of items, that a schema that the value meets looks at."""
     if not isinstance(schema, dict):
         return set()
-    check.charge(1 + len(value))
+    check.charge(1 + names_steps(value))
     seen: set[str | int] = set()
     if isinstance(value, dict):
         named = cast("Json", schema.get("properties", {}))
@@ -275,6 +275,7 @@ def _schemas_in_place(
         yield schema["if"]
         yield schema.get("then" if check.fits(value, schema["if"], depth) else "else", True)
     dependent = cast("Json", schema.get("dependentSchemas", {}))
+    check.charge(names_steps(dependent))
     yield from (below for key, below in dependent.items() if key in value)
     for word in ("$ref", "$dynamicRef"):
         if word in schema:

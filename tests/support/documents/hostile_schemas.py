@@ -37,4 +37,16 @@ HOSTILE_SCHEMAS: list[tuple[Json, JsonValue]] = [
     ),
     (_often({"dependentSchemas": {f"q{n}": True for n in range(5000)}, "not": {}}), _KEYS_5000),
     (_often({"type": list[JsonValue](["null"] * 5000)}), 1),
+    (_often({"allOf": [{"properties": _KEYS_5000}], "unevaluatedProperties": False}), {"z": 1}),
+    (
+        _often(
+            {
+                "dependentSchemas": {f"q{n}": True for n in range(5000)},
+                "unevaluatedProperties": True,
+                "not": {},
+            }
+        ),
+        _KEYS_5000,
+    ),
+    (_often({"contains": {"const": 1}, "unevaluatedItems": True}), _LIST),
 ]

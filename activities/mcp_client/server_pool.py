@@ -21,7 +21,7 @@ from coterie.activities.mcp_client.tool_difference import differences
 from coterie.dsl.errors import listed
 from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from coterie.dsl.model.capabilities import ServerListing, ServerTool
-from coterie.dsl.model.sections.mcp_digests import digest_of_tool
+from coterie.dsl.model.sections.mcp_document import digest_of_tool
 from coterie.dsl.model.tools.asked_input import AskedInput, GivenInput, ServerTask
 from coterie.dsl.model.tools.offer_names import OfferKind, kind_of_offer
 from coterie.dsl.strict_json import unsound_part

@@ -11,7 +11,7 @@ from coterie.documents.mcp_listings import read_listings, write_listings
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.dsl.errors import listed, nearest
 from coterie.dsl.model.capabilities import ServerListing
-from coterie.dsl.model.sections.mcp_digests import digest_of_address
+from coterie.dsl.model.sections.mcp_document import digest_of_address
 from coterie.dsl.model.tools.offer_names import matches_offer
 from coterie.failures import CommandError
 from coterie.interrupts import run_async

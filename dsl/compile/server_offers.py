@@ -14,8 +14,11 @@ from coterie.dsl.model.capabilities import (
     ServerState,
     ServerTool,
 )
-from coterie.dsl.model.sections.mcp_digests import digest_of_address, digest_of_tool
-from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.model.sections.mcp_document import (
+    McpServerSection,
+    digest_of_address,
+    digest_of_tool,
+)
 from coterie.dsl.model.tools.offer_names import kind_of_offer
 from coterie.dsl.values import Json
 

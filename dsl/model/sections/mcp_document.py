@@ -1,13 +1,15 @@
 """The section `worker.mcp_servers`: the MCP servers whose tools documents may use."""
 
+import json
+from hashlib import sha256
 from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from coterie.dsl.model.capabilities import Effect, Label
+from coterie.dsl.model.capabilities import Effect, Label, ServerTool
 from coterie.dsl.model.sections.variable_names import VariableName
 from coterie.dsl.model.tools.offer_names import kind_of_offer, matches_offer
-from coterie.dsl.values import MAX_CALL_SECONDS, Frozen, Timeout, form_mismatch
+from coterie.dsl.values import MAX_CALL_SECONDS, Frozen, JsonValue, Timeout, form_mismatch
 
 ServerName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,40}$")]
 _HEADER = r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$"
@@ -92,3 +94,18 @@ class McpServerSection(Frozen):
         """The names of the environment variables that it gets."""
         token = () if self.token_env is None else (self.token_env,)
         return tuple(dict.fromkeys((*self.env, *self.headers.values(), *token)))
+
+
+def digest_of_tool(tool: ServerTool) -> str:
+    """Return the digest of a tool as its server lists it; the order of keys does not count."""
+    return _digest(tool.model_dump(mode="json"))
+
+
+def digest_of_address(section: McpServerSection) -> str:
+    """Return the digest of where a server is: its command or address."""
+    return _digest([*section.command] if section.command else section.url)
+
+
+def _digest(value: JsonValue) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from coterie.activities.mcp_client.transport.server_transport import MAX_LINE
-from coterie.dsl.model.sections.mcp_digests import digest_of_tool
-from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.model.sections.mcp_document import McpServerSection, digest_of_tool
 from tests.support.servers.mcp_tools import (
     HOSTILE,
     asked_by,

@@ -8,7 +8,7 @@ import pytest_asyncio
 
 from coterie.activities.mcp_client.server_pool import McpServers
 from coterie.dsl.model.capabilities import ServerTool
-from coterie.dsl.model.sections.mcp_digests import digest_of_tool
+from coterie.dsl.model.sections.mcp_document import digest_of_tool
 from tests.support.servers.mcp_tools import (
     call_tool,
     demo_section,

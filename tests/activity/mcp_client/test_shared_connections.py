@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from coterie.activities.mcp_client.server_pool import McpServers
-from coterie.dsl.model.sections.mcp_digests import digest_of_tool
-from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.model.sections.mcp_document import McpServerSection, digest_of_tool
 from tests.support.servers.mcp_sessions import SessionServer, session_server
 from tests.support.servers.mcp_tools import call_tool, failure_of, mcp_servers
 

@@ -15,8 +15,7 @@ from coterie.activities.mcp_client.server_settings import McpServer
 from coterie.activities.skills.skill_activity import SkillActivities
 from coterie.activities.workspace.skill_base import Workspace
 from coterie.dsl.model.capabilities import ServerListing
-from coterie.dsl.model.sections.mcp_digests import digest_of_tool
-from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.model.sections.mcp_document import McpServerSection, digest_of_tool
 from coterie.dsl.model.tools.asked_input import AskedInput, GivenInput
 from coterie.dsl.values import Json
 from tests.support.programs.script_server import forked

@@ -13,8 +13,7 @@ from temporalio.worker import Replayer
 from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.model.capabilities import ServerListing
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.sections.mcp_digests import digest_of_address
-from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.model.sections.mcp_document import McpServerSection, digest_of_address
 from coterie.dsl.model.tools.tool_contract import McpTool
 from coterie.storage.wire import data_converter
 from coterie.workflows.team import TeamWorkflow

@@ -12,8 +12,7 @@ from coterie.activities.mcp_client.server_answers import tool_answer
 from coterie.activities.skills.skill_activity import SkillActivities
 from coterie.activities.storage.blobs import MemoryBlobs
 from coterie.activities.workspace.skill_base import Workspace
-from coterie.dsl.model.sections.mcp_digests import digest_of_tool
-from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.model.sections.mcp_document import McpServerSection, digest_of_tool
 from tests.support.servers.mcp_tools import HOSTILE, mcp_servers
 from tests.support.skills import environment
 

@@ -14,8 +14,7 @@ from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
 from coterie.dsl.egress.channel_labels import COMMAND_SKILLS, call_labels
 from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.dsl.model.capabilities import Label, Reach, ServerListing, ServerTool, SkillContract
-from coterie.dsl.model.sections.mcp_digests import digest_of_address
-from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.model.sections.mcp_document import McpServerSection, digest_of_address
 from coterie.dsl.model.sections.worker_document import WorkerSection
 from coterie.dsl.model.step_kinds.step_base import SkillTerms
 from coterie.dsl.model.steps import SkillStep

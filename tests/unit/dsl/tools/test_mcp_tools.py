@@ -7,8 +7,11 @@ import pytest
 from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.model.capabilities import ServerListing, ServerTool
-from coterie.dsl.model.sections.mcp_digests import digest_of_address, digest_of_tool
-from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.dsl.model.sections.mcp_document import (
+    McpServerSection,
+    digest_of_address,
+    digest_of_tool,
+)
 from coterie.dsl.model.tools.tool_contract import McpTool
 from coterie.dsl.values import Json
 from tests.support.compiling import CAPABILITIES

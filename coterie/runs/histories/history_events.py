@@ -282,7 +282,7 @@ def read_event(event: HistoryEvent) -> RecordedEvent:
 
 
 def _of_call(event: HistoryEvent, at: datetime) -> RecordedEvent | None:
-    id, summary = event.event_id, text_of(event.user_metadata.summary)
+    id = event.event_id
     match event.event_type:
         case EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
             it = event.activity_task_scheduled_event_attributes
@@ -297,7 +297,7 @@ def _of_call(event: HistoryEvent, at: datetime) -> RecordedEvent | None:
                 value,
                 timeout.ToTimedelta(),
                 it.retry_policy,
-                summary,
+                text_of(event.user_metadata.summary),
             )
         case EventType.EVENT_TYPE_ACTIVITY_TASK_STARTED:
             it = event.activity_task_started_event_attributes
@@ -323,12 +323,12 @@ def _of_call(event: HistoryEvent, at: datetime) -> RecordedEvent | None:
             it = event.marker_recorded_event_attributes
             details = {key: RecordedValue(one.payloads) for key, one in it.details.items()}
             failure = RecordedFailure.of(it.failure) if it.HasField("failure") else None
-            task = it.workflow_task_completed_event_id
-            return MarkerRecorded(id, at, it.marker_name, task, details, failure, summary)
+            task, summary = it.workflow_task_completed_event_id, event.user_metadata.summary
+            return MarkerRecorded(id, at, it.marker_name, task, details, failure, text_of(summary))
         case EventType.EVENT_TYPE_TIMER_STARTED:
             it = event.timer_started_event_attributes
-            length = it.start_to_fire_timeout.ToTimedelta()
-            return TimerStarted(id, at, it.timer_id, length, summary)
+            length, summary = it.start_to_fire_timeout.ToTimedelta(), event.user_metadata.summary
+            return TimerStarted(id, at, it.timer_id, length, text_of(summary))
         case EventType.EVENT_TYPE_TIMER_FIRED:
             return TimerFired(id, at)
         case _:

@@ -206,8 +206,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 def replaced_by_nearest(word: str, known: Iterable[str]) -> Edit | None:
     """Return the same fix as an edit; None if no name is near."""
-    meant = closest(word, known)
-    return None if meant is None else Replace(word, meant)
+    name = closest(word, known)
+    return None if name is None else Replace(word, name)
 
 
 def asked_back(meant: str | None) -> str:

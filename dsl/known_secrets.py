@@ -53,13 +53,13 @@ class KnownSecrets:
 
     def unfinished(self, text: str) -> int:
         """Return how many characters at the end may be the beginning of a value."""
-        found = 0
+        count = 0
         for length in range(_PIECE, min(len(text), _WINDOW - 1) + 1):
             at = len(text) - length
             if text[at : at + _PIECE] not in self._pieces:
                 break
-            found = length
-        return found
+            count = length
+        return count
 
     def without_in(self, value: JsonValue) -> JsonValue:
         """Return JSON whose texts and field names have the values masked."""
@@ -67,7 +67,7 @@ class KnownSecrets:
             case str():
                 return self.without(value)
             case list():
-                return [self.without_in(one) for one in value]
+                return [self.without_in(item) for item in value]
             case dict():
                 return {self.without(k): self.without_in(v) for k, v in value.items()}
             case _:
@@ -85,7 +85,7 @@ def _masked_parts(value: str) -> tuple[str, ...]:
         return (value,)
     try:
         parts = urlsplit(value)
-        return tuple(one for one in (parts.password, parts.path.strip("/"), parts.query) if one)
+        return tuple(part for part in (parts.password, parts.path.strip("/"), parts.query) if part)
     except ValueError:
         return (value,)
 

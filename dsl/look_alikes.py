@@ -77,23 +77,25 @@ _BLANKS = re.compile(r"\s+")
 
 def look_alikes(names: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield pairs of names of different people that look alike, and each name once at most."""
-    seen: dict[str, str] = {}
+    names_by_key: dict[str, str] = {}
     for name in names:
-        found = next((seen[key] for key in _skeletons(name) if key in seen), None)
-        if found is not None and person_key(found) != person_key(name):
-            yield found, name
+        earlier_name = next(
+            (names_by_key[key] for key in _skeletons(name) if key in names_by_key), None
+        )
+        if earlier_name is not None and person_key(earlier_name) != person_key(name):
+            yield earlier_name, name
         for key in _skeletons(name):
-            seen.setdefault(key, name)
+            names_by_key.setdefault(key, name)
 
 
 def _skeletons(name: str) -> tuple[str, str]:
     """Return what the name looks like: without regard to case, and with more letters alike."""
     plain = unicodedata.normalize("NFKD", without_invisible(name))
-    plain = "".join(_as_digit(one) for one in plain.translate(_LETTERS))
+    plain = "".join(_as_digit(character) for character in plain.translate(_LETTERS))
     plain = _BLANKS.sub(" ", unicodedata.normalize("NFKC", plain)).strip()
     shape = plain.translate(_WITHIN_ASCII)
-    for pair, one in _PAIRS:
-        shape = shape.replace(pair, one)
+    for pair, character in _PAIRS:
+        shape = shape.replace(pair, character)
     return f"={plain.casefold()}", shape
 
 

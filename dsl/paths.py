@@ -44,13 +44,13 @@ def parse(text: str) -> Path:
         return ()
     if '["' not in text:
         return _dotted_path(text)
-    found: list[str] = []
+    segments: list[str] = []
     for number, part in enumerate(_QUOTED.split(text)):
         if number % 2:
-            found.append(_without_quotes(part))
+            segments.append(_without_quotes(part))
         elif part.strip("."):
-            found += _dotted_path(part.removesuffix("."))
-    return tuple(found)
+            segments += _dotted_path(part.removesuffix("."))
+    return tuple(segments)
 
 
 def _without_quotes(text: str) -> str:

@@ -13,7 +13,7 @@ def person_key(name: str) -> str:
 def listed_name(name: str, people: Iterable[str]) -> str | None:
     """Return the name as the list of people writes it; None if it is not in the list."""
     key = person_key(name)
-    return next((one for one in people if person_key(one) == key), None)
+    return next((person for person in people if person_key(person) == key), None)
 
 
 def is_among(name: str, people: Iterable[str]) -> bool:
@@ -23,7 +23,7 @@ def is_among(name: str, people: Iterable[str]) -> bool:
 
 def each_once(names: Iterable[str]) -> tuple[str, ...]:
     """Return the names in order, each person once, with the first spelling."""
-    found: dict[str, str] = {}
+    names_by_key: dict[str, str] = {}
     for name in names:
-        found.setdefault(person_key(name), name)
-    return tuple(found.values())
+        names_by_key.setdefault(person_key(name), name)
+    return tuple(names_by_key.values())

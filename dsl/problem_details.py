@@ -113,7 +113,7 @@ def without_long_facts(details: Details) -> Details:
     """Return the details of a problem without a text: only a text needs long lists of names."""
     if not isinstance(details, Statement):
         return details
-    short = tuple(one for one in details.facts if not _is_long(one))
+    short = tuple(fact for fact in details.facts if not _is_long(fact))
     return Statement(details.code, details.kind, short, _no_words)
 
 

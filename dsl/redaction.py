@@ -148,9 +148,9 @@ def _values_text(text: str) -> Iterator[Span]:
     for match in _KEY.finditer(text):
         if names_secret(match["key"]):
             value = _VALUE_IN_SENTENCE if match["quote"] else _BARE_VALUE_IN_SENTENCE
-            found = value.match(text, match.end())
-            if found:
-                yield found.span()
+            value_match = value.match(text, match.end())
+            if value_match:
+                yield value_match.span()
 
 
 def _values(line: str) -> Iterator[Span]:

@@ -32,8 +32,8 @@ def read_json(text: str | bytes, max_depth: int = MAX_DEPTH) -> JsonValue:
         raise JsonRefused(_describe_number(error, text)) from None
     except RecursionError:
         raise JsonRefused(_too_deep(max_depth)) from None
-    if ("\\u" in text or not is_unicode(text)) and (found := unsound_part(value)) is not None:
-        raise JsonRefused(str(found))
+    if ("\\u" in text or not is_unicode(text)) and (part := unsound_part(value)) is not None:
+        raise JsonRefused(str(part))
     if text.count("[") + text.count("{") > max_depth and _is_deeper(value, max_depth):
         raise JsonRefused(_too_deep(max_depth))
     return value
@@ -51,7 +51,7 @@ def _is_deeper(value: JsonValue, levels: int) -> bool:
             inner = value
         case _:
             return False
-    return levels == 0 or any(_is_deeper(one, levels - 1) for one in inner)
+    return levels == 0 or any(_is_deeper(item, levels - 1) for item in inner)
 
 
 class UnsoundPart(NamedTuple):
@@ -89,9 +89,9 @@ def unsound_part(value: JsonValue, path: str = "") -> UnsoundPart | None:
         case _:
             return None
     for name, item in below:
-        found = unsound_part(item, f"{path}.{name}" if path else name)
-        if found is not None:
-            return found
+        part = unsound_part(item, f"{path}.{name}" if path else name)
+        if part is not None:
+            return part
     return None
 
 
@@ -101,9 +101,9 @@ def check_context(context: Json) -> None:
     Raises:
         RunRefused: Names the path.
     """
-    found = unsound_part(context)
-    if found is not None:
-        raise RunRefused(f"in the context, {found}; start the run with another value there")
+    part = unsound_part(context)
+    if part is not None:
+        raise RunRefused(f"in the context, {part}; start the run with another value there")
 
 
 class _NoNumber(ValueError):
@@ -113,10 +113,10 @@ class _NoNumber(ValueError):
 def _describe_number(error: _NoNumber, text: str) -> str:
     """Name the number by its path."""
     try:
-        found = unsound_part(cast("JsonValue", json.loads(text)))
+        part = unsound_part(cast("JsonValue", json.loads(text)))
     except (ValueError, RecursionError):
-        found = None
-    return f"{error} is not a JSON number" if found is None else str(found)
+        part = None
+    return f"{error} is not a JSON number" if part is None else str(part)
 
 
 def _finite(text: str) -> float:
@@ -136,12 +136,12 @@ def _integer(text: str) -> int:
 
 
 def _unique(pairs: list[tuple[str, JsonValue]]) -> Json:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        seen: set[str] = set()
-        key = next(key for key, _ in pairs if key in seen or seen.add(key))
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
+        earlier_keys: set[str] = set()
+        key = next(key for key, _ in pairs if key in earlier_keys or earlier_keys.add(key))
         raise JsonRefused(f"it has the key {key[:80]!r} twice in one object")
-    return found
+    return mapping
 
 
 _DECODER = json.JSONDecoder(

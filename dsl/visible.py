@@ -30,9 +30,9 @@ _INVISIBLE = re.compile(f"[{_HIDDEN}{_JOINERS}{_SELECTORS}]")
 
 def visible(text: str) -> str:
     """Return the text with every control and invisible character but newline and tab escaped."""
-    found = 1
-    while found:  # what is escaped may have been the neighbour of a joiner
-        text, found = _CONTROL.subn(_escape, text)
+    count = 1
+    while count:  # what is escaped may have been the neighbour of a joiner
+        text, count = _CONTROL.subn(_escape, text)
     return text
 
 
@@ -48,8 +48,8 @@ def one_line(text: str) -> str:
 
 def shortened_text(text: str, length: int) -> str:
     """Return the first characters of a text, with a mark that says how many others follow."""
-    left = len(text) - length
-    return text if left <= 0 else f"{text[:length]} [cut off: {left:,} more characters]"
+    remaining = len(text) - length
+    return text if remaining <= 0 else f"{text[:length]} [cut off: {remaining:,} more characters]"
 
 
 def visible_name(name: str) -> str:
@@ -73,6 +73,6 @@ def is_unicode(text: str) -> bool:
     return True
 
 
-def _escape(found: re.Match[str]) -> str:
-    halves = found.group().encode("utf-16-be", errors="surrogatepass").hex()
+def _escape(match: re.Match[str]) -> str:
+    halves = match.group().encode("utf-16-be", errors="surrogatepass").hex()
     return "".join(f"\\u{halves[at : at + 4]}" for at in range(0, len(halves), 4))

@@ -68,8 +68,15 @@ def model_schema(
     defs = change(
         schema_rules.with_key_rules(schema_forms.written(cast("Json", _tidy(defs, names=True))))
     )
-    used = {name: defs[name] for name in sorted(_reachable_definitions(root.__name__, defs))}
-    return {"$schema": DIALECT, "title": title, "$ref": _REF + root.__name__, "$defs": used}
+    reachable_defs = {
+        name: defs[name] for name in sorted(_reachable_definitions(root.__name__, defs))
+    }
+    return {
+        "$schema": DIALECT,
+        "title": title,
+        "$ref": _REF + root.__name__,
+        "$defs": reachable_defs,
+    }
 
 
 _REF = "#/$defs/"
@@ -97,12 +104,12 @@ class _Written(GenerateJsonSchema):
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
         """Add the docstring of each field."""
-        made = super().model_schema(schema)
+        json_schema = super().model_schema(schema)
         model = cast("type[BaseModel]", schema["cls"])
         for field, text in field_docs(model).items():
             name = model.model_fields[field].alias or field
-            made["properties"][name].setdefault("description", text)
-        return made
+            json_schema["properties"][name].setdefault("description", text)
+        return json_schema
 
 
 _SCHEMAS = ("items", "additionalProperties", "propertyNames")
@@ -117,8 +124,8 @@ def _tidy(schema: JsonValue, *, names: bool = False) -> JsonValue:
         return {name: _tidy(below) for name, below in schema.items()}
     if _FORM in schema:
         form = "Timeout" if "gt" in schema else schema[_FORM]
-        kept = {key: schema[key] for key in ("description", "default") if schema.get(key)}
-        return {"$ref": f"{_REF}{form}", **kept}
+        annotations = {key: schema[key] for key in ("description", "default") if schema.get(key)}
+        return {"$ref": f"{_REF}{form}", **annotations}
     tidy: Json = {}
     for key, value in schema.items():
         if key == "title" or (key == "default" and value in (None, [], {})):
@@ -174,11 +181,11 @@ def _referenced_names(schema: JsonValue) -> Iterator[str]:
 
 def field_docs(model: type[BaseModel]) -> dict[str, str]:
     """Return `{field: its docstring}`, with inherited fields; fields without one are missing."""
-    found: dict[str, str] = {}
+    docs: dict[str, str] = {}
     for cls in reversed(model.__mro__):
         if issubclass(cls, BaseModel) and cls is not BaseModel:
-            found |= _own(cls)
-    return found
+            docs |= _own(cls)
+    return docs
 
 
 def _own(cls: type[BaseModel]) -> dict[str, str]:

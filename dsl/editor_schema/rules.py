@@ -72,8 +72,8 @@ def _without_effect(model: type[StepBase]) -> list[Json]:
 
 RULES: dict[str, list[Json]] = {
     **{
-        model.__name__: [*_without_effect(model), *known.rules_of(model)]
-        for kind, known in KINDS.items()
+        model.__name__: [*_without_effect(model), *definition.rules_of(model)]
+        for kind, definition in KINDS.items()
         for model in STEP_MODELS[kind]
     },
     **{model: [TERMS_KEYS] for model, _ in _AMOUNTS.values()},
@@ -88,9 +88,9 @@ RULES: dict[str, list[Json]] = {
 _MORE: dict[str, Json] = {
     **{
         model.__name__: {
-            key: form for key, form in known.written_keys.items() if key in model.model_fields
+            key: form for key, form in definition.written_keys.items() if key in model.model_fields
         }
-        for kind, known in KINDS.items()
+        for kind, definition in KINDS.items()
         for model in STEP_MODELS[kind]
     },
     "Orchestration": {"context": CONTEXT_FORM},

@@ -74,23 +74,23 @@ def _step(kind: str, schema: Json) -> Json:
         properties["params"] = {"deprecated": True, "description": "Older form: write `input`."}
     if kind == "tool":
         properties["calls"] = _calls(properties)
-    kind_keys = [key for key, one in KIND_BY_KEY.items() if one == kind and key in properties]
+    kind_keys = [key for key, named in KIND_BY_KEY.items() if named == kind and key in properties]
     if kind == "parallel":
         kind_keys.append("branches")
     required = [key for key in cast("list[JsonValue]", schema["required"]) if key != "kind"]
-    known: Json = {"anyOf": [{"required": [key]} for key in ("type", *kind_keys)]}
+    alternatives: Json = {"anyOf": [{"required": [key]} for key in ("type", *kind_keys)]}
     if kind == "tool":
         required.remove("tool")
-        one: Json = {"required": ["tool"]}
+        single: Json = {"required": ["tool"]}
         several: Json = {
             "required": ["calls"],
-            "not": {"anyOf": [one, {"required": ["arguments"]}]},
+            "not": {"anyOf": [single, {"required": ["arguments"]}]},
         }
-        known = {"anyOf": [one, several]}
-    return {**schema, "properties": properties, "required": required, **known}
+        alternatives = {"anyOf": [single, several]}
+    return {**schema, "properties": properties, "required": required, **alternatives}
 
 
-def _calls(one: Json) -> Json:
+def _calls(properties: Json) -> Json:
     """Return the calls of a `tool` step that makes several."""
     return {
         "description": "Instead of `tool`: calls that are made concurrently, or one template for "
@@ -99,7 +99,9 @@ def _calls(one: Json) -> Json:
             {"type": "string", "pattern": _TEMPLATE},
             {
                 "type": "array",
-                "items": mapping({"tool": one["tool"], "arguments": one["arguments"]}, "tool"),
+                "items": mapping(
+                    {"tool": properties["tool"], "arguments": properties["arguments"]}, "tool"
+                ),
             },
         ],
     }

@@ -54,12 +54,12 @@ def act_because(what: str, by: str, why: str) -> str:
     return f"{what} by {by}: {why}" if why else f"{what} by {by}"
 
 
-def _condition(found: ConditionFound) -> str:
-    match found:
+def _condition(finding: ConditionFound) -> str:
+    match finding:
         case FieldFound():
-            return _field(found)
-        case StatusFound(task=task, wanted=wanted, found=status):
-            other = "" if status == wanted else f", not {wanted}"
+            return _field(finding)
+        case StatusFound(task=task, wanted=required_status, found=status):
+            other = "" if status == required_status else f", not {required_status}"
             return f"{task} is {status or 'absent'}{other}"
         case GroupFound(code="all_of", parts=parts):
             return " and ".join(map(_condition, parts)) or "no conditions"
@@ -71,21 +71,22 @@ def _condition(found: ConditionFound) -> str:
             counts = ", ".join(f"{name} {status}" for name, status in tasks)
             return f"{outcome} ({counts or 'no tasks'})"
         case ExpressionFound():
-            return _expression(found)
+            return _expression(finding)
         case _:
-            assert_never(found)
+            assert_never(finding)
 
 
-def _field(found: FieldFound) -> str:
-    shown = "missing" if found.missing else brief(found.found)
-    wanted = "" if found.wanted is None else f" {brief(found.wanted)}"
-    return f"{found.name} is {shown} ({found.operator}{wanted})"
+def _field(finding: FieldFound) -> str:
+    value = "missing" if finding.missing else brief(finding.found)
+    operand = "" if finding.wanted is None else f" {brief(finding.wanted)}"
+    return f"{finding.name} is {value} ({finding.operator}{operand})"
 
 
-def _expression(found: ExpressionFound) -> str:
-    text = expression_words(found.expression)
+def _expression(finding: ExpressionFound) -> str:
+    text = expression_words(finding.expression)
     values = (
-        f"{one.name} is {'missing' if one.missing else brief(one.found)}" for one in found.values
+        f"{value.name} is {'missing' if value.missing else brief(value.found)}"
+        for value in finding.values
     )
     listed_values = ", ".join(values)
     return f"{listed_values} ({text})" if listed_values else text
@@ -94,8 +95,8 @@ def _expression(found: ExpressionFound) -> str:
 def _route(cause: RouteCause) -> str:
     match cause:
         case RuleMatched(number=number, condition=condition, left_out=left_out):
-            asked = "always" if condition is None else _condition(condition)
-            return f"rule {number}: {asked}{_left_out(left_out)}"
+            reason = "always" if condition is None else _condition(condition)
+            return f"rule {number}: {reason}{_left_out(left_out)}"
         case DefaultTaken(left_out=left_out):
             return f"{_why_default(cause)}{_left_out(left_out)}"
         case NoRouting(code=code, left_out=left_out):
@@ -189,9 +190,9 @@ def _used_up(cause: BudgetReached, name: str) -> str:
     if cause.model:
         return f"{name} cannot be measured: {cause.model} has no price on its worker"
     if cause.needed:
-        left = number(cause.kind, cause.limit - cause.used)
+        balance = number(cause.kind, cause.limit - cause.used)
         return (
-            f"{name} has {left} of {amount(cause.kind, cause.limit)} left, and the next call would "
-            f"send {number(cause.kind, cause.needed)}"
+            f"{name} has {balance} of {amount(cause.kind, cause.limit)} left, and the next call "
+            f"would send {number(cause.kind, cause.needed)}"
         )
     return f"{name} is used up, {_share(cause)}"

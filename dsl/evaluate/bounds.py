@@ -35,12 +35,12 @@ def rendered_bound(
         InvalidBound: the value has the wrong type, or is above the maximum.
         TemplateFailed: as `fill`.
     """
-    found = fill(bound.value, names)
-    number = _number(key, found)
+    value = fill(bound.value, names)
+    number = _number(key, value)
     lowest = _LOWEST[key.unit]
     too_low = number is None or number < lowest or (key.unit == "timeout" and number == 0)
     if number is None or too_low or number > bound.maximum:
-        what = f"{key.name} of {owner} gives {brief(found)}"
+        what = f"{key.name} of {owner} gives {brief(value)}"
         raise InvalidBound(f"{what}: it must be {_wanted_text(key, bound.maximum)}")
     return number
 
@@ -62,8 +62,8 @@ def with_numbers(step: Step, numbers: Mapping[str, float]) -> Step:
     """Return the step with these numbers as its bounds, as they were rendered."""
     for key, bound in bound_templates(step):
         if key.name in numbers:
-            given = numbers[key.name]
-            number = int(given) if isinstance(bound, TemplateBound) else given
+            value = numbers[key.name]
+            number = int(value) if isinstance(bound, TemplateBound) else value
             step = with_bound(step, key, bound.model_copy(update={"maximum": number}))
     return step
 
@@ -79,19 +79,19 @@ def visits_allowed(team: str, limit: int | TemplateBound | str, facts: Facts) ->
     return number_of(limit)
 
 
-def _number(key: BoundKey, found: JsonValue) -> float | None:
+def _number(key: BoundKey, value: JsonValue) -> float | None:
     """Return the number or the seconds of a rendered bound; None for anything else."""
     if key.unit in ("timeout", "deadline"):
         try:
-            length = seconds(found)
+            length = seconds(value)
         except ValueError:
             return None
         if isinstance(length, bool) or not isinstance(length, int | float):
             return None
         return float(length)
-    if isinstance(found, float) and found.is_integer():
-        return int(found)
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _wanted_text(key: BoundKey, maximum: float) -> str:

@@ -42,43 +42,47 @@ def joined(
                 f"the branches {', '.join(sorted(conflict.writers))} all set the context's "
                 f"{conflict.written!r}; {advice(conflict.written)}"
             )
-    written = _written_by_path(branches, policies)
-    by_policy = {path: _by_policy(written[path], path, one) for path, one in policies.items()}
-    found: list[ContextWrite] = []
+    writes_by_path = _written_by_path(branches, policies)
+    by_policy = {
+        path: _by_policy(writes_by_path[path], path, policy) for path, policy in policies.items()
+    }
+    joined_writes: list[ContextWrite] = []
     merged: set[str] = set()
     for writes in branches.values():
         for write in writes:
-            one = by_policy.get(write.path)
-            if one is None:
-                found.append(write)
+            merged_write = by_policy.get(write.path)
+            if merged_write is None:
+                joined_writes.append(write)
             elif write.path not in merged:
                 merged.add(write.path)
-                found.append(one)
-    return tuple(found)
+                joined_writes.append(merged_write)
+    return tuple(joined_writes)
 
 
 def _written_by_path(
     branches: BranchWrites, paths: Iterable[str]
 ) -> dict[str, list[list[ContextWrite]]]:
     """Return `{path: of each branch that has written exactly there, its writes}`."""
-    found: dict[str, list[list[ContextWrite]]] = {path: [] for path in paths}
+    writes_by_path: dict[str, list[list[ContextWrite]]] = {path: [] for path in paths}
     for writes in branches.values():
         own: dict[str, list[ContextWrite]] = {}
         for write in writes:
-            if write.path in found:
+            if write.path in writes_by_path:
                 own.setdefault(write.path, []).append(write)
         for path, of_path in own.items():
-            found[path].append(of_path)
-    return found
+            writes_by_path[path].append(of_path)
+    return writes_by_path
 
 
 def _by_policy(
-    written: Sequence[Sequence[ContextWrite]], path: str, policy: MergePolicy
+    branch_writes: Sequence[Sequence[ContextWrite]], path: str, policy: MergePolicy
 ) -> ContextWrite | None:
     """Return the one write that the policy makes; None if operations apply one after another."""
-    if not written or any(write.operation is not None for own in written for write in own):
+    if not branch_writes or any(
+        write.operation is not None for own in branch_writes for write in own
+    ):
         return None
-    return ContextWrite(path, merged_by(policy, [own[-1].value for own in written]))
+    return ContextWrite(path, merged_by(policy, [own[-1].value for own in branch_writes]))
 
 
 class WritePlace(NamedTuple):
@@ -132,14 +136,14 @@ def write_conflicts(
         if not here.kinds:
             continue
         around = [touched[path[:length]] for length in range(len(path))]
-        others = [here.below, *(names for one in around for names in one.kinds.values())]
+        others = [here.below, *(names for parent in around for names in parent.kinds.values())]
         sets = tuple(names for names in (*here.kinds.values(), *others) if names)
         if not _are_several(sets) or (not any(others) and _commute(here)):
             continue
         for text, replaces in here.written.items():
             policy = policies.get(text)
             if policy is None or not (replaces or policy == _REPLACES):
-                last = max(here.last, here.last_below, *(one.last for one in around))
+                last = max(here.last, here.last_below, *(parent.last for parent in around))
                 yield Conflict(text, last, sets)
                 break
 
@@ -159,7 +163,7 @@ def _commute(here: _Touched) -> bool:
 
 
 def _touched_paths(branches: BranchWrites) -> dict[Path, _Touched]:
-    found: dict[Path, _Touched] = {}
+    touched: dict[Path, _Touched] = {}
     for number, (branch, writes) in enumerate(branches.items()):
         for place, write in enumerate(writes):
             at = WritePlace(number, place)
@@ -168,15 +172,15 @@ def _touched_paths(branches: BranchWrites) -> dict[Path, _Touched]:
             )
             for path in _paths_of_write(write):
                 for length in range(len(path)):
-                    around = found.setdefault(path[:length], _Touched())
+                    around = touched.setdefault(path[:length], _Touched())
                     around.below.add(branch)
                     around.last_below = at
-                here = found.setdefault(path, _Touched())
+                here = touched.setdefault(path, _Touched())
                 here.last = at
                 here.kinds.setdefault(kind, set()).add(branch)
                 replaces = write.operation is None
                 here.written[write.path] = replaces and here.written.get(write.path, True)
-    return found
+    return touched
 
 
 def _paths_of_write(write: ContextWrite) -> Iterator[Path]:

@@ -101,17 +101,17 @@ def _expression_holds(
 
 
 def _test_condition(
-    condition: TaskField | ContextField, found: Found, meter: EvaluationMeter
+    condition: TaskField | ContextField, fact: Found, meter: EvaluationMeter
 ) -> bool:
     operator, value = condition.operator, condition.value
     try:
-        charge(operator, meter, found, value)
+        charge(operator, meter, fact, value)
     except EvaluationLimitExceeded as error:
         message = (
             f"the condition {_field_name(condition)} {operator} {brief(value)} is given up: {error}"
         )
         raise EvaluationLimitExceeded(message, bound=error.bound) from None
-    return OPERATORS[operator].test(found, value)
+    return OPERATORS[operator].test(fact, value)
 
 
 def _task_field(condition: TaskField, facts: Facts) -> Found:
@@ -167,7 +167,11 @@ def inspect(condition: Condition, facts: Facts) -> ConditionFound:
             return NegatedFound("not", inspect(part, facts))
         case TeamOutcome(outcome=outcome):
             counted = _counted_outcomes(facts).items()
-            return TeamFound("team", outcome, tuple((name, one.status) for name, one in counted))
+            return TeamFound(
+                "team",
+                outcome,
+                tuple((name, task_outcome.status) for name, task_outcome in counted),
+            )
         case Expression(expression=text):
             return ExpressionFound("expression", text, tuple(_values_named(text, facts)))
         case _:
@@ -176,10 +180,10 @@ def inspect(condition: Condition, facts: Facts) -> ConditionFound:
 
 def _field_found(condition: TaskField | ContextField, value: Found) -> FieldFound:
     name, operator = _field_name(condition), condition.operator
-    wanted = beginning(condition.value, MAX_FOUND)
+    operand = beginning(condition.value, MAX_FOUND)
     if value is MISSING:
-        return FieldFound("field", name, operator, wanted, missing=True)
-    return FieldFound("field", name, operator, wanted, beginning(value, MAX_FOUND))
+        return FieldFound("field", name, operator, operand, missing=True)
+    return FieldFound("field", name, operator, operand, beginning(value, MAX_FOUND))
 
 
 def _values_named(text: str, facts: Facts) -> Iterator[ValueFound]:

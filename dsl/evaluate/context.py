@@ -95,10 +95,8 @@ def _without(write: ContextWrite, present: Present, value: JsonValue) -> Present
     return {key: item for key, item in present.items() if key != value}
 
 
-def _wrong(write: ContextWrite, wanted: str, present: JsonValue) -> ContextUpdateFailed:
-    return _failure(
-        write, f"`{write.operation}` needs {wanted} there, and it holds {_kind(present)}"
-    )
+def _wrong(write: ContextWrite, kind: str, present: JsonValue) -> ContextUpdateFailed:
+    return _failure(write, f"`{write.operation}` needs {kind} there, and it holds {_kind(present)}")
 
 
 def _failure(write: ContextWrite, reason: str) -> ContextUpdateFailed:
@@ -127,16 +125,18 @@ def apply(
         ContextUpdateFailed: an operation finds, or is given, a value of the wrong type.
         InvalidContext: a value or a path does not fit what is declared.
     """
-    for one in writes:
-        path = parse(one.path)
-        present = MISSING if one.operation is None else get(context, path)
-        value = changed(one, present)
+    for update in writes:
+        path = parse(update.path)
+        present = MISSING if update.operation is None else get(context, path)
+        value = changed(update, present)
         if value is MISSING:
             continue
         try:
             context = write(context, path, value, declared)
         except ValueError as error:
-            raise ContextConflict(f"context_updates: {one.path!r} cannot be set: {error}") from None
+            raise ContextConflict(
+                f"context_updates: {update.path!r} cannot be set: {error}"
+            ) from None
     return context
 
 

@@ -53,9 +53,9 @@ def filled_write(key: str, value: JsonValue, names: Mapping[str, object]) -> Con
     Raises:
         TemplateFailed: a template cannot be filled; the message names the update.
     """
-    written = written_value(value)
+    update = written_value(value)
     try:
-        return ContextWrite(fill_path(key, names), fill(written.value, names), written.operation)
+        return ContextWrite(fill_path(key, names), fill(update.value, names), update.operation)
     except EvaluationLimitExceeded as error:
         message = f"the context update {key!r}: {error}"
         raise EvaluationLimitExceeded(message, bound=error.bound) from None

@@ -68,8 +68,8 @@ def value_form(schema: dict[str, JsonValue], options: Sequence[str] = ()) -> str
     """
     if options:
         return one_of(options)
-    written = schema.get("type")
-    names = written if isinstance(written, list) else [written]
+    type_value = schema.get("type")
+    names = type_value if isinstance(type_value, list) else [type_value]
     types = [name for name in names if isinstance(name, str) and name in KINDS]
     if not types:
         return "a value"
@@ -172,8 +172,8 @@ def missing_inputs(given: Json, declared: Declarations) -> list[str]:
     """Return the required paths that a start does not give, in written order."""
     return [
         path
-        for path, one in declared.items()
-        if one.required and get(given, parse(path)) is MISSING
+        for path, declaration in declared.items()
+        if declaration.required and get(given, parse(path)) is MISSING
     ]
 
 
@@ -225,11 +225,11 @@ def _differs(before: Json, after: Json, path: str) -> bool:
 def _fit_to_declaration(context: Json, path: Path, declared: Declarations) -> Json:
     """Add the defaults that a write leaves missing, and drop what lists hold beyond their bound."""
     for text in sorted(touched(path, declared), key=lambda text: len(parse(text))):
-        one, where = declared[text], parse(text)
+        declaration, where = declared[text], parse(text)
         value = get(context, where)
-        if value is MISSING and one.required:
+        if value is MISSING and declaration.required:
             continue
-        settled = kept(one.default if isinstance(value, Missing) else value, one)
+        settled = kept(declaration.default if isinstance(value, Missing) else value, declaration)
         if settled is not value and _is_open(context, where):
             context = put(context, where, settled)
     return context
@@ -248,12 +248,12 @@ def path_missing(path: str, form: str) -> str:
 
 def _problems(context: Json, paths: Iterable[str], declared: Declarations) -> Iterator[str]:
     for text in paths:
-        one = declared[text]
+        declaration = declared[text]
         value: JsonValue | Literal[Missing.MISSING] = get(context, parse(text))
         if not isinstance(value, Missing):
-            yield from value_problems(text, value, one)
-        elif one.required:
-            yield path_missing(text, form_of(one))
+            yield from value_problems(text, value, declaration)
+        elif declaration.required:
+            yield path_missing(text, form_of(declaration))
 
 
 def dotted_key(path: str, key: str) -> str:
@@ -266,9 +266,9 @@ def not_a_mapping(path: str, kind: str, below: Collection[str]) -> str:
     return f"{path!r} is {kind}, not a mapping with {listed(below)}"
 
 
-def _strangers(given: Json, path: Path, declared: Declarations) -> Iterator[str]:
+def _strangers(values: Json, path: Path, declared: Declarations) -> Iterator[str]:
     """Yield the given values that are not declared."""
-    for key, value in given.items():
+    for key, value in values.items():
         here = (*path, key)
         text = ".".join(here)
         if declared_at(here, declared) is not None:

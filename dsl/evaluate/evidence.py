@@ -59,11 +59,11 @@ def examine(condition: Condition, facts: Facts) -> Examined:
     """Evaluate every part of a condition."""
     match condition:
         case AllOf(all_of=parts):
-            found = tuple(examine(part, facts) for part in parts)
-            return Examined("all of", all(part.holds for part in found), "", found)
+            results = tuple(examine(part, facts) for part in parts)
+            return Examined("all of", all(result.holds for result in results), "", results)
         case AnyOf(any_of=parts):
-            found = tuple(examine(part, facts) for part in parts)
-            return Examined("any of", any(part.holds for part in found), "", found)
+            results = tuple(examine(part, facts) for part in parts)
+            return Examined("any of", any(result.holds for result in results), "", results)
         case Not(negated=part):
             inner = examine(part, facts)
             return Examined("not", not inner.holds, "", (inner,))
@@ -74,9 +74,9 @@ def examine(condition: Condition, facts: Facts) -> Examined:
 
 
 def _test(condition: Condition, facts: Facts) -> Examined:
-    found = inspect(condition, facts)
+    finding = inspect(condition, facts)
     try:
-        return Examined("test", holds(condition, facts), condition_because(found), found=found)
+        return Examined("test", holds(condition, facts), condition_because(finding), found=finding)
     except TemplateFailed as error:
         return Examined("test", False, str(error))
 
@@ -101,14 +101,14 @@ def alternatives(step: BranchStep, facts: Facts) -> tuple[TriedAlternatives, ...
 def _in_order(
     conditions: list[Condition | None] | list[Condition], leads_to: list[str | None], facts: Facts
 ) -> tuple[TriedAlternatives, ...]:
-    asked: list[TriedAlternatives] = []
+    attempts: list[TriedAlternatives] = []
     open_still = True
     for number, (condition, end) in enumerate(zip(conditions, leads_to, strict=True), 1):
         if not open_still:
-            asked.append(TriedAlternatives(number, end, None))
+            attempts.append(TriedAlternatives(number, end, None))
             continue
-        found = None if condition is None else examine(condition, facts)
-        taken = found is None or found.holds
-        asked.append(TriedAlternatives(number, end, taken, found))
-        open_still = not taken
-    return tuple(asked)
+        result = None if condition is None else examine(condition, facts)
+        is_taken = result is None or result.holds
+        attempts.append(TriedAlternatives(number, end, is_taken, result))
+        open_still = not is_taken
+    return tuple(attempts)

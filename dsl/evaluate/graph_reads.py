@@ -33,8 +33,8 @@ def graph_fields(step: TaskGraphStep, personas: Mapping[str, Persona]) -> frozen
 def _texts(step: TaskGraphStep, personas: Mapping[str, Persona]) -> Iterator[str]:
     yield step.chosen or ""
     yield from (text for text, _ in texts_within(step.add))
-    for one in step.lists():
-        for inner, _ in walk(one.steps, ()):
+    for step_list in step.lists():
+        for inner, _ in walk(step_list.steps, ()):
             yield from _of_step(inner, personas)
 
 

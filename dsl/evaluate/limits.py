@@ -89,10 +89,10 @@ def fingerprint(team: Team, context: Json, latest: Mapping[str, Outcomes]) -> st
     if team.reads_teams:
         earlier = Facts(context={}, teams=latest).names()["teams"]
         for path in team.reads_teams:
-            found = found_at(earlier, parse(path))
-            relevant[f"teams:{path}"] = found
-    seen = {path: value for path, value in relevant.items() if value is not MISSING}
-    return sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()[:16]
+            earlier_value = found_at(earlier, parse(path))
+            relevant[f"teams:{path}"] = earlier_value
+    inputs = {path: value for path, value in relevant.items() if value is not MISSING}
+    return sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def non_progressing(team: Team) -> LimitExceeded:

@@ -45,10 +45,16 @@ PromptChoice = ChosenPrompt | UnknownPrompt | AmbiguousPrompt | NoPrompt
 
 def snapshot(persona: Persona, step: PersonaStep) -> Persona:
     """Return the persona as the agent receives it: its system prompt, and the one it asks."""
-    asked = asked_prompt(persona.prompts, step.prompt or persona.prompt)
-    used = {key: text for key, text in persona.prompts.items() if key in (SYSTEM, asked)}
-    named = asked if asked == SYSTEM else None  # the only other prompt needs no name
-    fields = {"prompts": used, "prompt": named, "execution_plan": None, "hooks": (), "fallback": ()}
+    prompt_key = asked_prompt(persona.prompts, step.prompt or persona.prompt)
+    prompts = {key: text for key, text in persona.prompts.items() if key in (SYSTEM, prompt_key)}
+    named = prompt_key if prompt_key == SYSTEM else None  # the only other prompt needs no name
+    fields = {
+        "prompts": prompts,
+        "prompt": named,
+        "execution_plan": None,
+        "hooks": (),
+        "fallback": (),
+    }
     return persona.model_copy(update=fields)
 
 

@@ -135,12 +135,12 @@ def _default(
 
 
 def _rules_text(routing: Routing, facts: Facts) -> str:
-    asked = (
+    rule_texts = (
         f"rule {number}: {condition_because(inspect(rule.condition, facts))}"
         for number, rule in enumerate(routing.rules, 1)
         if rule.condition is not None
     )
-    return "; ".join(asked)
+    return "; ".join(rule_texts)
 
 
 def _fill_updates(

@@ -50,8 +50,8 @@ def slice_for(persona: Persona, step: PersonaStep, facts: Facts, allowed: JsonVa
     inputs: Json = {}
     if step.input is not None:
         inputs["input"] = fill(step.input, facts.names()) if allowed is None else allowed
-    known = inputs.get("input")
-    braces = tuple(known) if isinstance(known, dict) else ()
+    own_input = inputs.get("input")
+    braces = tuple(own_input) if isinstance(own_input, dict) else ()
     named = [
         path
         for text in persona.prompts.values()
@@ -69,18 +69,18 @@ def _take(inputs: Json, path: Path, roots: Mapping[str, object]) -> None:
     here = inputs
     last = len(path) - 1
     for depth, segment in enumerate(path):
-        found = look_up(value, segment)
-        if found is MISSING:
+        child = look_up(value, segment)
+        if child is MISSING:
             return
-        if type(found) in _LEAVES or not isinstance(found, dict | Outcome | Mapping):
-            here[segment] = cast("JsonValue", found)
+        if type(child) in _LEAVES or not isinstance(child, dict | Outcome | Mapping):
+            here[segment] = cast("JsonValue", child)
             return
-        value = cast("object", found)
+        value = cast("object", child)
         if depth == last:
-            taken = here.get(segment)
+            part = here.get(segment)
             whole = to_json(value)
-            if isinstance(taken, dict) and isinstance(whole, dict):
-                whole = {**taken, **whole}  # the whole of an outcome has not its times
+            if isinstance(part, dict) and isinstance(whole, dict):
+                whole = {**part, **whole}  # the whole of an outcome has not its times
             here[segment] = whole
             return
         match here.setdefault(segment, {}):

@@ -48,24 +48,24 @@ def ranked(results: Sequence[BranchResult]) -> list[BranchResult]:
     return sorted(results, key=_rank)
 
 
-def _rank(one: BranchResult) -> tuple[bool, int, float, float]:
-    score = -inf if one.score is None else one.score
-    return (not one.success, -one.priority, -score, one.seconds)
+def _rank(result: BranchResult) -> tuple[bool, int, float, float]:
+    score = -inf if result.score is None else result.score
+    return (not result.success, -result.priority, -score, result.seconds)
 
 
 def chosen_branches(
     step: str, only: JsonValue, branches: Sequence[str]
 ) -> list[str] | RefusedStrategy:
     """Return the branches that `only` names, in written order; or why it names none."""
-    known = ", ".join(branches)
+    names = ", ".join(branches)
     if not isinstance(only, list) or not only:
-        found = "an empty list" if only == [] else type(only).__name__
-        message = f"`only` of {step!r} gives {found}, not a list of its branches: {known}"
+        kind = "an empty list" if only == [] else type(only).__name__
+        message = f"`only` of {step!r} gives {kind}, not a list of its branches: {names}"
         return RefusedStrategy("UnknownBranch", message)
     for name in only:
         if name not in branches:
             hint = nearest(str(name), branches)
-            message = f"`only` of {step!r} names {name!r}; branches: {known}. {hint}".rstrip(". ")
+            message = f"`only` of {step!r} names {name!r}; branches: {names}. {hint}".rstrip(". ")
             return RefusedStrategy("UnknownBranch", message)
     return [name for name in branches if name in only]
 
@@ -120,7 +120,7 @@ def winner_of(join: Join, results: Sequence[BranchResult], ends: Sequence[str]) 
         results: What the branches came to, in written order.
         ends: The names of the branches in the order of their ends.
     """
-    good = {one.name for one in results if one.success}
+    good = {result.name for result in results if result.success}
     match join:
         case "all":
             return None

@@ -54,8 +54,8 @@ def ruling_of(hook: Hook, facts: Facts) -> HookRuling:
     for decision in DECISIONS_AT[hook.on]:
         if decision == decided:
             return HookRuling(hook.label, decision, message, value)
-    shown = repr(decided[:60]) if isinstance(decided, str) else describe_kind(decided)
-    return undecided(hook, f"`decide` gives {shown}; allowed: {listed(DECISIONS_AT[hook.on])}")
+    text = repr(decided[:60]) if isinstance(decided, str) else describe_kind(decided)
+    return undecided(hook, f"`decide` gives {text}; allowed: {listed(DECISIONS_AT[hook.on])}")
 
 
 def undecided(hook: Hook, why: str) -> HookRuling:
@@ -94,11 +94,11 @@ def modified(hook: Hook, ruling: HookRuling, facts: Json) -> Json | HookRuling:
 
 
 def _with_arguments(hook: Hook, value: JsonValue, facts: Json) -> Json | HookRuling:
-    given = facts["arguments"]
-    if isinstance(value, dict) and isinstance(given, dict):
-        return {**facts, "arguments": deep_merge(given, value)}
+    arguments = facts["arguments"]
+    if isinstance(value, dict) and isinstance(arguments, dict):
+        return {**facts, "arguments": deep_merge(arguments, value)}
     return _unusable(hook, value, "a mapping of arguments")
 
 
-def _unusable(hook: Hook, value: JsonValue, wanted: str) -> HookRuling:
-    return undecided(hook, f"`value` gives {describe_kind(value)}, not {wanted}")
+def _unusable(hook: Hook, value: JsonValue, kind: str) -> HookRuling:
+    return undecided(hook, f"`value` gives {describe_kind(value)}, not {kind}")

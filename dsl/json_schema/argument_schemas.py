@@ -24,20 +24,22 @@ def arguments_schema(schema: Json, fixed: Collection[str] = ()) -> Json | None:
         schema: The schema of an input.
         fixed: The names of properties that a caller does not give.
     """
-    found = next(_objects(schema, schema, 0), None)
-    if found is None:
+    object_schema = next(_objects(schema, schema, 0), None)
+    if object_schema is None:
         return None
-    properties = found.get("properties")
-    given: Json = properties if isinstance(properties, dict) else {}
-    kept: Json = {name: one for name, one in given.items() if name not in fixed}
-    required = found.get("required")
+    properties = object_schema.get("properties")
+    own_properties: Json = properties if isinstance(properties, dict) else {}
+    free_properties: Json = {
+        name: value for name, value in own_properties.items() if name not in fixed
+    }
+    required = object_schema.get("required")
     names: list[JsonValue] = list(required) if isinstance(required, list) else []
     needed: list[JsonValue] = [name for name in names if name not in fixed]
-    rest = {key: one for key, one in found.items() if key not in ("required", "$defs")}
-    made: Json = {**rest, "type": "object", "properties": kept}
+    rest = {key: value for key, value in object_schema.items() if key not in ("required", "$defs")}
+    result: Json = {**rest, "type": "object", "properties": free_properties}
     if needed:
-        made["required"] = needed
-    plain = _plain(made)
+        result["required"] = needed
+    plain = _plain(result)
     assert isinstance(plain, dict)
     defs = _used_definitions(plain, schema)
     return {**plain, "$defs": defs} if defs else plain
@@ -87,31 +89,35 @@ def _plain(schema: JsonValue) -> JsonValue:
         return [_plain(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    made: Json = {}
+    result: Json = {}
     for key, below in schema.items():
         if key in _DROPPED or (key == "default" and below is None):
             continue
         if key in _MAPS and isinstance(below, dict):
-            made[key] = {name: _plain(one) for name, one in below.items()}
+            result[key] = {name: _plain(subschema) for name, subschema in below.items()}
         elif key in ("default", "const", "enum", "examples"):
-            made[key] = below
+            result[key] = below
         else:
-            made[key] = _plain(below)
-    return made
+            result[key] = _plain(below)
+    return result
 
 
 def _used_definitions(schema: Json, root: Json) -> Json:
     """Return the definitions that a schema reaches, plain, in the order of the root."""
-    written = root.get("$defs")
-    known: Json = written if isinstance(written, dict) else {}
-    used: set[str] = set()
+    defs = root.get("$defs")
+    definitions: Json = defs if isinstance(defs, dict) else {}
+    reached_names: set[str] = set()
     ahead: list[JsonValue] = [schema]
     while ahead:
         for name in _references(ahead.pop()):
-            if name in known and name not in used:
-                used.add(name)
-                ahead.append(known[name])
-    return {name: _plain(one) for name, one in known.items() if name in used}
+            if name in definitions and name not in reached_names:
+                reached_names.add(name)
+                ahead.append(definitions[name])
+    return {
+        name: _plain(definition)
+        for name, definition in definitions.items()
+        if name in reached_names
+    }
 
 
 def _references(schema: JsonValue) -> Iterator[str]:

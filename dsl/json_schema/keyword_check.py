@@ -107,8 +107,8 @@ def number_steps(number: float | None) -> int:
 def some_of(texts: Sequence[str]) -> str:
     """Return the texts on one line; of many only the first, and how many follow."""
     rest = len(texts) - _MAX_LISTED
-    shown = ", ".join(texts[:_MAX_LISTED])
-    return f"{shown} and {rest} more" if rest > 0 else shown
+    line = ", ".join(texts[:_MAX_LISTED])
+    return f"{line} and {rest} more" if rest > 0 else line
 
 
 def weight(value: JsonValue) -> int:

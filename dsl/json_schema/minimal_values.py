@@ -95,8 +95,8 @@ class _Maker:
         if "const" in schema:
             yield schema["const"]
         for key in ("enum", "examples"):
-            given = schema.get(key)
-            yield from given if isinstance(given, list) else ()
+            values = schema.get(key)
+            yield from values if isinstance(values, list) else ()
         if "default" in schema:
             yield schema["default"]
         reference = schema.get("$ref")
@@ -127,36 +127,36 @@ class _Maker:
 
     def _objects(self, schema: Json, depth: int) -> Iterator[JsonValue]:
         properties = _mapping(schema.get("properties"))
-        wanted = [str(key) for key in _list(schema.get("required"))]
-        wanted += [key for key in properties if key not in wanted][: _least(schema, "Properties")]
-        made: Json = {}
-        for key in wanted:
+        keys = [str(key) for key in _list(schema.get("required"))]
+        keys += [key for key in properties if key not in keys][: _least(schema, "Properties")]
+        result: Json = {}
+        for key in keys:
             part = properties.get(key, schema.get("additionalProperties", True))
             value = next(self.candidates(part, key, depth + 1), _NOTHING)
             if value is _NOTHING:
                 return
-            made[key] = value
+            result[key] = value
             for more in _list(_mapping(schema.get("dependentRequired")).get(key)):
-                if str(more) not in wanted:
-                    wanted.append(str(more))
-        yield made
+                if str(more) not in keys:
+                    keys.append(str(more))
+        yield result
 
     def _arrays(self, schema: Json, name: str, depth: int) -> Iterator[JsonValue]:
         fixed = _list(schema.get("prefixItems"))
         count = min(_least(schema, "Items"), _MAX_ITEMS)
         if "contains" in schema:
-            found = next(self.candidates(schema["contains"], name, depth + 1), _NOTHING)
-            yield [found] * max(count, 1) if found is not _NOTHING else []
-        made: list[JsonValue] = []
+            item = next(self.candidates(schema["contains"], name, depth + 1), _NOTHING)
+            yield [item] * max(count, 1) if item is not _NOTHING else []
+        items: list[JsonValue] = []
         for index in range(count):
             part = fixed[index] if index < len(fixed) else schema.get("items", True)
             values = islice(self.candidates(part, name, depth + 1), _MAX_ITEMS)
-            again = made if schema.get("uniqueItems") else ()
+            again = items if schema.get("uniqueItems") else ()
             value = next((value for value in values if value not in again), _NOTHING)
             if value is _NOTHING:
                 return
-            made.append(value)
-        yield made
+            items.append(value)
+        yield items
 
 
 _NOTHING = json.dumps("no value")
@@ -191,11 +191,11 @@ def _join_objects(first: Json, then: Json) -> Json:
 
 def _types(schema: Json) -> list[str]:
     """Return the types to try: those of the schema, else those that its keywords speak of."""
-    given = schema.get("type")
-    if isinstance(given, str):
-        return [given]
-    if isinstance(given, list):
-        return [str(kind) for kind in given]
+    type_value = schema.get("type")
+    if isinstance(type_value, str):
+        return [type_value]
+    if isinstance(type_value, list):
+        return [str(kind) for kind in type_value]
     words = {
         "object": ("properties", "required", "minProperties"),
         "array": ("items", "minItems", "prefixItems", "contains"),
@@ -207,9 +207,9 @@ def _types(schema: Json) -> list[str]:
 
 
 def _texts(schema: Json, name: str) -> Iterator[str]:
-    known = _FORMATS.get(str(schema.get("format")))
-    if known is not None:
-        yield known
+    example = _FORMATS.get(str(schema.get("format")))
+    if example is not None:
+        yield example
     least, maximum = _least(schema, "Length"), schema.get("maxLength")
     for text in (name, "a", "A", "0", "1", "a1", "A-1", "0.0.0", "2026-01-01", "a@example.com", ""):
         fitted = text + "x" * (least - len(text)) if text else "x" * least

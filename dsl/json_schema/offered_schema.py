@@ -60,16 +60,16 @@ def _own_value(schema: JsonValue, value: JsonValue, root: Json, depth: int) -> J
     forms = _forms_of(schema, root)
     if isinstance(value, list):
         return [
-            _own_value(_item_schema(forms, at), one, root, depth + 1)
-            for at, one in enumerate(value)
+            _own_value(_item_schema(forms, at), item, root, depth + 1)
+            for at, item in enumerate(value)
         ]
     if not isinstance(value, dict) or not forms:
         return value
     own: Json = {}
-    for key, one in value.items():
+    for key, item in value.items():
         name, below = _own_property(forms, key)
         own[name if name not in value or name == key else key] = _own_value(
-            below, one, root, depth + 1
+            below, item, root, depth + 1
         )
     return own
 
@@ -79,11 +79,11 @@ def _own_property(forms: list[Json], offered: str) -> tuple[str, JsonValue]:
     for form in forms:
         properties = form.get("properties")
         if isinstance(properties, dict):
-            for name, shown in offered_names(properties).items():
-                if shown == offered:
+            for name, alias in offered_names(properties).items():
+                if alias == offered:
                     return name, properties[name]
     below = next(
-        (one["additionalProperties"] for one in forms if "additionalProperties" in one), None
+        (form["additionalProperties"] for form in forms if "additionalProperties" in form), None
     )
     return offered, below
 
@@ -101,18 +101,18 @@ def _item_schema(forms: list[Json], at: int) -> JsonValue:
 
 def _forms_of(schema: JsonValue, root: Json, words: Sequence[str] = _FORMS) -> list[Json]:
     """Return a schema, and those that it refers to or joins by these words, each once."""
-    found: dict[int, Json] = {}
+    forms: dict[int, Json] = {}
     ahead: list[JsonValue] = [schema]
     while ahead:
-        one = ahead.pop(0)
-        if not isinstance(one, dict) or id(one) in found:
+        node = ahead.pop(0)
+        if not isinstance(node, dict) or id(node) in forms:
             continue
-        found[id(one)] = one
-        reference = one.get("$ref")
+        forms[id(node)] = node
+        reference = node.get("$ref")
         if isinstance(reference, str) and is_own(reference):
             ahead.append(target_of(root, reference, {}))
-        ahead += [form for word in words for form in _list(one.get(word))]
-    return list(found.values())
+        ahead += [form for word in words for form in _list(node.get(word))]
+    return list(forms.values())
 
 
 def offered_names(properties: Mapping[str, object]) -> dict[str, str]:
@@ -124,11 +124,11 @@ def offered_names(properties: Mapping[str, object]) -> dict[str, str]:
             names[name] = name
             continue
         base = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_")[:_MAX_NAME] or "argument"
-        shown, number = base, 2
-        while shown in fine:
-            shown, number = f"{base}_{number}", number + 1
-        fine.add(shown)
-        names[name] = shown
+        alias, number = base, 2
+        while alias in fine:
+            alias, number = f"{base}_{number}", number + 1
+        fine.add(alias)
+        names[name] = alias
     return names
 
 
@@ -143,29 +143,29 @@ class _Rewriter:
         if any(word in schema for word in _AT_ROOT):
             self.broken["forms_at_root"] = None
             schema = _join_forms(schema)
-        made = self._schema(schema)
-        return {**made, "type": "object", "properties": made.get("properties", {})}
+        result = self._schema(schema)
+        return {**result, "type": "object", "properties": result.get("properties", {})}
 
     def _schema(self, schema: Json) -> Json:
         reference = schema.get("$ref")
         if isinstance(reference, str) and not reference.startswith("#"):
             self.broken["reference_outside"] = None
-            schema = {key: one for key, one in schema.items() if key != "$ref"}
-        made: Json = {}
+            schema = {key: part for key, part in schema.items() if key != "$ref"}
+        result: Json = {}
         for key, below in schema.items():
             if key in _DATA:
-                made[key] = below
+                result[key] = below
             elif key in _MAPS and isinstance(below, dict):
-                made[key] = {name: self._below(one) for name, one in below.items()}
+                result[key] = {name: self._below(part) for name, part in below.items()}
             elif isinstance(below, dict):
-                made[key] = self._schema(below)
+                result[key] = self._schema(below)
             elif key in (*_FORMS, "prefixItems") and isinstance(below, list):
-                made[key] = [self._below(one) for one in below]
+                result[key] = [self._below(part) for part in below]
             else:
-                made[key] = below
-        self._array(made)
-        self._object(made)
-        return made
+                result[key] = below
+        self._array(result)
+        self._object(result)
+        return result
 
     def _below(self, schema: JsonValue) -> JsonValue:
         if isinstance(schema, dict):
@@ -173,46 +173,49 @@ class _Rewriter:
         self.broken["boolean_schema"] = None
         return {}
 
-    def _array(self, made: Json) -> None:
-        items = made.get("items")
+    def _array(self, schema: Json) -> None:
+        items = schema.get("items")
         if isinstance(items, list):
             self.broken["items_of_tuple"] = None
-            made["items"] = {"anyOf": [self._below(one) for one in items]} if items else {}
+            schema["items"] = {"anyOf": [self._below(item) for item in items]} if items else {}
         elif isinstance(items, bool):
             self.broken["boolean_schema"] = None
-            made["items"] = {}
-        elif items is None and "array" in _types(made):
+            schema["items"] = {}
+        elif items is None and "array" in _types(schema):
             self.broken["array_without_items"] = None
-            made["items"] = {}
+            schema["items"] = {}
 
-    def _object(self, made: Json) -> None:
-        properties = made.get("properties")
+    def _object(self, schema: Json) -> None:
+        properties = schema.get("properties")
         if not isinstance(properties, dict):
             return
         names = offered_names(properties)
-        required = [one for one in _list(made.get("required")) if isinstance(one, str)]
-        if any(name != shown for name, shown in names.items()):
+        required = [key for key in _list(schema.get("required")) if isinstance(key, str)]
+        if any(name != alias for name, alias in names.items()):
             self.broken["property_name"] = None
-            made["properties"] = {
-                shown: _with_own_name(properties[name], name, shown)
-                for name, shown in names.items()
+            schema["properties"] = {
+                alias: _with_own_name(properties[name], name, alias)
+                for name, alias in names.items()
             }
-            made["required"] = [names.get(one, one) for one in required]
-        missing = [one for one in required if one not in properties]
+            schema["required"] = [names.get(key, key) for key in required]
+        missing = [key for key in required if key not in properties]
         if missing:
             self.broken["required_unknown"] = None
-            made["required"] = [names[one] for one in required if one in properties]
-        if made.get("required") == []:
-            del made["required"]
+            schema["required"] = [names[key] for key in required if key in properties]
+        if schema.get("required") == []:
+            del schema["required"]
 
 
-def _with_own_name(schema: JsonValue, name: str, shown: str) -> JsonValue:
+def _with_own_name(schema: JsonValue, name: str, alias: str) -> JsonValue:
     """Say the own name of a property that has another one for the model."""
-    if name == shown or not isinstance(schema, dict):
+    if name == alias or not isinstance(schema, dict):
         return schema
-    said = schema.get("description")
+    description = schema.get("description")
     note = f"The tool calls it {name!r}."
-    return {**schema, "description": f"{said} {note}" if isinstance(said, str) else note}
+    return {
+        **schema,
+        "description": f"{description} {note}" if isinstance(description, str) else note,
+    }
 
 
 def _join_forms(schema: Json) -> Json:
@@ -220,32 +223,38 @@ def _join_forms(schema: Json) -> Json:
     properties: Json = {}
     for form in _forms_of(schema, schema):
         own = form.get("properties")
-        for name, one in own.items() if isinstance(own, dict) else ():
-            properties[name] = one if name not in properties else _either(properties[name], one)
+        for name, subschema in own.items() if isinstance(own, dict) else ():
+            properties[name] = (
+                subschema if name not in properties else _either(properties[name], subschema)
+            )
     rest = {
-        key: one for key, one in schema.items() if key not in (*_AT_ROOT, "additionalProperties")
+        key: value
+        for key, value in schema.items()
+        if key not in (*_AT_ROOT, "additionalProperties")
     }
-    made: Json = {**rest, "properties": properties}
+    result: Json = {**rest, "properties": properties}
     needed = [
-        one for form in _forms_of(schema, schema, ["allOf"]) for one in _list(form.get("required"))
+        key for form in _forms_of(schema, schema, ["allOf"]) for key in _list(form.get("required"))
     ]
-    required: list[JsonValue] = list(dict.fromkeys(one for one in needed if isinstance(one, str)))
+    required: list[JsonValue] = list(dict.fromkeys(key for key in needed if isinstance(key, str)))
     if required:
-        made["required"] = required
+        result["required"] = required
     words = json.dumps({key: schema[key] for key in _AT_ROOT if key in schema}, ensure_ascii=False)
     if len(words) <= _MAX_WORDS:
-        said = schema.get("description")
+        description = schema.get("description")
         note = f"The arguments must also match the JSON Schema {words}"
-        made["description"] = f"{said} {note}" if isinstance(said, str) else note
-    return made
+        result["description"] = f"{description} {note}" if isinstance(description, str) else note
+    return result
 
 
 def _either(first: JsonValue, second: JsonValue) -> JsonValue:
     """Return a schema that takes what one of two takes."""
     if first == second:
         return first
-    known = first.get("anyOf") if isinstance(first, dict) and first.keys() == {"anyOf"} else None
-    forms = _list(known) or [first]
+    alternatives = (
+        first.get("anyOf") if isinstance(first, dict) and first.keys() == {"anyOf"} else None
+    )
+    forms = _list(alternatives) or [first]
     return first if second in forms else {"anyOf": [*forms, second]}
 
 

@@ -149,7 +149,7 @@ def _all(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -
 
 
 def _any(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
-    found: list[tuple[bool, list[str]]] = []
+    alternatives: list[tuple[bool, list[str]]] = []
     for below in cast("list[JsonValue]", schema["anyOf"]):
         errors = list(islice(check.errors(value, below, where, depth), MAX_ERRORS))
         if not errors:
@@ -159,9 +159,9 @@ def _any(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -
             and "type" in below
             and not values.is_of_type(value, below["type"])
         )
-        found.append((other, errors))
+        alternatives.append((other, errors))
     # The closest alternative gives the most useful errors.
-    yield from min(found, key=lambda form: (form[0], len(form[1])))[1]
+    yield from min(alternatives, key=lambda form: (form[0], len(form[1])))[1]
 
 
 def _one(check: Check, schema: Json, value: JsonValue, where: str, depth: int) -> Iterator[str]:
@@ -213,9 +213,11 @@ def _unevaluated_properties(
     if not isinstance(value, dict):
         return
     below = schema["unevaluatedProperties"]
-    seen = _evaluated_parts(check, _without(schema, "unevaluatedProperties"), value, depth)
+    evaluated_keys = _evaluated_parts(
+        check, _without(schema, "unevaluatedProperties"), value, depth
+    )
     for key in value:
-        if key not in seen:
+        if key not in evaluated_keys:
             if below is False:
                 yield f"{where} has the key {key!r}, which no part of its schema allows"
             else:
@@ -227,9 +229,9 @@ def _unevaluated_items(
 ) -> Iterator[str]:
     if not isinstance(value, list):
         return
-    seen = _evaluated_parts(check, _without(schema, "unevaluatedItems"), value, depth)
+    evaluated_indexes = _evaluated_parts(check, _without(schema, "unevaluatedItems"), value, depth)
     for index, item in enumerate(value):
-        if index not in seen:
+        if index not in evaluated_indexes:
             yield from check.errors(item, schema["unevaluatedItems"], f"{where}[{index}]", depth)
 
 
@@ -244,21 +246,21 @@ def _evaluated_parts(
     if not isinstance(schema, dict):
         return set()
     check.charge(1 + names_steps(value))
-    seen: set[str | int] = set()
+    parts: set[str | int] = set()
     if isinstance(value, dict):
         named = cast("Json", schema.get("properties", {}))
         whole = "additionalProperties" in schema or "unevaluatedProperties" in schema
-        seen |= {key for key in value if whole or key in named}
+        parts |= {key for key in value if whole or key in named}
     else:
         first = len(cast("list[JsonValue]", schema.get("prefixItems", [])))
         whole = "items" in schema or "unevaluatedItems" in schema
         for index, item in enumerate(value):
             if whole or index < first or _contains_item(check, schema, item, depth):
-                seen.add(index)
+                parts.add(index)
     for below in _schemas_in_place(check, schema, value, depth):
         if check.fits(value, below, depth):
-            seen |= _evaluated_parts(check, below, value, depth + 1)
-    return seen
+            parts |= _evaluated_parts(check, below, value, depth + 1)
+    return parts
 
 
 def _contains_item(check: Check, schema: Json, item: JsonValue, depth: int) -> bool:

@@ -27,30 +27,30 @@ def grammar_problem(schema: JsonValue, path: str = "$") -> str | None:
         if keyword in _HOLDERS:
             problem = _HOLDERS[keyword](value, here)
         else:
-            wanted, fits = _VALUES.get(keyword, _ANYTHING)
-            problem = None if fits(value) else _wrong(value, here, wanted)
+            form, fits = _VALUES.get(keyword, _ANYTHING)
+            problem = None if fits(value) else _wrong(value, here, form)
         if problem is not None:
             return problem
     return None
 
 
-def _wrong(value: JsonValue, path: str, wanted: str) -> str:
-    shown = str(value) if isinstance(value, dict | list) else repr(value)
-    cut = shown if len(shown) <= _MAX_LENGTH else f"{shown[:_MAX_LENGTH]}..."
-    return f"{path}: {cut} is not {wanted}"
+def _wrong(value: JsonValue, path: str, form: str) -> str:
+    text = str(value) if isinstance(value, dict | list) else repr(value)
+    cut = text if len(text) <= _MAX_LENGTH else f"{text[:_MAX_LENGTH]}..."
+    return f"{path}: {cut} is not {form}"
 
 
 def _schemas(value: JsonValue, path: str) -> str | None:
     if not isinstance(value, list) or not value:
         return _wrong(value, path, "a list of schemas")
-    problems = (grammar_problem(one, f"{path}[{index}]") for index, one in enumerate(value))
+    problems = (grammar_problem(schema, f"{path}[{index}]") for index, schema in enumerate(value))
     return next((problem for problem in problems if problem is not None), None)
 
 
 def _named_schemas(value: JsonValue, path: str) -> str | None:
     if not isinstance(value, dict):
         return _wrong(value, path, "a mapping of names to schemas")
-    problems = (grammar_problem(one, f"{path}.{name}") for name, one in value.items())
+    problems = (grammar_problem(schema, f"{path}.{name}") for name, schema in value.items())
     return next((problem for problem in problems if problem is not None), None)
 
 

@@ -52,7 +52,8 @@ def schema_problem(schema: Json) -> str | None:
     """
     try:
         power = next(
-            (problem for one in subschemas(schema) if (problem := _power_problem(one))), None
+            (problem for subschema in subschemas(schema) if (problem := _power_problem(subschema))),
+            None,
         )
     except RecursionError:
         return "it is nested too deeply"
@@ -126,13 +127,13 @@ def anchors_of(schema: Json) -> dict[str, Json]:
     }
 
 
-def _draft_problem(written: JsonValue) -> str | None:
-    if written is None:
+def _draft_problem(value: JsonValue) -> str | None:
+    if value is None:
         return None
-    name = written.removesuffix("#") if isinstance(written, str) else ""
+    name = value.removesuffix("#") if isinstance(value, str) else ""
     if name.replace("https:", "http:") in (draft.replace("https:", "http:") for draft in DRAFTS):
         return None
-    return f"its `$schema` {written!r} is not supported; write `$schema: {DRAFTS[0]}`"
+    return f"its `$schema` {value!r} is not supported; write `$schema: {DRAFTS[0]}`"
 
 
 def _word_problem(node: Json, root: bool, draft: JsonValue) -> str | None:
@@ -177,14 +178,14 @@ def _reference_problem(schema: Json) -> str | None:
             own = isinstance(reference, str) and reference.startswith("#")
             if own and target_of(schema, str(reference), anchors) is None:
                 return f"it refers to {reference!r}, which it does not define"
-    done: set[int] = set()
+    checked_ids: set[int] = set()
     for node in subschemas(schema):
-        if _endless(schema, node, anchors, done):
+        if _endless(schema, node, anchors, checked_ids):
             return "it refers to itself without end"
     return None
 
 
-def _endless(schema: Json, start: Json, anchors: dict[str, Json], done: set[int]) -> bool:
+def _endless(schema: Json, start: Json, anchors: dict[str, Json], checked_ids: set[int]) -> bool:
     """Return whether the schema returns to itself at the same value, without recursion."""
     path: set[int] = set()
     stack: list[tuple[Json, Iterator[Json]]] = []
@@ -193,7 +194,7 @@ def _endless(schema: Json, start: Json, anchors: dict[str, Json], done: set[int]
         """Return whether the node is already on the path."""
         if id(node) in path:
             return True
-        if id(node) not in done:
+        if id(node) not in checked_ids:
             path.add(id(node))
             stack.append((node, _same_value(schema, node, anchors)))
         return False
@@ -205,7 +206,7 @@ def _endless(schema: Json, start: Json, anchors: dict[str, Json], done: set[int]
         if following is None:
             stack.pop()
             path.discard(id(node))
-            done.add(id(node))
+            checked_ids.add(id(node))
         elif enter(following):
             return True
     return False
@@ -215,12 +216,12 @@ def _same_value(schema: Json, node: Json, anchors: dict[str, Json]) -> Iterator[
     """List the schemas that a schema applies to its own value."""
     for word in _IN_PLACE:
         below = node.get(word)
-        for one in below if isinstance(below, list) else [below]:
-            if isinstance(one, dict):
-                yield one
+        for subschema in below if isinstance(below, list) else [below]:
+            if isinstance(subschema, dict):
+                yield subschema
     dependent = node.get("dependentSchemas")
     if isinstance(dependent, dict):
-        yield from (one for one in dependent.values() if isinstance(one, dict))
+        yield from (subschema for subschema in dependent.values() if isinstance(subschema, dict))
     for word in ("$ref", "$dynamicRef"):
         reference = node.get(word)
         if isinstance(reference, str) and reference.startswith("#"):

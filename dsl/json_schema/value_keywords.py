@@ -72,10 +72,10 @@ def check_type(
     check: Check, schema: Json, value: JsonValue, where: str, depth: int
 ) -> Iterator[str]:
     """Check `type`."""
-    wanted = schema["type"]
-    names = wanted if isinstance(wanted, list) else [wanted]
+    type_value = schema["type"]
+    names = type_value if isinstance(type_value, list) else [type_value]
     check.charge(names_steps(names))
-    if not is_of_type(value, wanted):
+    if not is_of_type(value, type_value):
         kinds = " or ".join(_KINDS[cast("str", name)] for name in names)
         yield f"{where} is {describe_kind(value)}, not {kinds}"
 
@@ -86,8 +86,8 @@ def check_enum(
     """Check `enum`."""
     options = cast("list[JsonValue]", schema["enum"])
     if not any(check.equal(value, option) for option in options):
-        known = some_of([excerpt(option) for option in options])
-        yield f"{where} is {excerpt(value)}, not one of {known}"
+        choices = some_of([excerpt(option) for option in options])
+        yield f"{where} is {excerpt(value)}, not one of {choices}"
 
 
 def check_const(
@@ -137,8 +137,8 @@ def check_pattern(
     if isinstance(value, str):
         text = cast("str", schema["pattern"])
         check.charge(_COMPILED + text_steps(text))
-        found = schema_pattern(text)
-        steps = len(value) * found.programsize // _PATTERN_A_STEP
-        check.charge(steps + found.programsize // _INSTRUCTIONS_A_STEP)
-        if found.search(value) is None:
+        expression = schema_pattern(text)
+        steps = len(value) * expression.programsize // _PATTERN_A_STEP
+        check.charge(steps + expression.programsize // _INSTRUCTIONS_A_STEP)
+        if expression.search(value) is None:
             yield f"{where} is {excerpt(value)}, which does not match {text!r}"

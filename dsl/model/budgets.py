@@ -205,15 +205,15 @@ def written(budgets: Budgets) -> Iterator[tuple[BudgetKind, AnyBudget]]:
             yield kind, terms
 
 
-def _budget(kind: BudgetKind, written: AnyBudget, scope: Scope, name: str) -> Budget:
-    on_exceeded, terms = limit_reaction(written.on_exceeded)
+def _budget(kind: BudgetKind, declaration: AnyBudget, scope: Scope, name: str) -> Budget:
+    on_exceeded, terms = limit_reaction(declaration.on_exceeded)
     return Budget(
         kind=kind,
-        limit=written.limit,
+        limit=declaration.limit,
         scope=scope,
         name=name,
-        warn_at=written.warn_at,
+        warn_at=declaration.warn_at,
         on_exceeded=on_exceeded,
         terms=terms,
-        next_team=written.next_team,
+        next_team=declaration.next_team,
     )

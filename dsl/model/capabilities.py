@@ -65,8 +65,8 @@ class ServerTool(Frozen):
     @model_serializer(mode="wrap")
     def _without_absent_uri(self, handler: SerializerFunctionWrapHandler) -> Json:
         """Leave out an empty URI, so that the digests of tools stay the same."""
-        written: Json = handler(self)
-        return written if self.uri else {key: written[key] for key in written if key != "uri"}
+        data: Json = handler(self)
+        return data if self.uri else {key: data[key] for key in data if key != "uri"}
 
 
 class ServerListing(Frozen):

@@ -78,11 +78,15 @@ class ModelDefaults:
 def read_defaults(config: Json) -> ModelDefaults:
     """Return the defaults of a configuration that is not parsed: `{"llm_config": {...}}`."""
     llm = _mapping(config.get(_LLM))
-    sections = {name: _mapping(one) for name, one in _mapping(llm.get("providers")).items()}
+    sections = {name: _mapping(section) for name, section in _mapping(llm.get("providers")).items()}
     return ModelDefaults(
         _text(llm.get("default_provider")),
         _text(llm.get("default_model")),
-        {name: text for name, one in sections.items() if (text := _text(one.get("default_model")))},
+        {
+            name: text
+            for name, section in sections.items()
+            if (text := _text(section.get("default_model")))
+        },
     )
 
 

@@ -37,11 +37,11 @@ class Price(Frozen):
     ) -> float:
         """Return the price of these tokens; those read from and put into a cache are input too."""
         cached = self.input if self.cached is None else self.cached
-        written = self.input if self.cache_write is None else self.cache_write
+        write_price = self.input if self.cache_write is None else self.cache_write
         for_an_hour = 2 * self.input if self.cache_write_1h is None else self.cache_write_1h
         fresh = input_tokens - cached_tokens - cache_write_tokens
         paid = fresh * self.input + cached_tokens * cached
-        paid += (cache_write_tokens - hour_cache_write_tokens) * written
+        paid += (cache_write_tokens - hour_cache_write_tokens) * write_price
         paid += hour_cache_write_tokens * for_an_hour
         return (paid + output_tokens * self.output) / MILLION
 

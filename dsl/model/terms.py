@@ -71,7 +71,7 @@ class DecisionTerms(Frozen):
     @property
     def timeout_outcome(self) -> TimeoutOutcome | None:
         """What a missing decision means; None if another team comes next."""
-        return next((one for one in TIMEOUT_OUTCOMES if one == self.on_timeout), None)
+        return next((outcome for outcome in TIMEOUT_OUTCOMES if outcome == self.on_timeout), None)
 
     @property
     def timeout_team(self) -> str | None:

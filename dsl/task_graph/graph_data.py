@@ -41,8 +41,8 @@ class GraphView(Json):
 
     def carried(self) -> Json:
         """Return what travels."""
-        kept: Json = {name: self[name] for name in ("iteration", "error")}
-        return {**kept, _TRAVELS: {"graph": self._graph, "task": self._task}}
+        fields: Json = {name: self[name] for name in ("iteration", "error")}
+        return {**fields, _TRAVELS: {"graph": self._graph, "task": self._task}}
 
 
 _TRAVELS = "restored_from"
@@ -85,7 +85,7 @@ def restored(
 def _large_parts(schedule: TaskSchedule, fields: frozenset[str], task: int | None) -> Json:
     view: Json = {}
     if "available" in fields:
-        view["available"] = [schedule.tasks[one].value for one in schedule.available()]
+        view["available"] = [schedule.tasks[index].value for index in schedule.available()]
     if "tasks" in fields:
         view["tasks"] = [_task_data(schedule, index) for index in range(len(schedule.tasks))]
     if "dependencies" in fields:
@@ -96,11 +96,11 @@ def _large_parts(schedule: TaskSchedule, fields: frozenset[str], task: int | Non
 
 def _task_data(schedule: TaskSchedule, index: int) -> Json:
     """Return a task with its status, made once until either changes."""
-    shown = schedule.shown.get(index)
-    if shown is None:
+    view = schedule.shown.get(index)
+    if view is None:
         standing = _standing(schedule, index)
-        shown = schedule.shown[index] = {**schedule.tasks[index].value, **standing}
-    return shown
+        view = schedule.shown[index] = {**schedule.tasks[index].value, **standing}
+    return view
 
 
 def _error(error: Failure | None) -> JsonValue:
@@ -171,7 +171,9 @@ def _notes(notes: TaskNotes) -> list[JsonValue]:
 
 def _message(tasks: Sequence[GraphTask], blocked: int) -> str:
     failed = [task.cause for task in tasks if task.status == "failed"]
-    words = [task_because(one) for one in failed[:_MAX_NAMED] if isinstance(one, GraphTaskEnded)]
+    words = [
+        task_because(cause) for cause in failed[:_MAX_NAMED] if isinstance(cause, GraphTaskEnded)
+    ]
     more = f"; and {len(failed) - _MAX_NAMED} more" if len(failed) > _MAX_NAMED else ""
     rest = f"; blocked: {blocked}" if blocked else ""
     count = f"{len(failed)} of {len(tasks)} tasks failed"

@@ -81,10 +81,10 @@ def read_tasks(
     for number, item in enumerate(items, 1):
         if not isinstance(item, dict):
             notes.add(TaskNote("not_a_task", f"item {number}", _shown_text(item)))
-    wanted = [_wanted_id(item, len(known) + number, notes) for number, item in values]
-    ids = _unique(wanted, known, notes)
+    wanted_ids = [_wanted_id(item, len(known) + number, notes) for number, item in values]
+    ids = _unique(wanted_ids, known, notes)
     own: dict[str, int] = {}
-    for index, name in enumerate(wanted):
+    for index, name in enumerate(wanted_ids):
         own.setdefault(name, index)
     edges: list[list[int]] = []
     outside: list[list[str]] = []
@@ -95,7 +95,7 @@ def read_tasks(
     edges = _without_cycles(edges, ids, notes)
     tasks: list[GraphTask] = []
     for (_, item), id, inner, outer in zip(values, ids, edges, outside, strict=True):
-        names: list[JsonValue] = [*outer, *(ids[one] for one in inner)]
+        names: list[JsonValue] = [*outer, *(ids[dependency] for dependency in inner)]
         tasks.append(GraphTask({**item, "id": id, "dependencies": names}))
     return _fitting(tasks, edges, notes, room, size_left)
 
@@ -109,21 +109,21 @@ def _without_cycles(
         closing[index].add(dependency)
         notes.add(TaskNote("cycle_broken", ids[index], ids[dependency]))
     return [
-        [one for one in dependencies if one not in closing.get(index, ())]
+        [dependency for dependency in dependencies if dependency not in closing.get(index, ())]
         for index, dependencies in enumerate(edges)
     ]
 
 
 def _wanted_id(item: Json, number: int, notes: TaskNotes) -> str:
     """Return the id that a task asks for, as text; `task_3` without one."""
-    written = item.get("id")
+    value = item.get("id")
     default = f"task_{number}"
-    if written is None or written == "":
+    if value is None or value == "":
         notes.add(TaskNote("id_missing", default))
         return default
-    text = _as_text(written)
+    text = _as_text(value)
     if not text:
-        notes.add(TaskNote("id_unusable", default, _shown_text(written)))
+        notes.add(TaskNote("id_unusable", default, _shown_text(value)))
         return default
     if len(text) > MAX_ID_LENGTH:
         text = text[:MAX_ID_LENGTH]
@@ -147,47 +147,47 @@ def _shown_text(value: JsonValue) -> str:
     return str(value)[:_MAX_SHOWN]
 
 
-def _unique(wanted: Sequence[str], known: Collection[str], notes: TaskNotes) -> list[str]:
+def _unique(wanted_ids: Sequence[str], graph_ids: Collection[str], notes: TaskNotes) -> list[str]:
     """Give the later ids of the same name a number: `a`, `a_2`, `a_3`."""
-    written, taken = set(wanted), set[str]()
+    own_ids, taken_ids = set(wanted_ids), set[str]()
     numbers: dict[str, int] = {}
     ids: list[str] = []
-    for name in wanted:
+    for name in wanted_ids:
         id = name
-        if name in taken or name in known:
+        if name in taken_ids or name in graph_ids:
             number = numbers.get(name, 2)
-            while (id := f"{name}_{number}") in written or id in taken or id in known:
+            while (id := f"{name}_{number}") in own_ids or id in taken_ids or id in graph_ids:
                 number += 1
             numbers[name] = number
             notes.add(TaskNote("duplicate_id", id, name))
-        taken.add(id)
+        taken_ids.add(id)
         ids.append(id)
     return ids
 
 
 def _dependencies(
-    item: Json, id: str, own: Mapping[str, int], known: Collection[str], notes: TaskNotes
+    item: Json, id: str, own: Mapping[str, int], graph_ids: Collection[str], notes: TaskNotes
 ) -> tuple[list[int], list[str]]:
     """Return what a task depends on: indexes into its own list, and ids of the graph."""
-    written = item.get("dependencies")
-    if written is None:
+    dependencies = item.get("dependencies")
+    if dependencies is None:
         return [], []
-    if not isinstance(written, list):
-        text = _as_text(written)
+    if not isinstance(dependencies, list):
+        text = _as_text(dependencies)
         if not text:
-            notes.add(TaskNote("dependencies_unusable", id, _shown_text(written)))
+            notes.add(TaskNote("dependencies_unusable", id, _shown_text(dependencies)))
             return [], []
-        written = [text]
+        dependencies = [text]
     inner: dict[int, None] = {}
     outer: dict[str, None] = {}
-    for one in written:
-        name = _as_text(one)[:MAX_ID_LENGTH]
+    for dependency in dependencies:
+        name = _as_text(dependency)[:MAX_ID_LENGTH]
         if name in own:
             inner[own[name]] = None
-        elif name in known:
+        elif name in graph_ids:
             outer[name] = None
         else:
-            notes.add(TaskNote("unknown_dependency", id, name or _shown_text(one)))
+            notes.add(TaskNote("unknown_dependency", id, name or _shown_text(dependency)))
     return list(inner), list(outer)
 
 

@@ -130,6 +130,6 @@ def _constants(value: JsonValue | Mapping[str, JsonValue], rest: list[str]) -> I
     for segment in (*rest, ""):
         if isinstance(value, list | str):
             return
-        known = value if isinstance(value, Mapping) else {}
-        yield _Level(known.keys())
-        value = known.get(segment)
+        mapping = value if isinstance(value, Mapping) else {}
+        yield _Level(mapping.keys())
+        value = mapping.get(segment)

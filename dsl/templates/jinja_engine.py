@@ -61,7 +61,7 @@ _LOOP_FIELDS = frozenset(
     }
 )
 _OUTCOME_FIELDS = frozenset(OUTCOME_NAMES)
-_FAILURE_FIELDS = frozenset(one.name for one in fields(Failure))
+_FAILURE_FIELDS = frozenset(field.name for field in fields(Failure))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +136,8 @@ def _call_method(
         context.meter.walk(args[:1])
         return mapping.get(*args, **kwargs)
     values.charge_items(context.meter, mapping, 2)
-    made = getattr(mapping, name)(*args, **kwargs)
-    return list(cast("Iterable[object]", made))
+    items = getattr(mapping, name)(*args, **kwargs)
+    return list(cast("Iterable[object]", items))
 
 
 class _Environment(SandboxedEnvironment):
@@ -168,9 +168,9 @@ class _Environment(SandboxedEnvironment):
     def getattr(self, obj: Any, attribute: str) -> Any:
         match obj:
             case Mapping():
-                found = cast("Mapping[str, object]", obj)
-                if attribute in found:
-                    return found[attribute]
+                mapping = cast("Mapping[str, object]", obj)
+                if attribute in mapping:
+                    return mapping[attribute]
                 allowed = MAPPING_METHODS
             case Outcome():
                 allowed = _OUTCOME_FIELDS
@@ -236,11 +236,11 @@ class _Environment(SandboxedEnvironment):
                 try:
                     return _call_method(metered, obj, args, kwargs)
                 except (TypeError, AttributeError) as error:
-                    given = (*args, *kwargs.values())
-                    raise refused_call(error, obj.name, obj.owner, *given) from None
+                    arguments = (*args, *kwargs.values())
+                    raise refused_call(error, obj.name, obj.owner, *arguments) from None
             case LoopContext():
-                for one in args:
-                    values.charge_items(meter, one)
+                for arg in args:
+                    values.charge_items(meter, arg)
             case _ if obj is self.globals["range"]:
                 try:
                     return super().call(context, obj, *args, **kwargs)

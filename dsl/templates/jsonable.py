@@ -206,12 +206,12 @@ def _convert_value(value: object, meter: EvaluationMeter | None, depth: int) -> 
 def _collect_items(items: Iterable[object], meter: EvaluationMeter | None) -> Collection[object]:
     if isinstance(items, Collection):
         return items
-    found: list[object] = []
+    result: list[object] = []
     for item in items:
         if meter is not None:
             meter.charge(1)
-        found.append(item)
-    return found
+        result.append(item)
+    return result
 
 
 def beginning(value: JsonValue, maximum: int) -> JsonValue:
@@ -221,18 +221,18 @@ def beginning(value: JsonValue, maximum: int) -> JsonValue:
         return cast("str", value)[: maximum + 1]
     if kind is not list and kind is not dict:
         return value
-    left = maximum
+    remaining = maximum
 
     def cut(value: JsonValue) -> JsonValue:
-        nonlocal left
-        left -= 1
+        nonlocal remaining
+        remaining -= 1
         match value:
             case str():
                 return value[: maximum + 1]
             case list():
-                return [cut(item) for item in islice(value, max(0, left) + 1)]
+                return [cut(item) for item in islice(value, max(0, remaining) + 1)]
             case dict():
-                pairs = islice(value.items(), max(0, left) + 1)
+                pairs = islice(value.items(), max(0, remaining) + 1)
                 return {key[: maximum + 1]: cut(item) for key, item in pairs}
             case _:
                 return value

@@ -55,8 +55,8 @@ def _of_text(text: str) -> Part:
     expression = single_expression(tree)
     if expression is not None:
         return _of_expression(expression)
-    written = [part for node in tree.body if isinstance(node, nodes.Output) for part in node.nodes]
-    return PartText(tuple(n.data if isinstance(n, nodes.TemplateData) else "" for n in written))
+    parts = [part for node in tree.body if isinstance(node, nodes.Output) for part in node.nodes]
+    return PartText(tuple(n.data if isinstance(n, nodes.TemplateData) else "" for n in parts))
 
 
 def _of_expression(node: nodes.Node) -> Part:
@@ -75,9 +75,9 @@ def _of_expression(node: nodes.Node) -> Part:
 
 
 def _of_pairs(pairs: list[nodes.Pair]) -> Part:
-    found: dict[str, Part] = {}
+    parts: dict[str, Part] = {}
     for pair in pairs:
         if not isinstance(pair.key, nodes.Const) or not isinstance(pair.key.value, str):
             return Unknown.VALUE  # a key that only the run knows
-        found[pair.key.value] = _of_expression(pair.value)
-    return found
+        parts[pair.key.value] = _of_expression(pair.value)
+    return parts

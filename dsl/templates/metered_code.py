@@ -21,11 +21,11 @@ def weight(tree: Sequence[nodes.Node]) -> int:
 def nesting(tree: nodes.Node) -> int:
     """Return the depth of the tree, without recursion."""
     deepest = 0
-    left = deque([(tree, 1)])
-    while left:
-        node, depth = left.pop()
+    queue = deque([(tree, 1)])
+    while queue:
+        node, depth = queue.pop()
         deepest = max(deepest, depth)
-        left.extend((child, depth + 1) for child in node.iter_child_nodes())
+        queue.extend((child, depth + 1) for child in node.iter_child_nodes())
     return deepest
 
 

@@ -20,8 +20,8 @@ def refused(error: Exception, operator: str, *operands: object) -> OperandError:
         case ZeroDivisionError():
             return OperandError("division by zero")
         case _:
-            kinds = " and ".join(kind_of(one) for one in operands)
-            texts = operator == "+" and any(isinstance(one, str) for one in operands)
+            kinds = " and ".join(kind_of(operand) for operand in operands)
+            texts = operator == "+" and any(isinstance(operand, str) for operand in operands)
             hint = "; `~` joins texts" if texts else ""
             return OperandError(f"`{operator}` does not take {kinds}{hint}")
 
@@ -30,8 +30,8 @@ def refused_call(error: Exception, name: str, value: object, *arguments: object)
     """Return the error of a filter or a method that does not take its value or its arguments."""
     if isinstance(error, OperandError):
         return error
-    given = f" with {' and '.join(map(kind_of, arguments))}" if arguments else ""
-    return OperandError(f"`{name}` does not take {kind_of(value)}{given}")
+    argument_text = f" with {' and '.join(map(kind_of, arguments))}" if arguments else ""
+    return OperandError(f"`{name}` does not take {kind_of(value)}{argument_text}")
 
 
 def kind_of(value: object) -> str:
@@ -49,7 +49,7 @@ def kind_of(value: object) -> str:
             return "a mapping"
         case list() | tuple():
             items = cast("list[object]", value)
-            kinds = dict.fromkeys(_plural(one) for one in islice(items, _ITEMS))
+            kinds = dict.fromkeys(_plural(item) for item in islice(items, _ITEMS))
             return f"a list of {' and '.join(kinds)}" if kinds else "an empty list"
         case Iterator() | range():
             return "a list"

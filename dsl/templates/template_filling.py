@@ -90,14 +90,14 @@ def _line(error: BaseException, text: str) -> str:
     """Return the line of a longer template in which it happened."""
     if "\n" not in text:
         return ""
-    found = 0
+    line = 0
     trace = error.__traceback__
     while trace is not None:
         template: object = trace.tb_frame.f_globals.get("__jinja_template__")
         if isinstance(template, JinjaTemplate):
-            found = template.get_corresponding_lineno(trace.tb_lineno)
+            line = template.get_corresponding_lineno(trace.tb_lineno)
         trace = trace.tb_next
-    return f" in line {found}" if found else ""
+    return f" in line {line}" if line else ""
 
 
 def _shorten_text(text: str) -> str:
@@ -110,10 +110,10 @@ def _absent_message(template: Template, names: Mapping[str, object]) -> str:
         for length in range(1, len(path) + 1):
             if found_at(names, path[:length]) is MISSING:
                 above = found_at(names, path[: length - 1])
-                known = above if isinstance(above, dict) else dict[str, JsonValue]()
+                mapping = above if isinstance(above, dict) else dict[str, JsonValue]()
                 where = ".".join(path[: length - 1]) or "here"
                 return (
                     f"{_shorten_text(template.text)}: {'.'.join(path)} has no value "
-                    f"({where} has: {listed(known)})"
+                    f"({where} has: {listed(mapping)})"
                 )
     return f"{_shorten_text(template.text)}: a name in it has no value"

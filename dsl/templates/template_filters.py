@@ -73,7 +73,7 @@ def _zip(context: MeteredContext, value: object, other: object) -> JsonValue:
             f"zip takes lists of the same length, not of {len(left)} and {len(right)}"
         )
     meter.charge(len(left), 72 * len(left))
-    return [[one, two] for one, two in zip(left, right, strict=True)]
+    return [[first, second] for first, second in zip(left, right, strict=True)]
 
 
 def _flatten(context: MeteredContext, value: object) -> JsonValue:
@@ -155,10 +155,10 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _pairs(pairs: list[tuple[str, JsonValue]]) -> Json:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         raise OperandError("from_json found a key twice in one mapping")
-    return found
+    return mapping
 
 
 _PER_CALL = 5
@@ -224,7 +224,7 @@ def _replace(
     context: MeteredContext, value: object, old: object, new: object, count: int | None = None
 ) -> str:
     meter = context.meter
-    text, before, after = (text_of(one, meter) for one in (value, old, new))
+    text, before, after = (text_of(argument, meter) for argument in (value, old, new))
     texts.charge_replace(meter, text, before, after, count)
     return text.replace(before, after, -1 if count is None else count)
 

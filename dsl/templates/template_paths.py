@@ -11,10 +11,10 @@ from coterie.dsl.templates.jinja_engine import MAPPING_METHODS, TEXT_METHODS
 
 def paths(tree: nodes.Template) -> dict[Path, int]:
     """Return every path of the facts that a template names, in order, with its first line."""
-    found: dict[Path, int] = {}
+    first_lines: dict[Path, int] = {}
     for named, line in _paths(tree, frozenset(_names_set(tree))):
-        found.setdefault(named, line)
-    return found
+        first_lines.setdefault(named, line)
+    return first_lines
 
 
 def single_expression(tree: nodes.Template) -> nodes.Expr | None:
@@ -29,8 +29,8 @@ def single_expression(tree: nodes.Template) -> nodes.Expr | None:
 def plain_pieces(tree: nodes.Template) -> tuple[str | Path, ...] | None:
     """Return the texts and plain paths of a template that has nothing else and needs no engine."""
     match tree.body:
-        case [nodes.Output(nodes=written)]:
-            pieces = tuple(_plain_piece(node) for node in written)
+        case [nodes.Output(nodes=parts)]:
+            pieces = tuple(_plain_piece(node) for node in parts)
             return None if None in pieces else cast("tuple[str | Path, ...]", pieces)
         case _:
             return None

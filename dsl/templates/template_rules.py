@@ -127,9 +127,9 @@ def _unknown(node: nodes.Node) -> BadTemplate | None:
     """Return the problem of a filter or test that the language does not have."""
     match node:
         case nodes.Filter(name=name) if name not in ENVIRONMENT.filters:
-            kind, known = "filter", ENVIRONMENT.filters
+            kind, names = "filter", ENVIRONMENT.filters
         case nodes.Test(name=name) if name not in ENVIRONMENT.tests:
-            kind, known = "test", ENVIRONMENT.tests
+            kind, names = "test", ENVIRONMENT.tests
         case _:
             return None
     return BadTemplate(
@@ -137,7 +137,7 @@ def _unknown(node: nodes.Node) -> BadTemplate | None:
         line=node.lineno,
         allowed=False,
         name=name,
-        known=[one for one in known if one.isidentifier()],
+        known=[candidate for candidate in names if candidate.isidentifier()],
     )
 
 

@@ -74,7 +74,7 @@ def _computing(name: str) -> Run:
 
 def tests() -> dict[str, Any]:
     """Return every test of the language by its name."""
-    found: dict[str, Any] = {name: TESTS[name] for name in _CONSTANT}
-    found |= {name: _computing(name) for name in _COMPUTING}
-    found |= {name: _comparing(how) for name, how in _COMPARING.items()}
-    return found | {name: metered(name, TESTS[name], costs.scan(0)) for name in _LOOKING_AT_TEXT}
+    table: dict[str, Any] = {name: TESTS[name] for name in _CONSTANT}
+    table |= {name: _computing(name) for name in _COMPUTING}
+    table |= {name: _comparing(how) for name, how in _COMPARING.items()}
+    return table | {name: metered(name, TESTS[name], costs.scan(0)) for name in _LOOKING_AT_TEXT}

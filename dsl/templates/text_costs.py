@@ -118,7 +118,7 @@ def charge_format(meter: EvaluationMeter, text: str, longest: int, steps: int) -
         EvaluationLimitExceeded: a width or precision is computed or above 1,000; or as `charge`.
     """
     meter.charge(len(text) >> 4)
-    made = text_bytes(text)
+    byte_count = text_bytes(text)
     rest = 0
     for directive in _DIRECTIVE.finditer(text):
         rest += directive[0].count("%")
@@ -126,10 +126,10 @@ def charge_format(meter: EvaluationMeter, text: str, longest: int, steps: int) -
         if size > _MAX_WIDTH:
             raise _too_wide()
         meter.charge(1 + steps)
-        made += size * 2 + longest
+        byte_count += size * 2 + longest
     if rest != text.count("%"):
         raise _too_wide()
-    meter.charge(0, made)
+    meter.charge(0, byte_count)
 
 
 def _too_wide() -> EvaluationLimitExceeded:

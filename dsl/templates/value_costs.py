@@ -31,7 +31,7 @@ def _equal(left: object, right: object) -> bool:
 def _contains(within: object, value: object) -> bool:
     """Return whether a value is in another one, by the same equality."""
     if type(within) is list:
-        return any(_equal(one, value) for one in cast("list[object]", within))
+        return any(_equal(item, value) for item in cast("list[object]", within))
     return value in cast("Collection[object]", within)
 
 
@@ -63,8 +63,8 @@ def charge_items(meter: EvaluationMeter, value: object, steps: int = 1) -> None:
     """Charge for reading every item, `steps` each."""
     if isinstance(value, Collection):
         size = len(cast("Collection[object]", value))
-        made = size * 64 if isinstance(value, str) else size * 8
-        meter.charge(size * steps, made)
+        byte_count = size * 64 if isinstance(value, str) else size * 8
+        meter.charge(size * steps, byte_count)
 
 
 def compare(meter: EvaluationMeter, name: str, left: object, right: object) -> object:
@@ -72,10 +72,10 @@ def compare(meter: EvaluationMeter, name: str, left: object, right: object) -> o
     if name in ("in", "notin"):
         charge_membership(meter, left, right)
         try:
-            found = _contains(right, left)
+            is_member = _contains(right, left)
         except (TypeError, ZeroDivisionError) as error:
             raise refused(error, "in", left, right) from None
-        return found if name == "in" else not found
+        return is_member if name == "in" else not is_member
     charge_comparison(meter, left, right)
     try:
         return COMPARISONS[name](left, right)
@@ -135,8 +135,8 @@ def charge_joined(meter: EvaluationMeter, left: object, right: object) -> None:
 def charge_arithmetic(meter: EvaluationMeter, name: str, left: object, right: object) -> None:
     """Charge for the largest whole number that this operation can make."""
     if isinstance(left, int) and isinstance(right, int):
-        one, other = left.bit_length(), right.bit_length()
-        meter.charge_integer(one + other if name == "*" else max(one, other))
+        left_bits, right_bits = left.bit_length(), right.bit_length()
+        meter.charge_integer(left_bits + right_bits if name == "*" else max(left_bits, right_bits))
 
 
 def charge_number(meter: EvaluationMeter, value: object) -> None:

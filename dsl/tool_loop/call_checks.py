@@ -49,13 +49,13 @@ def call_digest(tool: str, arguments: Json) -> str:
 
 def equal_calls_of(progress: ToolLoopProgress, call: OpenCall) -> EqualCalls:
     """Return the earlier calls with the same arguments, and remember this one as the latest."""
-    known = progress.equal_calls
+    calls_by_digest = progress.equal_calls
     digest = call_digest(call.tool, call.arguments)
-    found = known.pop(digest, None) or EqualCalls(call.tool)
-    known[digest] = found  # the latest comes last
-    while len(known) > _MAX_REMEMBERED:
-        del known[next(iter(known))]
-    return found
+    earlier_calls = calls_by_digest.pop(digest, None) or EqualCalls(call.tool)
+    calls_by_digest[digest] = earlier_calls  # the latest comes last
+    while len(calls_by_digest) > _MAX_REMEMBERED:
+        del calls_by_digest[next(iter(calls_by_digest))]
+    return earlier_calls
 
 
 def argument_problems(arguments: JsonValue, schema: Json) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def edit_problem(tool: Tool, given: JsonValue) -> Outcome | None:
     elif tool.input_schema is None:
         return None
     else:
-        own = {key: one for key, one in given.items() if key not in tool.fixed}
+        own = {key: value for key, value in given.items() if key not in tool.fixed}
         problems = argument_problems(own, tool.input_schema)
     if not problems:
         return None
@@ -101,10 +101,10 @@ def checked_calls(
     calls: list[OpenCall] = []
     running: Counter[str] = Counter()
     equal: Counter[str] = Counter()
-    for one in asked:
-        call = OpenCall(one.tool[:MAX_NAME_LENGTH], one.arguments)
+    for request in asked:
+        call = OpenCall(request.tool[:MAX_NAME_LENGTH], request.arguments)
         digest = call_digest(call.tool, call.arguments)
-        refusal = _invalid(terms, one, missing)
+        refusal = _invalid(terms, request, missing)
         if refusal is None and call.tool not in terms.handoffs:
             refusal = _beyond(terms, progress, call.tool, running, digest, equal[digest])
         if refusal is None:
@@ -116,10 +116,10 @@ def checked_calls(
 
 
 def _invalid(
-    terms: LoopTerms, asked: ToolCallRequest, missing: tuple[str, ...]
+    terms: LoopTerms, request: ToolCallRequest, missing: tuple[str, ...]
 ) -> CallRefusal | None:
     """Return why nobody could execute the call."""
-    name = asked.tool
+    name = request.tool
     if name in terms.handoffs:
         if missing:
             return HandoffTooEarly("handoff_too_early", name, missing)
@@ -128,9 +128,9 @@ def _invalid(
     if schema is None:
         offered = (*terms.tools, *terms.handoffs)
         return UnknownToolCalled("unknown_tool", name[:MAX_NAME_LENGTH], offered)
-    if asked.problem is not None:
-        return ArgumentsUnusable("invalid_arguments", name, (asked.problem,))
-    problems = argument_problems(asked.arguments, schema)
+    if request.problem is not None:
+        return ArgumentsUnusable("invalid_arguments", name, (request.problem,))
+    problems = argument_problems(request.arguments, schema)
     return ArgumentsUnusable("invalid_arguments", name, problems) if problems else None
 
 
@@ -144,13 +144,13 @@ def _beyond(
 ) -> CallRefusal | None:
     """Return the bound that a valid call exceeds, counting the calls before it in its turn."""
     allowed = terms.policy(tool).max_calls
-    made = progress.counts.get(tool, CallCount()).calls + running[tool]
-    if allowed is not None and made >= allowed:
+    call_count = progress.counts.get(tool, CallCount()).calls + running[tool]
+    if allowed is not None and call_count >= allowed:
         return CallsUsedUp("calls_used_up", tool, allowed)
     if running.total() >= MAX_CALLS_OF_TURN:
         return TooManyOfTurn("too_many_of_turn", tool, MAX_CALLS_OF_TURN)
-    known = progress.equal_calls.get(digest)
-    times = (known.times if known is not None else 0) + equal
+    earlier_calls = progress.equal_calls.get(digest)
+    times = (earlier_calls.times if earlier_calls is not None else 0) + equal
     if times >= REFUSED_AT - 1:
         return RepeatedTooOften("repeated_too_often", tool, times)
     return None

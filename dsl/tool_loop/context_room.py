@@ -77,10 +77,10 @@ def turns_to_keep(sizes: Sequence[int], wanted: int, limit: int, least: int) -> 
         limit: the tokens at which the conversation is compacted.
         least: 1 where the latest turn waits for the results of its calls, else 0.
     """
-    kept, tokens = 0, 0
+    turns, tokens = 0, 0
     for size in reversed(sizes[1:]):
         tokens += size
-        if kept >= max(wanted, least) or (kept >= least and tokens > limit // _KEPT_SHARE):
-            return kept
-        kept += 1
-    return kept
+        if turns >= max(wanted, least) or (turns >= least and tokens > limit // _KEPT_SHARE):
+            return turns
+        turns += 1
+    return turns

@@ -122,7 +122,7 @@ def take_turn(
     if turn.failed:
         progress.end = AnswerFailed("answer_failed")
     elif turn.calls and not asked.is_last and turn.sent_back:
-        progress.calls = [_sent_back(one, turn.sent_back) for one in turn.calls]
+        progress.calls = [_sent_back(call, turn.sent_back) for call in turn.calls]
     elif turn.calls and not asked.is_last:
         _take_calls(terms, progress, turn.calls)
     elif turn.sent_back:
@@ -175,23 +175,23 @@ def unmet_policies(terms: LoopTerms, progress: ToolLoopProgress) -> tuple[UnmetP
     for policy in terms.policies:
         count = progress.counts.get(policy.tool, CallCount())
         counted = count.successes if policy.require_success else count.calls
-        wanted = policy.min_calls
-        if policy.require_success and not wanted and count.failed_last:
-            wanted, counted = 1, 0  # the latest call must have succeeded
-        if counted < wanted:
-            unmet.append(UnmetPolicy(policy.tool, wanted, counted, policy.require_success))
+        minimum = policy.min_calls
+        if policy.require_success and not minimum and count.failed_last:
+            minimum, counted = 1, 0  # the latest call must have succeeded
+        if counted < minimum:
+            unmet.append(UnmetPolicy(policy.tool, minimum, counted, policy.require_success))
     return tuple(unmet)
 
 
 def _take_calls(
-    terms: LoopTerms, progress: ToolLoopProgress, asked: Sequence[ToolCallRequest]
+    terms: LoopTerms, progress: ToolLoopProgress, requests: Sequence[ToolCallRequest]
 ) -> None:
     """Check the calls; end the loop if they are the data, or if one of them hands over."""
-    missing = tuple(one.tool for one in unmet_policies(terms, progress))
-    calls = progress.calls = checked_calls(terms, progress, asked, missing)
+    missing = tuple(policy.tool for policy in unmet_policies(terms, progress))
+    calls = progress.calls = checked_calls(terms, progress, requests, missing)
     refused = any(call.refusal is not None for call in calls)
     handoff = next(
-        (i for i, one in enumerate(calls) if one.refusal is None and one.tool in terms.handoffs),
+        (i for i, call in enumerate(calls) if call.refusal is None and call.tool in terms.handoffs),
         None,
     )
     if handoff is not None:
@@ -208,9 +208,9 @@ def _take_calls(
             call.result = refused_result(call.refusal)
 
 
-def _sent_back(asked: ToolCallRequest, reason: str) -> OpenCall:
-    refusal = SentBack("sent_back", asked.tool[:MAX_NAME_LENGTH], reason)
-    return OpenCall(refusal.tool, asked.arguments, refusal, refused_result(refusal))
+def _sent_back(request: ToolCallRequest, reason: str) -> OpenCall:
+    refusal = SentBack("sent_back", request.tool[:MAX_NAME_LENGTH], reason)
+    return OpenCall(refusal.tool, request.arguments, refusal, refused_result(refusal))
 
 
 def _leave_out(calls: Sequence[OpenCall], code: LeftOut) -> None:
@@ -243,13 +243,13 @@ def _choice(terms: LoopTerms, progress: ToolLoopProgress) -> tuple[ToolChoiceWor
 
 def _repeated_calls(progress: ToolLoopProgress) -> tuple[CallsRepeated, ...]:
     """Return the reminders of calls that the latest turn has repeated."""
-    found: dict[str, CallsRepeated] = {}
+    reminders: dict[str, CallsRepeated] = {}
     for call in progress.calls:
         if call.refusal is None and call.result is not None:
             equal = progress.equal_calls.get(call_digest(call.tool, call.arguments))
             if equal is not None and equal.times >= REMINDED_AT:
-                found[call.tool] = CallsRepeated("calls_repeated", call.tool, equal.times)
-    return tuple(found.values())
+                reminders[call.tool] = CallsRepeated("calls_repeated", call.tool, equal.times)
+    return tuple(reminders.values())
 
 
 def _missing(terms: LoopTerms, progress: ToolLoopProgress) -> tuple[CallsMissing, ...]:

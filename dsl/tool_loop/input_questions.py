@@ -16,11 +16,11 @@ def input_prompt(step: str, tool: str, asked: AskedInput, arguments: JsonValue) 
         asked: the questions.
         arguments: of the call.
     """
-    messages = "; ".join(one.message for one in asked.questions.values())
+    messages = "; ".join(question.message for question in asked.questions.values())
     if asked.is_plain:
         return f"{step} asks: {messages}"
-    called = f" (called with {excerpt(arguments)})" if arguments else ""
-    return f"The tool {tool!r}{called} asks: {messages}"
+    call_note = f" (called with {excerpt(arguments)})" if arguments else ""
+    return f"The tool {tool!r}{call_note} asks: {messages}"
 
 
 def input_form(asked: AskedInput) -> Json:
@@ -29,7 +29,7 @@ def input_form(asked: AskedInput) -> Json:
     Examples:
         One question for `sure`: `{sure: true}`. The questions `a` and `b`: `{a: {...}, b: {...}}`.
     """
-    forms = {key: one.form for key, one in asked.questions.items()}
+    forms = {key: question.form for key, question in asked.questions.items()}
     if len(forms) == 1:
         return next(iter(forms.values()))
     return {
@@ -42,7 +42,7 @@ def input_form(asked: AskedInput) -> Json:
 
 def suggested_input(asked: AskedInput) -> Json:
     """Return the answer of the defaults that the questions name, which may lack fields."""
-    suggested = {key: _defaults(one) for key, one in asked.questions.items()}
+    suggested = {key: _defaults(question) for key, question in asked.questions.items()}
     return next(iter(suggested.values())) if len(suggested) == 1 else {**suggested}
 
 
@@ -51,7 +51,7 @@ def answers_of(asked: AskedInput, given: Json) -> dict[str, Json]:
     if len(asked.questions) == 1:
         return dict.fromkeys(asked.questions, given)
     answers = ((key, given[key]) for key in asked.questions)
-    return {key: one if isinstance(one, dict) else {} for key, one in answers}
+    return {key: answer if isinstance(answer, dict) else {} for key, answer in answers}
 
 
 def _defaults(question: AskedForm) -> Json:
@@ -59,7 +59,7 @@ def _defaults(question: AskedForm) -> Json:
     if not isinstance(properties, dict):
         return {}
     return {
-        name: one["default"]
-        for name, one in properties.items()
-        if isinstance(one, dict) and "default" in one
+        name: field["default"]
+        for name, field in properties.items()
+        if isinstance(field, dict) and "default" in field
     }

@@ -84,8 +84,8 @@ def refusal_text(refusal: CallRefusal) -> str:
     match refusal:
         case UnknownToolCalled(tool=tool, offered=offered):
             hint = nearest(tool, offered)
-            found = f"there is no tool {tool!r}; tools: {listed(offered) or 'none'}. {hint}"
-            return found.rstrip(". ")
+            text = f"there is no tool {tool!r}; tools: {listed(offered) or 'none'}. {hint}"
+            return text.rstrip(". ")
         case ArgumentsUnusable(tool=tool, problems=problems):
             return f"the arguments of {tool!r} are invalid: {'; '.join(problems)}"
         case CallsUsedUp(tool=tool, allowed=allowed):

@@ -36,4 +36,6 @@ class LoopTerms:
 
     def policy(self, tool: str) -> ToolPolicy:
         """Return the policy of a tool, which demands nothing where none is written."""
-        return next((one for one in self.policies if one.tool == tool), ToolPolicy(tool=tool))
+        return next(
+            (policy for policy in self.policies if policy.tool == tool), ToolPolicy(tool=tool)
+        )

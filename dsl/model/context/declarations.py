@@ -29,8 +29,8 @@ UNDECLARED: Declarations = {}
 
 def declared_above(path: Path, declared: Declarations) -> str | None:
     """Return the declared path at or nearest above a path, or None."""
-    found = (declared_at(path[:length], declared) for length in range(len(path), 0, -1))
-    return next((text for text in found if text is not None), None)
+    candidates = (declared_at(path[:length], declared) for length in range(len(path), 0, -1))
+    return next((text for text in candidates if text is not None), None)
 
 
 def declared_at(path: Path, declared: Declarations) -> str | None:
@@ -52,9 +52,9 @@ _INDEXES: dict[int, tuple[Declarations, int, _Below]] = {}
 
 def _below(declared: Declarations) -> _Below:
     """Return `{path: the declared paths that begin with it}`, made once for one object."""
-    known = _INDEXES.get(id(declared))
-    if known is not None and known[0] is declared and known[1] == len(declared):
-        return known[2]
+    entry = _INDEXES.get(id(declared))
+    if entry is not None and entry[0] is declared and entry[1] == len(declared):
+        return entry[2]
     below: _Below = {}
     for text in declared:
         parts = parse(text)

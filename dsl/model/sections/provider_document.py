@@ -138,12 +138,12 @@ class ProviderSection(Frozen):
 
     @model_validator(mode="after")
     def _fits_the_cloud(self) -> Self:
-        wanted = _CLOUD_KEYS[self.cloud]
-        given = {
+        rule = _CLOUD_KEYS[self.cloud]
+        keys = {
             key for key in ("region", "project", "api_base", "api_key_env") if getattr(self, key)
         }
-        if not wanted.required <= given or given & wanted.refused:
-            raise form_mismatch("cloud", wanted.words)
+        if not rule.required <= keys or keys & rule.refused:
+            raise form_mismatch("cloud", rule.words)
         return self
 
     def vendor_api(self, name: str) -> VendorApi | None:
@@ -215,6 +215,6 @@ class LlmConfig(Frozen):
     @property
     def defaults(self) -> ModelDefaults:
         """The provider and the models of personas that name none."""
-        named = {name: one.default_model for name, one in self.providers.items()}
+        named = {name: provider.default_model for name, provider in self.providers.items()}
         own = {name: model for name, model in named.items() if model is not None}
         return ModelDefaults(self.default_provider, self.default_model, own)

@@ -26,5 +26,5 @@ _WRITTEN = re.compile(r"\$\{(?:env[.:])?([A-Za-z_]\w*)[^{}]*\}", re.ASCII)
 
 def written_variable(text: str) -> str | None:
     """Return the name of the first variable that a text has as `${NAME}`, which nothing expands."""
-    found = _WRITTEN.search(text)
-    return None if found is None else found[1]
+    match = _WRITTEN.search(text)
+    return None if match is None else match[1]

@@ -146,8 +146,8 @@ class ChannelSection(Frozen):
 
     @model_validator(mode="after")
     def _check_transport(self) -> "ChannelSection":
-        given = [self.url is not None, self.url_env is not None, bool(self.run)]
-        if sum(given) != 1:
+        transports = [self.url is not None, self.url_env is not None, bool(self.run)]
+        if sum(transports) != 1:
             raise form_mismatch("channel", "a channel has one of `url`, `url_env` and `run`")
         if self.run and self.secret_env is not None:
             raise form_mismatch(

@@ -36,8 +36,8 @@ class ApprovalStep(StepBase, ApprovalTerms):
     @override
     def data_form(self) -> Json:
         verdict: Json = {"enum": ["approved", "rejected"]}
-        shown: Json = {"decision": verdict, "by": {}, "comment": {}, "at": {}}
-        return closed_mapping(shown | ({"payload": {}} if self.editable else {}))
+        fields: Json = {"decision": verdict, "by": {}, "comment": {}, "at": {}}
+        return closed_mapping(fields | ({"payload": {}} if self.editable else {}))
 
     @property
     @override

@@ -35,8 +35,10 @@ class BranchStep(StepBase):
 
     @override
     def lists(self, path: NodePath = ()) -> Iterator[StepList]:
-        for index, one in enumerate(self.branches):
-            yield StepList(one.steps, (*path, "branches", index, "steps"), WhenHolds(one.condition))
+        for index, branch in enumerate(self.branches):
+            yield StepList(
+                branch.steps, (*path, "branches", index, "steps"), WhenHolds(branch.condition)
+            )
         yield StepList(self.otherwise, (*path, "otherwise"), Otherwise())
 
     @property
@@ -46,7 +48,9 @@ class BranchStep(StepBase):
 
     @override
     def with_lists(self, lists: Iterator[tuple["Step", ...]]) -> Self:
-        branches = tuple(one.model_copy(update={"steps": next(lists)}) for one in self.branches)
+        branches = tuple(
+            branch.model_copy(update={"steps": next(lists)}) for branch in self.branches
+        )
         return self.model_copy(update={"branches": branches, "otherwise": next(lists)})
 
     @override

@@ -130,8 +130,12 @@ class LoopStep(StepBase):
 
     @override
     def own_conditions(self) -> Iterator[tuple[Condition, NodePath]]:
-        asked = (("while", self.while_), ("until", self.until), ("break_when", self.break_when))
-        for key, condition in asked:
+        conditions = (
+            ("while", self.while_),
+            ("until", self.until),
+            ("break_when", self.break_when),
+        )
+        for key, condition in conditions:
             if condition is not None:
                 yield condition, (key,)
 

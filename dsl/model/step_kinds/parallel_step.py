@@ -61,10 +61,10 @@ class ParallelStep(StepBase):
 
     def branch(self, name: str) -> ParallelBranch:
         """Return a branch in one form, whichever is written."""
-        one = self.branches[name]
-        if isinstance(one, ParallelBranch):
-            return one
-        return ParallelBranch.model_construct(steps=one)
+        branch = self.branches[name]
+        if isinstance(branch, ParallelBranch):
+            return branch
+        return ParallelBranch.model_construct(steps=branch)
 
     @property
     def ranked_branches(self) -> dict[str, ParallelBranch]:
@@ -73,13 +73,13 @@ class ParallelStep(StepBase):
 
     @override
     def lists(self, path: NodePath = ()) -> Iterator[StepList]:
-        for name, one in self.branches.items():
+        for name, branch in self.branches.items():
             key_path = (*path, "branches", name)
-            if isinstance(one, ParallelBranch):
-                role = Concurrent(name, one.priority, one.score)
-                yield StepList(one.steps, (*key_path, "steps"), role)
+            if isinstance(branch, ParallelBranch):
+                role = Concurrent(name, branch.priority, branch.score)
+                yield StepList(branch.steps, (*key_path, "steps"), role)
             else:
-                yield StepList(one, key_path, Concurrent(name))
+                yield StepList(branch, key_path, Concurrent(name))
 
     @override
     def certain_lists(self, path: NodePath = ()) -> Iterable[StepList]:
@@ -90,13 +90,15 @@ class ParallelStep(StepBase):
     def can_fail_itself(self) -> bool:
         """Whether a branch may have none of its steps run, and so not succeed."""
         return self.join != "all" and any(
-            all(one.when is not None or one.on_failure == "ask" for one in inner.steps)
+            all(step.when is not None or step.on_failure == "ask" for step in inner.steps)
             for inner in self.lists()
         )
 
     @override
     def with_lists(self, lists: Iterator[tuple["Step", ...]]) -> Self:
-        branches = {name: _with_steps(one, next(lists)) for name, one in self.branches.items()}
+        branches = {
+            name: _with_steps(branch, next(lists)) for name, branch in self.branches.items()
+        }
         return self.model_copy(update={"branches": branches})
 
     @override

@@ -195,7 +195,9 @@ class StepBase(Frozen):
 
     def sets(self, name: str) -> bool:
         """Return whether the step sets a variable by a name that its author has chosen."""
-        return any(one.name == name and one.exists != "provided" for one in self.variables())
+        return any(
+            variable.name == name and variable.exists != "provided" for variable in self.variables()
+        )
 
 
 class SkillTerms(Frozen):

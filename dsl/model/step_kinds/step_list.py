@@ -147,4 +147,4 @@ def form_of(lists: Sequence[StepList]) -> Form | None:
 
 def catches_all(clauses: Sequence[StepList]) -> bool:
     """Return whether one of the catch clauses of a try takes every failure."""
-    return any(isinstance(one.role, OnError) and one.role.takes_all for one in clauses)
+    return any(isinstance(clause.role, OnError) and clause.role.takes_all for clause in clauses)

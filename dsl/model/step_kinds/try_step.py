@@ -62,7 +62,7 @@ class TryStep(StepBase):
     @override
     def with_lists(self, lists: Iterator[tuple["Step", ...]]) -> Self:
         tried = next(lists)
-        clauses = tuple(one.model_copy(update={"steps": next(lists)}) for one in self.catch)
+        clauses = tuple(clause.model_copy(update={"steps": next(lists)}) for clause in self.catch)
         update = {"steps": tried, "catch": clauses, "finally_": next(lists)}
         return self.model_copy(update=update)
 

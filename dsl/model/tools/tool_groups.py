@@ -34,7 +34,7 @@ def is_included(section: McpGroupSection, tool: str) -> bool:
     """Return whether an offer of the server belongs to the group: without `include`, every tool."""
     if not section.include:
         return kind_of_offer(tool) == "tool"
-    return any(matches_offer(tool, one) for one in section.include)
+    return any(matches_offer(tool, pattern) for pattern in section.include)
 
 
 def tool_groups(tools: Mapping[str, ToolSection]) -> dict[str, tuple[str, ...]]:

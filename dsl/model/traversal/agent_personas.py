@@ -11,10 +11,10 @@ def agent_personas(
     step: PersonaStep, personas: Mapping[str, Persona]
 ) -> Iterator[tuple[PersonaStep, Persona]]:
     """Yield the step with each persona of the plan that its template may choose."""
-    for one in step.choices:
-        persona = personas.get(one.persona_key)
+    for choice in step.choices:
+        persona = personas.get(choice.persona_key)
         if persona is not None:
-            yield one, persona
+            yield choice, persona
 
 
 def execution_plans(
@@ -22,8 +22,8 @@ def execution_plans(
 ) -> Iterator[tuple[PersonaStep, tuple[Step, ...]]]:
     """Yield an agent with each persona that it may have, and the execution plan of that one."""
     if isinstance(step, PersonaStep) and step.agent_type == ORCHESTRATING:
-        for one, persona in agent_personas(step, personas):
-            yield one, persona.execution_plan or ()
+        for choice, persona in agent_personas(step, personas):
+            yield choice, persona.execution_plan or ()
 
 
 def execution_plan_steps(step: Step, personas: Mapping[str, Persona]) -> tuple[Step, ...]:
@@ -31,4 +31,4 @@ def execution_plan_steps(step: Step, personas: Mapping[str, Persona]) -> tuple[S
 
     An agent whose persona a template chooses has the plans of all of them, one after the other.
     """
-    return tuple(one for _, plan in execution_plans(step, personas) for one in plan)
+    return tuple(inner for _, plan in execution_plans(step, personas) for inner in plan)

@@ -25,14 +25,14 @@ def approvers_within(plan: Plan, path: str) -> Iterator[tuple[str, tuple[str, ..
     """
     team, *names = without_rounds(path).split("/")
     steps = plan.teams[team].steps if team in plan.teams else ()
-    found = list(_steps_at(team, steps, names, plan))
-    seen: set[str] = set()
-    for at, step in found:
+    queue = list(_steps_at(team, steps, names, plan))
+    seen_names: set[str] = set()
+    for at, step in queue:
         for terms in _decision_terms(step, plan):
             if terms.approvers:
                 yield at, people(plan, terms.approvers)
-        for inner_path, inner in _below(at, step, plan, seen):
-            found.extend((f"{inner_path}/{one.name}", one) for one in inner)
+        for inner_path, inner in _below(at, step, plan, seen_names):
+            queue.extend((f"{inner_path}/{child.name}", child) for child in inner)
 
 
 def people(plan: Plan, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ def people(plan: Plan, names: tuple[str, ...]) -> tuple[str, ...]:
 
     An empty group stays as a name: without it, anyone could decide.
     """
-    return each_once(one for name in names for one in plan.groups.get(name) or (name,))
+    return each_once(member for name in names for member in plan.groups.get(name) or (name,))
 
 
 def all_people(plan: Plan) -> tuple[str, ...]:
@@ -48,7 +48,10 @@ def all_people(plan: Plan) -> tuple[str, ...]:
     approvers = (
         name
         for terms in _terms_in(plan)
-        for name in (*terms.approvers, *(one for further in terms.escalate for one in further.to))
+        for name in (
+            *terms.approvers,
+            *(person for further in terms.escalate for person in further.to),
+        )
     )
     members = (name for group in plan.groups.values() for name in group)
     return tuple(dict.fromkeys((*approvers, *plan.groups, *members)))
@@ -93,21 +96,23 @@ def _steps_at(
                 if rest[1:]:
                     yield from _steps_at(here, inner, rest[1:], plan)
                 else:
-                    yield from ((f"{here}/{one.name}", one) for one in inner)
+                    yield from ((f"{here}/{child.name}", child) for child in inner)
 
 
-def _below(at: str, step: Step, plan: Plan, seen: set[str]) -> Iterator[tuple[str, Sequence[Step]]]:
+def _below(
+    at: str, step: Step, plan: Plan, seen_names: set[str]
+) -> Iterator[tuple[str, Sequence[Step]]]:
     """Yield the lists of steps directly below a step, each with its path."""
     match step:
         case PersonaStep():
-            named = {f"persona {one.persona_key}" for one in step.choices}
-            if named <= seen:
+            named = {f"persona {choice.persona_key}" for choice in step.choices}
+            if named <= seen_names:
                 return
-            seen |= named
+            seen_names |= named
         case TeamStep(team=first):
             for team in _reachable_teams(first, plan):
-                if f"team {team}" not in seen:
-                    seen.add(f"team {team}")
+                if f"team {team}" not in seen_names:
+                    seen_names.add(f"team {team}")
                     yield team, plan.teams[team].steps
             return
         case _:
@@ -122,19 +127,19 @@ def _decision_terms(step: Step, plan: Plan) -> Iterator[DecisionTerms]:
     if terms is not None:
         yield terms
     for _, tool in tools_of(step, plan):
-        asked = call_approval(tool.requires_approval)
-        if asked is not None:
-            yield asked
+        approval = call_approval(tool.requires_approval)
+        if approval is not None:
+            yield approval
 
 
 def _reachable_teams(first: str, plan: Plan) -> Iterator[str]:
     """Yield the team, and every team that its routes can reach."""
-    found = [first]
-    for name in found:
+    names = [first]
+    for name in names:
         team = plan.teams.get(name)
         if team is not None:
             yield name
-            found.extend(one for one in _next(team, plan) if one not in found)
+            names.extend(next_name for next_name in _next(team, plan) if next_name not in names)
 
 
 def _next(team: Team, plan: Plan) -> Iterator[str]:

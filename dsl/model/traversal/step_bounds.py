@@ -29,7 +29,7 @@ def _parts(model: type[StepBase]) -> tuple[tuple[BoundKey, str, tuple[str, ...]]
 
 def bounds_of(step: Step) -> list[tuple[BoundKey, AnyBound]]:
     """Return the bounds that a step has, templates or not."""
-    found: list[tuple[BoundKey, AnyBound]] = []
+    bounds: list[tuple[BoundKey, AnyBound]] = []
     for key, first, further in _parts(type(step)):
         value: object = getattr(step, first, None)
         if value is None:
@@ -37,8 +37,8 @@ def bounds_of(step: Step) -> list[tuple[BoundKey, AnyBound]]:
         for name in further:
             value = getattr(value, name, None)
         if isinstance(value, int | float | str | TemplateBound | TemplateDuration):
-            found.append((key, value))
-    return found
+            bounds.append((key, value))
+    return bounds
 
 
 def bound_templates(step: Step) -> list[tuple[BoundKey, BoundTemplate]]:

@@ -101,7 +101,7 @@ def within_rounds(plan: Plan, path: str) -> bool:
         if step is not None and step.has_own_rounds and name != names[-1]:
             return True
         if step is not None:
-            steps = [one for _, inner in inside(step, plan) for one in inner]
+            steps = [child for _, inner in inside(step, plan) for child in inner]
     return False
 
 
@@ -116,8 +116,8 @@ def names_branch(plan: Plan, path: str) -> bool:
         if isinstance(step, ParallelStep) and is_branch:
             step, steps = None, step.branch(name).steps
             continue
-        step = next((one for one in steps if one.name == name), None)
-        steps = [one for _, inner in inside(step, plan) for one in inner] if step else ()
+        step = next((child for child in steps if child.name == name), None)
+        steps = [child for _, inner in inside(step, plan) for child in inner] if step else ()
     return is_branch
 
 
@@ -133,8 +133,8 @@ def without_numbers(path: str) -> str:
 
 def split_reference(reference: str) -> tuple[str, int | None]:
     """Split `team/path#2`, or `team#2`, into the name and the number, None if there is none."""
-    found = _VISIT.search(reference)
-    return (reference, None) if found is None else (reference[: found.start()], int(found[1]))
+    match = _VISIT.search(reference)
+    return (reference, None) if match is None else (reference[: match.start()], int(match[1]))
 
 
 def agent_tasks(plan: Plan) -> frozenset[str]:
@@ -163,8 +163,11 @@ def inside(step: Step, plan: Plan) -> Iterator[tuple[str, Sequence[Step]]]:
     followed = execution_plan_steps(step, plan.personas)
     if followed:
         yield "", followed
-    for one in step.lists():
-        yield (f"{one.role.name}/" if isinstance(one.role, Concurrent) else ""), one.steps
+    for step_list in step.lists():
+        yield (
+            f"{step_list.role.name}/" if isinstance(step_list.role, Concurrent) else "",
+            step_list.steps,
+        )
 
 
 def _with_plans(steps: Sequence[Step], plan: Plan, deep: int = 0) -> Iterator[Step]:

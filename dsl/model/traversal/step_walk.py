@@ -17,7 +17,9 @@ Change = Callable[[Sequence[Step], NodePath], tuple[Step, ...]]
 
 def rebuilt(step: Step, path: NodePath, change: Change) -> Step:
     """Return the step with each list of steps inside it changed."""
-    return step.with_lists(change(one.steps, one.path) for one in step.lists(path))
+    return step.with_lists(
+        change(step_list.steps, step_list.path) for step_list in step.lists(path)
+    )
 
 
 def lists_of_plan(plan: Plan) -> Iterator[tuple[Step, ...]]:
@@ -32,13 +34,13 @@ PlacedStep = tuple[Step, NodePath]
 
 def walk(steps: Sequence[Step], path: NodePath) -> list[PlacedStep]:
     """Return each step and the place where it is written, a step before its nested steps."""
-    found: list[PlacedStep] = []
+    placed_steps: list[PlacedStep] = []
     for index, step in enumerate(steps):
         here = (*path, index)
-        found.append((step, here))
+        placed_steps.append((step, here))
         for inner in step.lists(here):
-            found += walk(inner.steps, inner.path)
-    return found
+            placed_steps += walk(inner.steps, inner.path)
+    return placed_steps
 
 
 def conditions(step: Step, path: NodePath) -> Iterator[tuple[Condition, NodePath]]:
@@ -49,9 +51,9 @@ def conditions(step: Step, path: NodePath) -> Iterator[tuple[Condition, NodePath
         yield condition, (*path, *inner_path)
     if step.fail_when is not None:
         yield step.fail_when, (*path, "fail_when")
-    asked = conditional_approval(step)
-    if asked is not None and asked.when is not None:
-        yield asked.when, (*path, *APPROVAL_CONDITION)
+    approval = conditional_approval(step)
+    if approval is not None and approval.when is not None:
+        yield approval.when, (*path, *APPROVAL_CONDITION)
 
 
 APPROVAL_CONDITION = ("requires_approval", "when")
@@ -60,14 +62,14 @@ APPROVAL_CONDITION = ("requires_approval", "when")
 
 def asks_after(step: Step, path: NodePath) -> bool:
     """Return whether the condition at the path is that of an approval after the step."""
-    asked = conditional_approval(step)
-    return asked is not None and asked.at == "after" and path[-2:] == APPROVAL_CONDITION
+    approval = conditional_approval(step)
+    return approval is not None and approval.at == "after" and path[-2:] == APPROVAL_CONDITION
 
 
 def conditional_approval(step: Step) -> CallApproval | None:
     """Return the terms of a step's approval if they have a condition."""
-    asked = step.approval
-    return asked if asked is not None and asked.when is not None else None
+    approval = step.approval
+    return approval if approval is not None and approval.when is not None else None
 
 
 def leaves(condition: Condition, path: NodePath) -> Iterator[tuple[Condition, NodePath]]:
@@ -97,11 +99,11 @@ def templated(step: Step, path: NodePath) -> Iterator[TemplateValue]:
     """Yield the values of a step that are rendered when it runs."""
     for key in step.filled:
         yield TemplateValue(getattr(step, key), (*path, key))
-    for bound, written in bounds_of(step):
-        if isinstance(written, TemplateBound | TemplateDuration):
-            yield TemplateValue(written.value, (*path, *bound.path, "value"))
-        elif isinstance(written, str):
-            yield TemplateValue(written, (*path, *bound.path))
+    for bound, bound_value in bounds_of(step):
+        if isinstance(bound_value, TemplateBound | TemplateDuration):
+            yield TemplateValue(bound_value.value, (*path, *bound.path, "value"))
+        elif isinstance(bound_value, str):
+            yield TemplateValue(bound_value, (*path, *bound.path))
     for value, inner_path in step.own_templates():
         yield TemplateValue(value, (*path, *inner_path))
     if step.approval is not None:
@@ -119,11 +121,11 @@ FILLED_OF_CALL_APPROVALS = ("prompt", "show")
 
 def variables(steps: Sequence[Step]) -> dict[str, NodePath]:
     """Return every variable that some step of the team or plan sets, and where."""
-    found: dict[str, NodePath] = {}
+    paths_by_name: dict[str, NodePath] = {}
     for step, path in walk(steps, ()):
-        for one in step.variables():
-            found.setdefault(one.name, (*path, *one.path))
-    return found
+        for variable in step.variables():
+            paths_by_name.setdefault(variable.name, (*path, *variable.path))
+    return paths_by_name
 
 
 def waited_for(plan: Plan) -> frozenset[str]:

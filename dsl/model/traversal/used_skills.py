@@ -20,11 +20,11 @@ def _skills(plan: Plan) -> Iterator[str]:
         for step, _ in walk(steps, ()):
             if isinstance(step, SkillStep):
                 yield step.skill
-            called = (tool for _, tool in tools_of(step, plan))
-            yield from (tool.skill for tool in called if isinstance(tool, SkillTool))
+            step_tools = (tool for _, tool in tools_of(step, plan))
+            yield from (tool.skill for tool in step_tools if isinstance(tool, SkillTool))
     for persona in plan.personas.values():
-        known = (plan.tools[name] for name in persona.tools if name in plan.tools)
-        yield from (tool.skill for tool in known if isinstance(tool, SkillTool))
+        persona_tools = (plan.tools[name] for name in persona.tools if name in plan.tools)
+        yield from (tool.skill for tool in persona_tools if isinstance(tool, SkillTool))
         yield from _of_hooks(persona.hooks)
     yield from _of_hooks(plan.hooks)
 

@@ -295,22 +295,24 @@ _SINGLE = ("items", "additionalProperties", "not")
 
 def _count_optional_keys(schema: Json | None) -> int:
     """Count the properties that their objects do not require."""
-    return sum(len(_keys_of(one) - _required_keys(one)) for one, _ in _schemas(schema, 0))
+    return sum(
+        len(_keys_of(subschema) - _required_keys(subschema)) for subschema, _ in _schemas(schema, 0)
+    )
 
 
 def _count_properties(schema: Json | None) -> int:
     """Count the properties of all objects."""
-    return sum(len(_keys_of(one)) for one, _ in _schemas(schema, 0))
+    return sum(len(_keys_of(subschema)) for subschema, _ in _schemas(schema, 0))
 
 
 def _count_union_types(schema: Json | None) -> int:
     """Count the schemas that allow values of several types."""
-    return sum(_is_union(one) for one, _ in _schemas(schema, 0))
+    return sum(_is_union(subschema) for subschema, _ in _schemas(schema, 0))
 
 
 def _count_enum_values(schema: Json | None) -> int:
     """Count the values of all enums."""
-    enums = (one.get("enum") for one, _ in _schemas(schema, 0))
+    enums = (subschema.get("enum") for subschema, _ in _schemas(schema, 0))
     return sum(len(values) for values in enums if isinstance(values, list))
 
 
@@ -327,12 +329,12 @@ def _schemas(schema: JsonValue, level: int) -> Iterator[tuple[Json, int]]:
     yield schema, inner
     for key in _MAPS:
         named = schema.get(key)
-        for one in named.values() if isinstance(named, dict) else ():
-            yield from _schemas(one, inner if key == "properties" else 0)
+        for subschema in named.values() if isinstance(named, dict) else ():
+            yield from _schemas(subschema, inner if key == "properties" else 0)
     for key in _LISTS:
         listed = schema.get(key)
-        for one in listed if isinstance(listed, list) else ():
-            yield from _schemas(one, inner)
+        for subschema in listed if isinstance(listed, list) else ():
+            yield from _schemas(subschema, inner)
     for key in _SINGLE:
         yield from _schemas(schema.get(key), inner)
 
@@ -343,10 +345,10 @@ def _is_union(schema: Json) -> bool:
 
 
 def _keys_of(schema: Json) -> set[str]:
-    found = schema.get("properties")
-    return set(found) if isinstance(found, dict) else set()
+    properties = schema.get("properties")
+    return set(properties) if isinstance(properties, dict) else set()
 
 
 def _required_keys(schema: Json) -> set[str]:
-    found = schema.get("required")
-    return {str(one) for one in found} if isinstance(found, list) else set()
+    keys = schema.get("required")
+    return {str(key) for key in keys} if isinstance(keys, list) else set()

@@ -59,8 +59,8 @@ class Bodies:
     def plans_of(self, step: Step) -> Iterator[Body]:
         """Yield the execution plans that an agent may follow; none for any other step."""
         if isinstance(step, PersonaStep) and step.agent_type == ORCHESTRATING:
-            for one in step.choices:
-                plan = self.plans.get(one.persona_key)
+            for agent in step.choices:
+                plan = self.plans.get(agent.persona_key)
                 if plan is not None:
                     yield plan
 
@@ -71,7 +71,7 @@ class Bodies:
         return self._within[body]
 
     def _reachable_bodies(self, body: Body) -> Iterator[Body]:
-        seen = {body}  # by identity: a team and a persona may have one name
+        seen_bodies = {body}  # by identity: a team and a persona may have one name
         callers = set[tuple[str, ...]]()
         ahead = [body]
         while ahead:
@@ -82,10 +82,10 @@ class Bodies:
                 if not key or key in callers:
                     continue
                 callers.add(key)
-                for called in self.called_by(step):
-                    if called not in seen:
-                        seen.add(called)
-                        ahead.append(called)
+                for callee in self.called_by(step):
+                    if callee not in seen_bodies:
+                        seen_bodies.add(callee)
+                        ahead.append(callee)
 
 
 def bodies(plan: Plan, tree: Node) -> Bodies:
@@ -118,10 +118,10 @@ def _own_tasks(team: Team) -> tuple[Step, ...]:
 
 def _collect(body: Body, plan: Plan, tree: Node, plans: dict[str, Body]) -> None:
     for step, path in body.steps_with_paths:
-        for one, steps in execution_plans(step, plan.personas):
-            key = one.persona_key
+        for agent, steps in execution_plans(step, plan.personas):
+            key = agent.persona_key
             if steps and key not in plans:
-                where = written_at(tree, one, path, "execution_plan")
+                where = written_at(tree, agent, path, "execution_plan")
                 plans[key] = Body(key, steps, where)
                 _collect(plans[key], plan, tree, plans)
 

@@ -123,8 +123,8 @@ class Choices:
         subject = (*TEAMS, team.id)
         formulas = self.graph.formulas[team.id]
         alternatives = [
-            Alternative(rule.condition, (*path, "rules", number), taken, passed)
-            for number, (rule, taken, passed) in enumerate(
+            Alternative(rule.condition, (*path, "rules", number), when_taken, when_passed)
+            for number, (rule, when_taken, when_passed) in enumerate(
                 zip(routing.rules, formulas.taken, formulas.passed, strict=True)
             )
         ]
@@ -132,8 +132,8 @@ class Choices:
         self._alternatives(alternatives, "rule", worlds, subject, usable)
         if routing.default is None:
             return
-        for number, one in enumerate(alternatives, 1):
-            if not can_hold((one.passed,), worlds, self.effort, subject):
+        for number, alternative in enumerate(alternatives, 1):
+            if not can_hold((alternative.passed,), worlds, self.effort, subject):
                 key_path = (*path, "default")
                 self.problems.report(default_unused(number), self.tree.key_at(key_path))
                 return
@@ -146,12 +146,12 @@ class Choices:
             if isinstance(step, BranchStep):
                 alternatives = [
                     Alternative(
-                        one.condition,
+                        branch.condition,
                         (*path, "branches", number),
-                        formula(one.condition),
-                        formula(one.condition, False),
+                        formula(branch.condition),
+                        formula(branch.condition, False),
                     )
-                    for number, one in enumerate(step.branches)
+                    for number, branch in enumerate(step.branches)
                 ]
                 self._alternatives(alternatives, "branch", worlds, subject)
             for condition, inner_path in conditions(step, path):
@@ -180,11 +180,13 @@ class Choices:
         subject: NodePath,
         usable: Collection[int | None] = (),
     ) -> None:
-        for number, one in enumerate(alternatives):
+        for number, alternative in enumerate(alternatives):
             if number in usable:
                 continue
-            if one.condition is not None and not self._possible((one.taken,), worlds, subject):
-                self._never(one.condition, one.at, worlds, subject)
+            if alternative.condition is not None and not self._possible(
+                (alternative.taken,), worlds, subject
+            ):
+                self._never(alternative.condition, alternative.at, worlds, subject)
                 continue
             earlier = self._taken_before(alternatives, number, worlds, subject)
             if earlier:
@@ -192,7 +194,7 @@ class Choices:
                     alternative_unreached(
                         what, number, earlier, _text(alternatives[earlier[0]].condition)
                     ),
-                    Place(self.tree.find(one.at).at, one.path),
+                    Place(self.tree.find(alternative.at).at, alternative.path),
                 )
 
     def _taken_before(
@@ -200,7 +202,7 @@ class Choices:
     ) -> tuple[int, ...]:
         """Return the earlier alternatives that together always preempt this one."""
         own = alternatives[number].taken
-        before = (one.passed for one in islice(alternatives, number))
+        before = (alternative.passed for alternative in islice(alternatives, number))
         if self._possible(chain((own,), before), worlds, subject):
             return ()
         for other in range(number):
@@ -227,9 +229,9 @@ class Choices:
         for part in _parts(condition):
             if not self._possible((formula(part),), worlds, subject):
                 return (condition_text(part),)
-        for one, other in combinations(list(_parts(condition))[:_MAX_PARTS], 2):
-            if not self._possible((formula(one), formula(other)), worlds, subject):
-                return condition_text(one), condition_text(other)
+        for first, second in combinations(list(_parts(condition))[:_MAX_PARTS], 2):
+            if not self._possible((formula(first), formula(second)), worlds, subject):
+                return condition_text(first), condition_text(second)
         return (condition_text(condition),)
 
 

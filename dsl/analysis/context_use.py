@@ -71,24 +71,24 @@ class _Declared:
     """The declared paths, found by what overlaps them."""
 
     def __init__(self, users: Mapping[str, ContextUsers]) -> None:
-        self._users = {parse(path): used for path, used in users.items()}
+        self._users = {parse(path): path_users for path, path_users in users.items()}
         self._index = PathIndex()
         for path in self._users:
             self._index.add(path)
 
     def add_readers(self, reader: str, reads: Iterable[Path]) -> None:
         """Add one reader to what it reads."""
-        read = {near for path in dict.fromkeys(reads) for near in self._index.overlapping(path)}
-        for path in read:
+        paths = {near for path in dict.fromkeys(reads) for near in self._index.overlapping(path)}
+        for path in paths:
             self._users[path].readers.append(reader)
 
     def add_writers(self, writer: str, writes: Iterable[tuple[Path, str]]) -> None:
         """Add one writer to what it writes, with its operations there."""
-        done: dict[Path, list[str]] = {}
+        operations_by_path: dict[Path, list[str]] = {}
         for path, operation in dict.fromkeys(writes):
             for near in self._index.overlapping(path):
-                done.setdefault(near, []).append(operation)
-        for path, operations in done.items():
+                operations_by_path.setdefault(near, []).append(operation)
+        for path, operations in operations_by_path.items():
             self._users[path].write(writer, operations)
 
 
@@ -99,13 +99,13 @@ def _add_hooks(plan: Plan, declared: _Declared) -> None:
         "the hooks",
         _within_context(path for hook in (*plan.hooks, *own) for path in read_by(hook)),
     )
-    written = [
+    writes = [
         path
         for hook in plan.hooks
         if hook.on == "before_run" and isinstance(hook.value, dict)
         for path in _updated_paths(hook.value)
     ]
-    declared.add_writers("the hooks", written)
+    declared.add_writers("the hooks", writes)
 
 
 def _within_context(paths: Iterable[Path]) -> Iterator[Path]:
@@ -149,23 +149,23 @@ def declared_inputs(
     return tuple(
         Input(
             path,
-            one.required,
+            declaration.required,
             tree.find((*PLACE, path)).at,
             next(iter(users[path].readers), ""),
-            form_of(one),
-            "" if one.required else excerpt(one.default),
-            one.keep_last,
+            form_of(declaration),
+            "" if declaration.required else excerpt(declaration.default),
+            declaration.keep_last,
             tuple(users[path].operations),
         )
-        for path, one in declared.items()
+        for path, declaration in declared.items()
     )
 
 
 @rule("W519")
 def declared_unused(path: str, *, is_required: bool) -> ProblemText:
-    given = ", though every start must give it" if is_required else ""
+    requirement = ", though every start must give it" if is_required else ""
     return ProblemText(
-        f"no team reads or writes the declared path {path!r}{given}",
+        f"no team reads or writes the declared path {path!r}{requirement}",
         fix="use it, or remove the declaration",
     )
 
@@ -174,9 +174,9 @@ def check_unused(
     declared: Declarations, users: Mapping[str, ContextUsers], tree: Node, problems: Problems
 ) -> None:
     """Report each declared path that no team reads or writes."""
-    for path, one in declared.items():
-        used = users[path]
-        if not used.readers and not used.writers:
+    for path, declaration in declared.items():
+        path_users = users[path]
+        if not path_users.readers and not path_users.writers:
             key_path = (*PLACE, path)
-            details = declared_unused(path, is_required=one.required)
+            details = declared_unused(path, is_required=declaration.required)
             problems.report(details, tree.key_at(key_path))

@@ -70,7 +70,11 @@ class Flow:
                 if after == self._before[team]:
                     continue
                 self._before[team] = after
-                changed = [one for one in nodes[team] if one in leads and one not in waiting]
+                changed = [
+                    team_node
+                    for team_node in nodes[team]
+                    if team_node in leads and team_node not in waiting
+                ]
                 ahead.extend(changed)
                 waiting.update(changed)
 
@@ -87,16 +91,16 @@ class Flow:
         for body in bodies.within(bodies.teams[node.team]):
             for step, _ in body.steps_with_paths:
                 if isinstance(step, TeamStep):
-                    given = [self._bit(("context", key)) for key in step.input or {}]
-                    yield step.team, sum(given) | self._within[node.team]
+                    input_bits = [self._bit(("context", key)) for key in step.input or {}]
+                    yield step.team, sum(input_bits) | self._within[node.team]
 
     def _written_bits(self, bodies: Bodies, team: str) -> int:
-        found = 0
+        bits = 0
         for body in bodies.within(bodies.teams[team]):
             for step, _ in body.steps_with_paths:
                 for update in step.context_updates:
-                    found |= self._set(update, team)
-        return found
+                    bits |= self._set(update, team)
+        return bits
 
     def _set(self, update: str, team: str) -> int:
         """Note a path that a team sets: of a templated key, the part before the template."""
@@ -120,8 +124,8 @@ class Flow:
         """List the teams whose routing sets a value at, above or below a context path."""
         if path not in self._near:
             near = [self._setters.get(other, {}) for other in self._known.overlapping(path)]
-            found = dict.fromkeys(team for teams in near for team in teams)
-            self._near[path] = sorted(found, key=self._rank.__getitem__)
+            near_setters = dict.fromkeys(team for teams in near for team in teams)
+            self._near[path] = sorted(near_setters, key=self._rank.__getitem__)
         return self._near[path]
 
 
@@ -208,13 +212,15 @@ def _note_field(
 
 @rule("W508")
 def team_read_too_early(path: Sequence[str], team: str) -> ProblemText:
-    read = f"{'.'.join(path)} is read by the team {team!r}"
+    statement = f"{'.'.join(path)} is read by the team {team!r}"
     if path[1] == team:
         return ProblemText(
-            f"{read} in its only visit, before it has a result",
+            f"{statement} in its only visit, before it has a result",
             fix=f"write `tasks.{'.'.join(path[3:])}` for the present visit",
         )
-    return ProblemText(f"{read} and {path[1]!r} cannot have run before it", fix="route to it first")
+    return ProblemText(
+        f"{statement} and {path[1]!r} cannot have run before it", fix="route to it first"
+    )
 
 
 def _note_team(read: Read, team: str, graph: Teams, tree: Written, problems: Problems) -> None:
@@ -226,21 +232,22 @@ def _note_team(read: Read, team: str, graph: Teams, tree: Written, problems: Pro
 
 def _expect(inputs: dict[str, Input], read: Read, team: str, tree: Written) -> None:
     name = ".".join(read.path[1:])
-    known = inputs.get(name)
+    earlier_input = inputs.get(name)
     needed = read.needed and read.fails
-    if known is None:
+    if earlier_input is None:
         inputs[name] = Input(name, needed, tree.find(read.document_path).mark, team)
-    elif needed and not known.needed:
-        inputs[name] = Input(name, True, known.mark, known.team)
+    elif needed and not earlier_input.needed:
+        inputs[name] = Input(name, True, earlier_input.mark, earlier_input.team)
 
 
 def _topmost(inputs: Mapping[str, Input]) -> tuple[Input, ...]:
     """Drop inputs that lie within another one, unless only they are needed."""
     return tuple(
-        one
-        for one in inputs.values()
+        candidate
+        for candidate in inputs.values()
         if not any(
-            path in inputs and (inputs[path].needed or not one.needed) for path in _above(one.path)
+            path in inputs and (inputs[path].needed or not candidate.needed)
+            for path in _above(candidate.path)
         )
     )
 

@@ -64,9 +64,9 @@ def analysed(compiled: Compiled) -> Analysis:
     flow = Flow(graph, parts)
     inputs = check_context(graph, parts, reader, flow, tree, problems)
     if plan.context:
-        used = context_users(plan, parts, reader)
-        inputs = declared_inputs(plan.context, used, tree)
-        check_unused(plan.context, used, tree, problems)
+        users = context_users(plan, parts, reader)
+        inputs = declared_inputs(plan.context, users, tree)
+        check_unused(plan.context, users, tree, problems)
     check_variables(parts, reader, tree, problems)
     check_settings(parts, tree, problems)
     vouched = compiled.worker.trusted_paths
@@ -74,13 +74,13 @@ def analysed(compiled: Compiled) -> Analysis:
     check_grants_count(plan, graph, parts, tree, problems)
     check_stateful_tools(plan, graph, parts, tree, problems)
     _name_unanswered(effort, tree, problems)
-    found = tuple(sorted(problems.found(), key=reading_order))
+    all_findings = tuple(sorted(problems.found(), key=reading_order))
     needs = (
-        {one.path: one.team for one in inputs if one.needed}
+        {run_input.path: run_input.team for run_input in inputs if run_input.needed}
         if plan.context
         else Needs(graph, parts, reader, flow).found()
     )
-    return Analysis(found, inputs, needs, graph, parts)
+    return Analysis(all_findings, inputs, needs, graph, parts)
 
 
 _MAX_NAMES_SHOWN = 10
@@ -88,10 +88,10 @@ _MAX_NAMES_SHOWN = 10
 
 @rule("W531")
 def analysis_incomplete(names: Sequence[str], questions: int) -> ProblemText:
-    shown = ", ".join(map(repr, names[:_MAX_NAMES_SHOWN]))
+    name_list = ", ".join(map(repr, names[:_MAX_NAMES_SHOWN]))
     more = f" and {len(names) - _MAX_NAMES_SHOWN:,} more" if len(names) > _MAX_NAMES_SHOWN else ""
     return ProblemText(
-        f"the analysis left out {questions:,} questions about the conditions of {shown}{more}: "
+        f"the analysis left out {questions:,} questions about the conditions of {name_list}{more}: "
         "answering them would take too long, so findings about routes there may be missing",
         fix="write fewer or simpler conditions there, or move them to a document of their own",
     )
@@ -129,8 +129,8 @@ def findings(compiled: Compiled) -> list[Problem]:
 
 def warnings(compiled: Compiled, analysis: Analysis) -> list[Problem]:
     """Return the warnings of the compiler and the analysis, each once, in reading order."""
-    found = dict.fromkeys((*compiled.warnings, *analysis.findings))
-    return sorted(found, key=reading_order)
+    problems = dict.fromkeys((*compiled.warnings, *analysis.findings))
+    return sorted(problems, key=reading_order)
 
 
 def calls(parts: Bodies) -> dict[str, tuple[str, ...]]:

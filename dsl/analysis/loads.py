@@ -103,9 +103,9 @@ class Loads:
         inside = [self._all(inner.steps, inner.path) for inner in lists]
         match step:
             case PersonaStep() | LegacyAgentStep():
-                asked: Load = {APPROVALS: 1} if step.requires_approval else {}
+                approvals: Load = {APPROVALS: 1} if step.requires_approval else {}
                 agents = step.choices if isinstance(step, PersonaStep) else (step,)
-                return added((asked, largest(self._agent(agent) for agent in agents)))
+                return added((approvals, largest(self._agent(agent) for agent in agents)))
             case ApprovalStep():
                 return {APPROVALS: 1}
             case SkillStep():
@@ -121,7 +121,9 @@ class Loads:
             case ParallelStep():
                 may_run = possible_branches(step)
                 return added(
-                    one for name, one in zip(step.branches, inside, strict=True) if name in may_run
+                    load
+                    for name, load in zip(step.branches, inside, strict=True)
+                    if name in may_run
                 )
             case _:
                 return self._lists(step, path, form_of(lists), inside)
@@ -149,8 +151,8 @@ class Loads:
         if step.max_iterations is not None:
             attempts = min(attempts, maximum_of(step.max_iterations))
         failing = min(tasks, attempts)
-        asked: Load = {APPROVALS: failing} if step.on_failed_task == "ask" else {}
-        return added((times(added((select, body)), attempts), times(recovery, failing), asked))
+        approvals: Load = {APPROVALS: failing} if step.on_failed_task == "ask" else {}
+        return added((times(added((select, body)), attempts), times(recovery, failing), approvals))
 
     def _agent(self, step: AnyAgent) -> Load:
         """Return the load of one turn with its re-asks, or of the agent's whole plan."""
@@ -183,11 +185,11 @@ class Loads:
         ]
         total: dict[Key, float] = {}
         for key in dict.fromkeys(key for load, _ in loads for key in load):
-            left: float = calls
-            for load, allowed in sorted(loads, key=lambda one: -one[0].get(key, 0)):
-                made = min(left, allowed)
-                total[key] = total.get(key, 0) + made * load.get(key, 0)
-                left -= made
+            remaining: float = calls
+            for load, allowed in sorted(loads, key=lambda pair: -pair[0].get(key, 0)):
+                number = min(remaining, allowed)
+                total[key] = total.get(key, 0) + number * load.get(key, 0)
+                remaining -= number
         return total
 
     def _call_load(self, name: str, tool: Tool, hooks: Sequence[Hook]) -> Load:
@@ -201,19 +203,19 @@ class Loads:
     def _one_call(self, name: str, tool: Tool) -> Load:
         """Return the load of one call of a tool, with the attempts of an agent or a team."""
         questions = bool(tool.requires_approval) + self._may_ask(name, tool)
-        asked: Load = {APPROVALS: questions} if questions else {}
+        approvals: Load = {APPROVALS: questions} if questions else {}
         body = self.bodies.tools.get(name)
         if body is None or not isinstance(tool, NestedTool):
-            return added(({SKILL_CALLS: 1}, asked))
+            return added(({SKILL_CALLS: 1}, approvals))
         if name in self._open:
             self._endless.add(name)
-            return asked
+            return approvals
         if name not in self._of_tools:
             self._open.add(name)
             load = times(self._all(body.steps, body.path), 1 + tool.retries)
             self._open.remove(name)
             self._of_tools[name] = times(load, math.inf) if name in self._endless else load
-        return added((self._of_tools[name], asked))
+        return added((self._of_tools[name], approvals))
 
     def _may_ask(self, name: str, tool: Tool) -> bool:
         """Return whether a call may ask because of its labels, on any way to it."""
@@ -229,9 +231,9 @@ class Loads:
         if isinstance(form.over, list):
             return min(rounds, len(form.over))
         if rounds == math.inf and any(key[0] != "team" for key in body):
-            shown = " ".join(str(form.over).split())
+            list_text = " ".join(str(form.over).split())
             mark = self.tree.find((*path, "iterate_on")).mark
-            self.unbounded[path] = Unbounded(step.name, shown, mark)
+            self.unbounded[path] = Unbounded(step.name, list_text, mark)
         return rounds
 
     def _declared_length(self, over: JsonValue) -> float:
@@ -242,7 +244,7 @@ class Loads:
         name = declared_at(path[1:], self.plan.context)
         if name is None:
             return math.inf
-        one = self.plan.context[name]
-        max_items = one.schema_.get("maxItems")
-        declared = (one.keep_last, max_items)
+        declaration = self.plan.context[name]
+        max_items = declaration.schema_.get("maxItems")
+        declared = (declaration.keep_last, max_items)
         return min((length for length in declared if isinstance(length, int)), default=math.inf)

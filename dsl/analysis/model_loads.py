@@ -63,7 +63,9 @@ def answer_loads(step: PersonaStep, persona: Persona, common: Sequence[Hook], te
 def _largest_cost(models: Sequence[str], persona: Persona, terms: Terms) -> float:
     """Return the cost of an answer of the most expensive of the models."""
     prices = [terms.prices[model] for model in models if model in terms.prices]
-    tokens = (terms.input_tokens * one.input + persona.max_tokens * one.output for one in prices)
+    tokens = (
+        terms.input_tokens * price.input + persona.max_tokens * price.output for price in prices
+    )
     return max(tokens, default=0.0) / 1_000_000
 
 

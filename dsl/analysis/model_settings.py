@@ -28,15 +28,15 @@ _OF_CALLS = (
 
 def check_settings(bodies: Bodies, tree: Node, problems: Problems) -> None:
     """Report each setting that no model call uses."""
-    used: dict[str, bool] = {}
+    has_model_call: dict[str, bool] = {}
     for step, path in _agents_of_personas(bodies):
         follows = step.agent_type == ORCHESTRATING
         for key in step.persona_names:
-            used[key] = used.get(key, False) or not follows
+            has_model_call[key] = has_model_call.get(key, False) or not follows
             if follows:
                 _note((*path, "config"), key, tree, problems)
-    for key, asked in used.items():
-        if not asked:
+    for key, is_called in has_model_call.items():
+        if not is_called:
             _note((*_PERSONAS, key), key, tree, problems)
 
 
@@ -60,8 +60,8 @@ def persona_key_without_effect(key: str, persona: str) -> ProblemText:
 def _note(owner: NodePath, key: str, tree: Node, problems: Problems) -> None:
     if not tree.has(owner):
         return
-    written = tree.find(owner).entries()
+    entries = tree.find(owner).entries()
     for name in _OF_CALLS:
         path = (*owner, name)
-        if name in written and written[name].value is not None and not problems.has("W513", path):
-            problems.report(persona_key_without_effect(name, key), Place(written[name].at, path))
+        if name in entries and entries[name].value is not None and not problems.has("W513", path):
+            problems.report(persona_key_without_effect(name, key), Place(entries[name].at, path))

@@ -62,8 +62,8 @@ class Needs:
         return {path: step for path, step in needs.items() if not _is_covered(path, needs)}
 
     def _name(self, team: Team, path: NodePath) -> str:
-        found = author_path(self._reader.tree, path)
-        return team.id if found is None else found.step
+        location = author_path(self._reader.tree, path)
+        return team.id if location is None else location.step
 
     def _routing(self, team: Team) -> Iterator[tuple[Read, NodePath]]:
         """Return the context fields that every route of the team reads."""
@@ -78,10 +78,10 @@ class Needs:
         after = {
             team: [exit.visited for exit in self._graph.success_exits(team)] for team in reached
         }
-        called = {team: self._certain[team].teams for team in reached}
+        callees = {team: self._certain[team].teams for team in reached}
         entry = self._graph.plan.entry_team
         last_first = _last_first(
-            entry, {team: (*called[team], *chain(*after[team])) for team in reached}
+            entry, {team: (*callees[team], *chain(*after[team])) for team in reached}
         )
         bits = {team: 1 << number for number, team in enumerate(last_first)}
         sure = dict.fromkeys(last_first, (1 << len(last_first)) - 1)
@@ -89,12 +89,12 @@ class Needs:
         while changed:
             changed = False
             for team in last_first:
-                found = bits[team] | _union(sure, called[team])
-                visited = [_union(sure, one) for one in after[team]]
+                mask = bits[team] | _union(sure, callees[team])
+                visited = [_union(sure, next_teams) for next_teams in after[team]]
                 if visited:
-                    found |= reduce(int.__and__, visited)
-                if found != sure[team]:
-                    sure[team], changed = found, True
+                    mask |= reduce(int.__and__, visited)
+                if mask != sure[team]:
+                    sure[team], changed = mask, True
         return frozenset(team for team in last_first if sure[entry] & bits[team])
 
     def _steps(self, steps: Sequence[Step], path: NodePath, depth: int) -> Certain:
@@ -107,8 +107,8 @@ class Needs:
 
     def _step(self, step: Step, path: NodePath, depth: int) -> Certain:
         if step.when is not None:
-            asked = condition_reads(step.when, (*path, "when"))
-            return Certain(_at(path, asked), goes_on=not _ends(step))
+            reads = condition_reads(step.when, (*path, "when"))
+            return Certain(_at(path, reads), goes_on=not _ends(step))
         if step.on_failure == "continue":
             return Certain(goes_on=not _ends(step))
         if isinstance(step, BranchStep):
@@ -132,9 +132,11 @@ class Needs:
                 return Certain(teams=(team,))
             case _:
                 certain = [*step.certain_lists(path)]
-                found = sum_of(self._steps(one.steps, one.path, depth) for one in certain)
+                effects = sum_of(
+                    self._steps(step_list.steps, step_list.path, depth) for step_list in certain
+                )
                 all_run = len(certain) == len([*step.lists(path)])
-                return found if all_run else found._replace(goes_on=not _ends(step))
+                return effects if all_run else effects._replace(goes_on=not _ends(step))
 
 
 _MAX_PLANS = 5
@@ -156,19 +158,19 @@ def sum_of(parts: Iterable[Certain]) -> Certain:
 
 def _last_first(entry: str, after: Mapping[str, Iterable[str]]) -> list[str]:
     """Return the teams that the entry leads to, each after what it leads to, loops aside."""
-    found: list[str] = []
-    seen = {entry}
+    order: list[str] = []
+    seen_teams = {entry}
     ahead = [(entry, iter(after[entry]))]
     while ahead:
         team, others = ahead[-1]
-        new = next((other for other in others if other not in seen), None)
+        new = next((other for other in others if other not in seen_teams), None)
         if new is None:
-            found.append(team)
+            order.append(team)
             ahead.pop()
         else:
-            seen.add(new)
+            seen_teams.add(new)
             ahead.append((new, iter(after[new])))
-    return found
+    return order
 
 
 def _union(sure: Mapping[str, int], teams: Iterable[str]) -> int:
@@ -177,7 +179,7 @@ def _union(sure: Mapping[str, int], teams: Iterable[str]) -> int:
 
 def _ends(step: Step) -> bool:
     """Return whether something within the step may end the whole list of steps."""
-    return any(one.ends_list for one, _ in walk([step], ()))
+    return any(inner.ends_list for inner, _ in walk([step], ()))
 
 
 def _is_covered(path: str, needs: dict[str, str]) -> bool:

@@ -39,9 +39,9 @@ class Guards:
     @classmethod
     def of(cls, reads: Iterable[Read], around: "Guards | None" = None) -> "Guards":
         """Return the guards around, and those among the reads."""
-        found = cls(around)
-        found.add(reads)
-        return found
+        guards = cls(around)
+        guards.add(reads)
+        return guards
 
     def add(self, reads: Iterable[Read]) -> None:
         """Add the guards among the reads."""
@@ -73,33 +73,33 @@ class Reader:
         return self._known[path]
 
     def _before(self, step: Step, path: NodePath) -> list[Read]:
-        asked = list(conditions(step, path))
+        step_conditions = list(conditions(step, path))
         when = [
             read
-            for one, inner_path in asked[:1]
+            for condition, inner_path in step_conditions[:1]
             if step.when is not None
-            for read in condition_reads(one, inner_path)
+            for read in condition_reads(condition, inner_path)
         ]
-        found = [
+        reads = [
             read
-            for condition, inner_path in asked[1 if step.when is not None else 0 :]
+            for condition, inner_path in step_conditions[1 if step.when is not None else 0 :]
             if inner_path[-1] not in (*_ROUNDS, *_AFTER) and not asks_after(step, inner_path)
             for read in _condition(condition, inner_path)
         ]
         for value in templated(step, path):
             if value.path[-1] not in FILLED_BETWEEN:
-                found += value_reads(value.value, value.path)
+                reads += value_reads(value.value, value.path)
         if isinstance(step, PersonaStep):
-            for one in step.choices:
-                found += self._prompts(one, path)
-        return [*when, *guarded(found, Guards.of(when))]
+            for agent in step.choices:
+                reads += self._prompts(agent, path)
+        return [*when, *guarded(reads, Guards.of(when))]
 
     def certain(self, step: Step, path: NodePath) -> list[Read]:
         """Return what a step reads before it acts, whichever persona a template chooses."""
         reads = self.before(step, path)
         if not isinstance(step, PersonaStep) or not step.personas:
             return reads
-        prompts = [{read.path for read in self._prompts(one, path)} for one in step.choices]
+        prompts = [{read.path for read in self._prompts(agent, path)} for agent in step.choices]
         unsure = set[Path]().union(*prompts) - prompts[0].intersection(*prompts)
         return [read for read in reads if read.path not in unsure]
 
@@ -110,25 +110,25 @@ class Reader:
         return self._known_after[path]
 
     def _after(self, step: Step, path: NodePath) -> list[Read]:
-        found = list(update_reads(step.context_updates, (*path, "context_updates")))
+        reads = list(update_reads(step.context_updates, (*path, "context_updates")))
         if step.fail_when is not None:
-            found += condition_reads(step.fail_when, (*path, "fail_when"))
+            reads += condition_reads(step.fail_when, (*path, "fail_when"))
         for condition, inner_path in conditions(step, path):
             if asks_after(step, inner_path):
-                found += _condition(condition, inner_path)
+                reads += _condition(condition, inner_path)
         for value in templated(step, path):
             if value.path[-1] in _AFTER:
-                found += value_reads(value.value, value.path)
-        return [read for read in found if read.path[0] not in OWN_RESULT]
+                reads += value_reads(value.value, value.path)
+        return [read for read in reads if read.path[0] not in OWN_RESULT]
 
     def between(self, step: Step, path: NodePath) -> list[Read]:
         """Return what a loop reads between rounds, and a task graph between its steps."""
         if isinstance(step, TaskGraphStep):
             return [*value_reads(step.chosen, (*path, "chosen")), *self.added(step, path)]
-        asked = (pair for pair in conditions(step, path) if pair[1][-1] in _ROUNDS)
+        round_conditions = (pair for pair in conditions(step, path) if pair[1][-1] in _ROUNDS)
         return [
             read
-            for condition, inner_path in asked
+            for condition, inner_path in round_conditions
             for read in condition_reads(condition, inner_path)
         ]
 
@@ -142,9 +142,9 @@ class Reader:
         persona = self.plan.personas.get(step.persona_key)
         if persona is None or step.agent_type == ORCHESTRATING:
             return
-        asked = asked_prompt(persona.prompts, step.prompt or persona.prompt)
+        prompt_key = asked_prompt(persona.prompts, step.prompt or persona.prompt)
         inputs = tuple(step.input) if isinstance(step.input, dict) else ()
-        for key in dict.fromkeys((SYSTEM, asked)):
+        for key in dict.fromkeys((SYSTEM, prompt_key)):
             text = persona.prompts.get(key) if key is not None else None
             if text is None or key is None:
                 continue
@@ -187,15 +187,15 @@ class Reader:
         if routing is None:
             return
         yield from update_reads(routing.context_updates, (*path, "context_updates"))
-        asked = Guards()
+        guards = Guards()
         for number, rule in enumerate(routing.rules):
             here = (*path, "rules", number)
             if rule.condition is not None:
                 own = list(condition_reads(rule.condition, (*here, "condition")))
-                yield from guarded(own, asked)
-                asked.add(own)
+                yield from guarded(own, guards)
+                guards.add(own)
             updates = update_reads(rule.context_updates, (*here, "context_updates"))
-            yield from guarded(updates, asked)
+            yield from guarded(updates, guards)
 
     def team(self, bodies: Bodies, team: Team, path: NodePath) -> Iterator[Read]:
         """Return all reads of a visit of a team, including its agents' plans and prompts."""

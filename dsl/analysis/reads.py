@@ -66,9 +66,9 @@ def update_reads(updates: Json, path: NodePath) -> Iterator[Read]:
 
 def condition_reads(condition: Condition, document_path: NodePath) -> Iterator[Read]:
     """Return the reads of a condition; it needs no value whose absence decides it just as well."""
-    found = list(_condition(condition, document_path, True))
-    spared = [read.path for read in found if not read.needed]
-    for read in found:
+    reads = list(_condition(condition, document_path, True))
+    spared = [read.path for read in reads if not read.needed]
+    for read in reads:
         if read.needed and any(read.path[: len(path)] == path for path in spared):
             yield read._replace(needed=False)
         else:
@@ -115,16 +115,16 @@ def reads_of(text: str) -> tuple[tuple[Path, bool], ...]:
     large document do not fit into their cache, and each pass would compile them anew.
     """
     tree = ENVIRONMENT.parse(text)
-    found = paths(tree)
+    read_paths = paths(tree)
     if not _TAKES_CARE.search(text):
-        return tuple((path, True) for path in found)
+        return tuple((path, True) for path in read_paths)
     needed: set[Path] = set()
     spared: set[Path] = set()
     for path, certain in _looks(tree, True):
         (needed if certain else spared).add(path)
     return tuple(
         (path, path in needed and not any(path[: len(other)] == other for other in spared))
-        for path in found
+        for path in read_paths
     )
 
 

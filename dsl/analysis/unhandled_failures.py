@@ -43,10 +43,10 @@ def check_failures(graph: Teams, tree: Tree, problems: Problems, effort: Effort)
             continue
         rules = [rule.condition for rule in routing.rules]
         path = (*TEAMS, team.id)
-        left = holes(team.steps, team.stop_on_failure, rules, effort, path)
+        gaps = holes(team.steps, team.stop_on_failure, rules, effort, path)
         working = [step.name for step in team.steps if _works(step)]
-        open_ = [name for name in left.after_failure if name in working]
-        if open_ and not left.after_success:
+        open_ = [name for name in gaps.after_failure if name in working]
+        if open_ and not gaps.after_success:
             path = (*path, "routing")
             problems.report(unhandled_failure(open_, is_called=as_step), tree.key_at(path))
 

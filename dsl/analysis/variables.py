@@ -34,11 +34,11 @@ def check_variables(bodies: Bodies, reader: Reader, tree: Node, problems: Proble
     """Report every read that certainly comes too early, within each body."""
     for body in (*bodies.teams.values(), *bodies.plans.values()):
         check = _Check(body, reader, tree, problems)
-        given = check.mask((name,) for name in body.given)
+        initial_names = check.mask((name,) for name in body.given)
         if body.team is not None:
             before = len(body.team.steps) - len(body.steps)  # the one that aggregates
-            given |= check.mask(("tasks", step.name) for step in body.team.steps[:before])
-        after = check.steps(body.steps, body.path, given, None)
+            initial_names |= check.mask(("tasks", step.name) for step in body.team.steps[:before])
+        after = check.steps(body.steps, body.path, initial_names, None)
         if body.team is not None:
             check.order = len(check.positions)
             check.reads(reader.routing(body.team, (*TEAMS, body.key, "routing")), after)
@@ -84,26 +84,26 @@ class _Check:
 
     def mask(self, keys: Iterable[Path]) -> Names:
         """Return the set of these values."""
-        found = 0
+        mask = 0
         for key in keys:
-            found |= self.bits.setdefault(key, 1 << len(self.bits))
-        return found
+            mask |= self.bits.setdefault(key, 1 << len(self.bits))
+        return mask
 
-    def reads(self, reads: Iterable[Read], known: Names) -> None:
+    def reads(self, reads: Iterable[Read], available: Names) -> None:
         """Report reads of values that no step can have set."""
         for read in reads:
             key = _key(read.path)
             if (
                 read.needed
                 and key in self.setters
-                and not known & self.bits.get(key, 0)
+                and not available & self.bits.get(key, 0)
                 and key not in self.reported
             ):
                 self.reported.add(key)
                 self._note(read, key)
 
     def steps(
-        self, steps: Sequence[Step], path: NodePath, known: Names, guards: Guards | None
+        self, steps: Sequence[Step], path: NodePath, available: Names, guards: Guards | None
     ) -> Names:
         """Check steps in order.
 
@@ -114,36 +114,36 @@ class _Check:
             here = (*path, index)
             self.order = self.positions[here]
             if step.retry is not None:  # an attempt can read what the attempt before it has set
-                known |= self.mask(_gains([step]))
+                available |= self.mask(_gains([step]))
             own = self.reader.before(step, here)
             earlier = self._set_before(step)
             for read in guarded(own, guards):
-                self.reads((read,), known | earlier.get(_key_of_value(read, here), 0))
+                self.reads((read,), available | earlier.get(_key_of_value(read, here), 0))
             within = Guards.of(own, guards)
-            inside = self._inside(step, here, known, within)
-            known = inside | self.mask((*_sets(step), ("tasks", step.name)))
+            inside = self._inside(step, here, available, within)
+            available = inside | self.mask((*_sets(step), ("tasks", step.name)))
             self.order = self.positions[here]
-            self.reads(guarded(self.reader.after(step, here), within), known)
-        return known
+            self.reads(guarded(self.reader.after(step, here), within), available)
+        return available
 
-    def _inside(self, step: Step, path: NodePath, known: Names, guards: Guards | None) -> Names:
+    def _inside(self, step: Step, path: NodePath, available: Names, guards: Guards | None) -> Names:
         lists = tuple(step.lists(path))
         match form_of(lists):
             case None:
-                return known
+                return available
             case EachRound() as rounds:
-                return self._loop(step, lists[0], rounds, path, known, guards)
+                return self._loop(step, lists[0], rounds, path, available, guards)
             case WhenHolds() | Concurrent():
-                after = known
+                after = available
                 for inner in lists:
-                    after |= self.steps(inner.steps, inner.path, known, guards)
+                    after |= self.steps(inner.steps, inner.path, available, guards)
                 return after
             case Choosing():
-                return self._graph(step, lists, path, known, guards)
+                return self._graph(step, lists, path, available, guards)
             case Grouped():
-                return self.steps(lists[0].steps, lists[0].path, known, guards)
+                return self.steps(lists[0].steps, lists[0].path, available, guards)
             case Tried():
-                return self._try(step, lists, known, guards)
+                return self._try(step, lists, available, guards)
 
     def _loop(
         self,
@@ -151,65 +151,69 @@ class _Check:
         body: StepList,
         rounds: EachRound,
         path: NodePath,
-        known: Names,
+        available: Names,
         guards: Guards | None,
     ) -> Names:
         gains = self.mask(_gains(body.steps))
         item = self.mask(((rounds.item,),) if rounds.item else ())
         again = 0 if rounds.is_concurrent or rounds.is_once else gains
-        self.steps(body.steps, body.path, known | item | again, guards)
+        self.steps(body.steps, body.path, available | item | again, guards)
         self.order = self.positions[path]
-        self.reads(guarded(self.reader.between(step, path), guards), known | item | gains)
+        self.reads(guarded(self.reader.between(step, path), guards), available | item | gains)
         if rounds.is_concurrent:
-            return known
-        stays = known | gains
-        return stays if step.timeout is not None or not item & ~known else stays & ~item
+            return available
+        stays = available | gains
+        return stays if step.timeout is not None or not item & ~available else stays & ~item
 
     def _graph(
         self,
         step: Step,
         lists: Sequence[StepList],
         path: NodePath,
-        known: Names,
+        available: Names,
         guards: Guards | None,
     ) -> Names:
         """Each task has variables of its own; those of `select` stay."""
         select, body, failed = lists
-        graph = self.mask((one.name,) for one in step.variables() if one.exists == "provided")
+        graph = self.mask(
+            (variable.name,) for variable in step.variables() if variable.exists == "provided"
+        )
         inside = graph | self.mask(
-            (one.name,) for one in step.variables() if one.exists == "within"
+            (variable.name,) for variable in step.variables() if variable.exists == "within"
         )
         selected = self.mask(_gains(select.steps))
-        chosen = self.steps(select.steps, select.path, known | graph | selected, guards)
+        chosen = self.steps(select.steps, select.path, available | graph | selected, guards)
         after = self.steps(body.steps, body.path, chosen | inside, guards)
         gains = self.mask(_gains(body.steps))
         self.steps(failed.steps, failed.path, chosen | inside | gains, guards)
         self.order = self.positions[path]
         between = self.reader.between(step, path)
         added = self.reader.added(step, path)
-        self.reads(guarded((one for one in between if one not in added), guards), chosen)
+        self.reads(guarded((read for read in between if read not in added), guards), chosen)
         self.reads(guarded(added, guards), after)
-        return known | selected
+        return available | selected
 
     def _try(
-        self, step: Step, lists: Sequence[StepList], known: Names, guards: Guards | None
+        self, step: Step, lists: Sequence[StepList], available: Names, guards: Guards | None
     ) -> Names:
         tried, *clauses, last = lists
-        known = known | self.steps(tried.steps, tried.path, known, guards)
+        available = available | self.steps(tried.steps, tried.path, available, guards)
         if clauses:
-            known |= self.mask((one.name,) for one in step.variables() if one.exists == "provided")
+            available |= self.mask(
+                (variable.name,) for variable in step.variables() if variable.exists == "provided"
+            )
         for clause in clauses:
-            known |= self.steps(clause.steps, clause.path, known, guards)
-        return self.steps(last.steps, last.path, known, guards)
+            available |= self.steps(clause.steps, clause.path, available, guards)
+        return self.steps(last.steps, last.path, available, guards)
 
     def _set_before(self, step: Step) -> dict[str, Names]:
         """Return `{value of a set: the values that it fills before}`: it fills them in order."""
-        found: dict[str, Names] = {}
+        masks_before: dict[str, Names] = {}
         before = 0
         for name in step.values if isinstance(step, SetStep) else ():
-            found[name] = before
+            masks_before[name] = before
             before |= self.mask(((name,),))
-        return found
+        return masks_before
 
     def _note(self, read: Read, key: Path) -> None:
         setter, order = self.setters[key]
@@ -228,7 +232,7 @@ def _key(path: Path) -> Path:
 
 def _sets(step: Step) -> Iterator[Path]:
     """Yield the variables that a step sets."""
-    yield from ((one.name,) for one in step.variables() if one.exists == "after")
+    yield from ((variable.name,) for variable in step.variables() if variable.exists == "after")
 
 
 def _key_of_value(read: Read, path: NodePath) -> str:
@@ -247,13 +251,13 @@ def _gains(steps: Sequence[Step]) -> Iterator[Path]:
 
 def _all_sets(step: Step) -> Iterator[Path]:
     yield ("tasks", step.name)
-    yield from ((one.name,) for one in step.variables())
+    yield from ((variable.name,) for variable in step.variables())
 
 
 def _setters(body: Body) -> dict[Path, tuple[str, int]]:
     """Map each value to the first step that sets it, and the depth of that step."""
-    found: dict[Path, tuple[str, int]] = {}
+    setters: dict[Path, tuple[str, int]] = {}
     for order, (step, _) in enumerate(body.steps_with_paths):
         for key in _all_sets(step):
-            found.setdefault(key, (step.name, order))
-    return found
+            setters.setdefault(key, (step.name, order))
+    return setters

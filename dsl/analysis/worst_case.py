@@ -138,7 +138,7 @@ def _models(loads: Iterable[Load]) -> list[str]:
 
 
 def _figures(visits: int, load: Load, terms: Terms) -> Figures:
-    used = [model for model, calls in numbers_by_name(load, "model").items() if calls]
+    models = [model for model, calls in numbers_by_name(load, "model").items() if calls]
     return Figures(
         visits,
         load.get(MODEL_CALLS, 0),
@@ -146,7 +146,7 @@ def _figures(visits: int, load: Load, terms: Terms) -> Figures:
         load.get(APPROVALS, 0),
         load.get(OUTPUT_TOKENS, 0),
         load.get(COST, 0.0),
-        tuple(model for model in used if model not in terms.prices),
+        tuple(model for model in models if model not in terms.prices),
     )
 
 

@@ -41,7 +41,9 @@ class NamedCommand(Protocol):
 
 def open_commands(commands: Mapping[str, NamedCommand], *, sandboxed: bool) -> tuple[str, ...]:
     """Return the commands that may use the network: without a sandbox, each may."""
-    return tuple(sorted(name for name, one in commands.items() if one.network or not sandboxed))
+    return tuple(
+        sorted(name for name, command in commands.items() if command.network or not sandboxed)
+    )
 
 
 def kind_of_call(skill: str) -> CallKind:
@@ -66,15 +68,15 @@ def call_labels(contract: SkillContract, given: JsonValue, reach: Reach) -> tupl
         labels.add("untrusted")
     if _sends(contract.name, given, reach):
         labels.add("egress")
-    return tuple(one for one in get_args(Label) if one in labels)
+    return tuple(label for label in get_args(Label) if label in labels)
 
 
-def _sends(skill: str, given: JsonValue, reach: Reach) -> bool:
+def _sends(skill: str, skill_input: JsonValue, reach: Reach) -> bool:
     """Return whether the worker lets a call send data out, besides what its contract says."""
     kind = kind_of_call(skill)
     match kind:
         case "command":
-            name = given.get("command") if isinstance(given, dict) else None
+            name = skill_input.get("command") if isinstance(skill_input, dict) else None
             is_known = isinstance(name, str) and not is_template(name)
             return name in reach.commands if is_known else bool(reach.commands)
         case "function":

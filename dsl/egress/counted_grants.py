@@ -47,7 +47,7 @@ def counted_grants(
         by = tuple(name for name in enclosing if label not in _labels_granted(name, plan))
         if by:
             withheld.append(WithheldGrant(label, by))
-    lost = {one.label for one in withheld}
+    lost = {grant.label for grant in withheld}
     counted: tuple[KeptLabel, ...] = tuple(label for label in grants if label not in lost)
     return CountedGrants(counted, tuple(enclosing) if counted else (), tuple(withheld))
 

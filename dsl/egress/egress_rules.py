@@ -57,10 +57,14 @@ def egress_decision(
             of others to private data.
         met: what the run has met, oldest first.
     """
-    if "egress" not in labels or any(all(one.label != kept for one in met) for kept in KEPT):
+    if "egress" not in labels or any(
+        all(source.label != label for source in met) for label in KEPT
+    ):
         return MayCall()
     named = tuple(
-        one for kept in KEPT for one in [one for one in met if one.label == kept][:_MAX_SOURCES]
+        source
+        for label in KEPT
+        for source in [source for source in met if source.label == label][:_MAX_SOURCES]
     )
     return GrantedCall(named) if grants else MustAsk(named)
 
@@ -104,7 +108,9 @@ def can_send_private_data(plan: Plan, *, notifies: bool = False) -> bool:
     labels: set[Label] = {"egress"} if notifies else set()
     labels |= {label for tool in plan.tools.values() for label in tool.labels}
     lists = [team.steps for team in plan.teams.values()]
-    lists += [one.execution_plan for one in plan.personas.values() if one.execution_plan]
+    lists += [
+        persona.execution_plan for persona in plan.personas.values() if persona.execution_plan
+    ]
     for steps in lists:
         for step, _ in walk(steps, ()):
             if isinstance(step, SkillStep) and step.terms is not None:
@@ -123,5 +129,5 @@ def has_own_code(step: AgentStep) -> bool:
 
 def hook_terms(plan: Plan) -> Iterator[tuple[Hook, SkillTerms]]:
     """Yield the hooks of a run and of its agents that call a skill, with the terms of the call."""
-    hooks = [*plan.hooks, *(hook for one in plan.personas.values() for hook in one.hooks)]
+    hooks = [*plan.hooks, *(hook for persona in plan.personas.values() for hook in persona.hooks)]
     yield from ((hook, hook.terms) for hook in hooks if hook.terms is not None)

@@ -21,7 +21,9 @@ def sources_text(sources: Sequence[MetLabel]) -> str:
     """Return which calls brought what: `private data (read in a/one) and ...`."""
     parts: list[str] = []
     for label in KEPT:
-        calls = ", ".join(f"{one.tool} in {one.step}" for one in sources if one.label == label)
+        calls = ", ".join(
+            f"{source.tool} in {source.step}" for source in sources if source.label == label
+        )
         if calls:
             parts.append(f"{_WORDS[label]} ({calls})")
     return " and ".join(parts)
@@ -30,15 +32,15 @@ def sources_text(sources: Sequence[MetLabel]) -> str:
 def withheld_text(withheld: Sequence[WithheldGrant]) -> str:
     """Return which grants did not count, and which tools around the call do not give them."""
     return "".join(
-        f"; its grant {one.label} does not count, because {' and '.join(one.by)} around it "
-        f"{'does' if len(one.by) == 1 else 'do'} not grant {one.label}"
-        for one in withheld
+        f"; its grant {grant.label} does not count, because {' and '.join(grant.by)} around it "
+        f"{'does' if len(grant.by) == 1 else 'do'} not grant {grant.label}"
+        for grant in withheld
     )
 
 
 def egress_question(tool: str, sources: Sequence[MetLabel], prompt: str | None) -> str:
     """Return what a person is asked about a call; `prompt` is the document's own question."""
-    asked = f"May the tool {tool!r} send this out?"
+    question = f"May the tool {tool!r} send this out?"
     if prompt:
-        asked = f"{prompt} The tool {tool!r} would send this out."
-    return f"{asked} The run has met {sources_text(sources)}."
+        question = f"{prompt} The tool {tool!r} would send this out."
+    return f"{question} The run has met {sources_text(sources)}."

@@ -34,7 +34,7 @@ class MetLabels:
     @property
     def kinds(self) -> tuple[KeptLabel, ...]:
         """Which labels there are."""
-        met = {one.label for one in self.met}
+        met = {entry.label for entry in self.met}
         return tuple(label for label in KEPT if label in met)
 
     def meet(
@@ -49,21 +49,25 @@ class MetLabels:
             cleared: the latest number that any approval covers: older entries count as new.
         """
         brought = set(labels)
-        known = {one.label for one in self.met if one.tool == tool and one.number > cleared}
+        known_labels = {
+            entry.label for entry in self.met if entry.tool == tool and entry.number > cleared
+        }
         new: list[MetLabel] = []
         for label in KEPT:
-            if label in brought and label not in known:
+            if label in brought and label not in known_labels:
                 self.count += 1
                 new.append(MetLabel(label, tool, step, self.count))
         if new:
-            again = {one.label for one in new}
-            self.met = [one for one in self.met if one.tool != tool or one.label not in again]
+            again = {entry.label for entry in new}
+            self.met = [
+                entry for entry in self.met if entry.tool != tool or entry.label not in again
+            ]
             self.met.extend(new)
         return tuple(new)
 
     def since(self, cleared: int) -> tuple[MetLabel, ...]:
         """Return what was met after the entry with this number."""
-        return tuple(one for one in self.met if one.number > cleared)
+        return tuple(entry for entry in self.met if entry.number > cleared)
 
     def clear(self) -> None:
         """Forget all: a person has seen what was met."""
@@ -72,4 +76,4 @@ class MetLabels:
 
 def without_numbers(sources: Iterable[MetLabel]) -> tuple[MetLabel, ...]:
     """Return the sources for people: the number only says what an approval covers."""
-    return tuple(replace(one, number=0) for one in sources)
+    return tuple(replace(source, number=0) for source in sources)

@@ -59,9 +59,9 @@ def writer_of_result(skill: str, given: JsonValue, trusted_paths: Sequence[str])
 def is_trusted(path: str, trusted_paths: Sequence[str]) -> bool:
     """Return whether the worker vouches for a file, by its path relative to the workspace."""
     plain = normpath(path)
-    return not plain.startswith("..") and any(fnmatchcase(plain, one) for one in trusted_paths)
+    return not plain.startswith("..") and any(fnmatchcase(plain, glob) for glob in trusted_paths)
 
 
 def vouches_for_all(trusted_paths: Sequence[str]) -> bool:
     """Return whether one of the globs matches every file."""
-    return any(one and set(one) == {"*"} for one in trusted_paths)
+    return any(glob and set(glob) == {"*"} for glob in trusted_paths)

@@ -57,16 +57,16 @@ class Range:
         return replace(self, high_in=self.high_in and included) if bound == self.high else self
 
 
-def _above(one: Bound, other: Bound) -> bool:
+def _above(first: Bound, second: Bound) -> bool:
     """Compare two bounds; the bounds of one range have one type."""
-    if isinstance(one, str) or isinstance(other, str):
-        return str(one) > str(other)
-    return one > other
+    if isinstance(first, str) or isinstance(second, str):
+        return str(first) > str(second)
+    return first > second
 
 
 def number_range(tests: Iterable[Wanted]) -> Range:
     """Return the numbers that the comparisons allow."""
-    left = Range()
+    remaining = Range()
     outside: list[tuple[float | None, float | None]] = []
     for operator, value, holds in tests:
         if operator == "in_range":
@@ -74,40 +74,42 @@ def number_range(tests: Iterable[Wanted]) -> Range:
             if not holds:
                 outside.append((low, high))
                 continue
-            left = left if low is None else left.above(low, included=True)
-            left = left if high is None else left.below(high, included=True)
+            remaining = remaining if low is None else remaining.above(low, included=True)
+            remaining = remaining if high is None else remaining.below(high, included=True)
         else:
             number = _number(value)
-            left = left if number is None else _narrow_range(left, operator, number, holds)
+            remaining = (
+                remaining if number is None else _narrow_range(remaining, operator, number, holds)
+            )
     for low, high in outside:
-        above = low is None or (left.low is not None and not _above(low, left.low))
-        below = high is None or (left.high is not None and not _above(left.high, high))
+        above = low is None or (remaining.low is not None and not _above(low, remaining.low))
+        below = high is None or (remaining.high is not None and not _above(remaining.high, high))
         if above and below:
             return Range(0, 0, False, False)
-    return left
+    return remaining
 
 
 def text_range(tests: Iterable[Wanted]) -> Range:
     """Return the texts that the comparisons allow, in code point order."""
-    left = Range()
+    remaining = Range()
     for operator, value, holds in tests:
         if isinstance(value, str):
-            left = _narrow_range(left, operator, value, holds)
-    return left
+            remaining = _narrow_range(remaining, operator, value, holds)
+    return remaining
 
 
-def _narrow_range(left: Range, operator: Operator, bound: Bound, holds: bool) -> Range:
+def _narrow_range(remaining: Range, operator: Operator, bound: Bound, holds: bool) -> Range:
     match operator, holds:
         case ("greater_than", True) | ("less_or_equal", False):
-            return left.above(bound, included=False)
+            return remaining.above(bound, included=False)
         case ("greater_or_equal", True) | ("less_than", False):
-            return left.above(bound, included=True)
+            return remaining.above(bound, included=True)
         case ("less_than", True) | ("greater_or_equal", False):
-            return left.below(bound, included=False)
+            return remaining.below(bound, included=False)
         case ("less_or_equal", True) | ("greater_than", False):
-            return left.below(bound, included=True)
+            return remaining.below(bound, included=True)
         case _:
-            return left
+            return remaining
 
 
 def _number(value: JsonValue) -> float | None:
@@ -159,10 +161,10 @@ def _contradict_each_other(claims: Sequence[Claim]) -> bool:
     """Return whether the same claim must both hold and not hold."""
     if len(claims) < 2 or len({claim.holds for claim in claims}) < 2:
         return False
-    seen = {
+    signatures = {
         (claim.operator, json.dumps(claim.value, sort_keys=True), claim.holds) for claim in claims
     }
-    return any((operator, value, not holds) in seen for operator, value, holds in seen)
+    return any((operator, value, not holds) in signatures for operator, value, holds in signatures)
 
 
 def _flag(claim: Claim) -> bool:
@@ -279,9 +281,9 @@ def _wanted_values(claims: Sequence[Claim]) -> list[Wanted]:
     return [(claim.operator, claim.value, claim.holds) for claim in claims]
 
 
-def _in_range(left: Range, claims: Sequence[Claim]) -> bool:
+def _in_range(remaining: Range, claims: Sequence[Claim]) -> bool:
     """Return whether the range has a value; a single remaining value gets an exact test."""
-    return not left.empty and (left.point is None or _any_fits([left.point], claims))
+    return not remaining.empty and (remaining.point is None or _any_fits([remaining.point], claims))
 
 
 def _lengths(claims: Sequence[Claim]) -> bool:
@@ -357,11 +359,13 @@ def _affixes(claims: Sequence[Claim]) -> bool:
         and all(map(last.endswith, ends))
         and not any(map(longest.startswith, _texts(claims, "starts_with", hold=False)))
         and not any(map(last.endswith, _texts(claims, "ends_with", hold=False)))
-        and not any(one in longest or one in last for one in _texts(claims, "contains", hold=False))
+        and not any(
+            text in longest or text in last for text in _texts(claims, "contains", hold=False)
+        )
     )
 
 
 def _texts(claims: Sequence[Claim], operator: Operator, *, hold: bool = True) -> list[str]:
     """Return the texts of the claims with this operator that must hold, or must not."""
-    chosen = (one.value for one in claims if one.operator == operator and one.holds is hold)
+    chosen = (claim.value for claim in claims if claim.operator == operator and claim.holds is hold)
     return [value for value in chosen if isinstance(value, str)]

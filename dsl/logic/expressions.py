@@ -86,12 +86,12 @@ def _formula(node: nodes.Node, holds: bool) -> Formula:
         case nodes.Or(left=left, right=right):
             return joined((_formula(left, holds), _formula(right, holds)), every=not holds)
         case nodes.Compare(expr=left, ops=[nodes.Operand(op=op, expr=right)]):
-            found = _comparison_formula(left, cast("Comparison", op), right, holds)
+            result = _comparison_formula(left, cast("Comparison", op), right, holds)
         case nodes.Test(node=inner, name=name, args=[]):
-            found = _test_formula(inner, name, holds)
+            result = _test_formula(inner, name, holds)
         case _:
-            found = _truth(node, holds)
-    return Opaque(repr(node), holds) if found is None else found
+            result = _truth(node, holds)
+    return Opaque(repr(node), holds) if result is None else result
 
 
 def _fact(node: nodes.Node) -> Path | None:
@@ -167,16 +167,16 @@ def _order_formula(path: Path, op: Comparison, value: JsonValue, holds: bool) ->
         return None
     operator = _ORDERS[op]
     kind = "string" if isinstance(value, str) else "number"
-    asked: list[Formula] = [
+    alternatives: list[Formula] = [
         All((tested(path, "is_type", kind, True), tested(path, operator, value, holds)))
     ]
     if not isinstance(value, str):
-        asked += [
+        alternatives += [
             tested(path, "equals", flag, True)
             for flag in (False, True)
             if OPERATORS[operator].test(int(flag), value) is holds
         ]
-    return joined(asked, every=False)
+    return joined(alternatives, every=False)
 
 
 def _among(left: nodes.Node, right: nodes.Node, holds: bool) -> Formula | None:

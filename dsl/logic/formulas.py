@@ -64,15 +64,15 @@ Formula = bool | Literal | All | Any
 
 def joined(parts: Iterable[Formula], *, every: bool) -> Formula:
     """Join the parts with and, or with or, and simplify the result."""
-    kept: list[Formula] = []
+    rest: list[Formula] = []
     for part in parts:
         if part is (not every):
             return part
         if part is not every:
-            kept.append(part)
-    if not kept:
+            rest.append(part)
+    if not rest:
         return every
-    return kept[0] if len(kept) == 1 else All(tuple(kept)) if every else Any(tuple(kept))
+    return rest[0] if len(rest) == 1 else All(tuple(rest)) if every else Any(tuple(rest))
 
 
 def tested(path: Path, operator: Operator, value: JsonValue, holds: bool) -> Formula:

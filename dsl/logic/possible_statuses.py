@@ -105,7 +105,7 @@ def _ends(steps: Sequence[Step]) -> dict[str, int]:
     returned = False
     for step in steps:
         _, *within = (inner for inner, _ in walk([step], ()))
-        returned = returned or any(isinstance(one, ReturnStep) for one in (step, *within))
+        returned = returned or any(isinstance(part, ReturnStep) for part in (step, *within))
         left_out = step.when is not None or step.on_failure == "ask"
         skipped = SKIPPED if returned or left_out else 0
         statuses[step.name] = _ran(step) | skipped

@@ -104,8 +104,8 @@ class _Case:
                     self.statuses[task] = self.status(task) & ~BITS[status]
         if not all(self.statuses.values()) or not all(self.world.of.values()):
             return False
-        wanted = [self._may_be(status) for status, holds in self.some.items() if holds]
-        return all(wanted) and len(set[str]().union(*wanted)) >= len(wanted)
+        candidates = [self._may_be(status) for status, holds in self.some.items() if holds]
+        return all(candidates) and len(set[str]().union(*candidates)) >= len(candidates)
 
     def _may_be(self, status: Status) -> list[str]:
         return [task for task in self.world.counted if self.status(task) & BITS[status]]
@@ -113,7 +113,7 @@ class _Case:
     def _data(self, task: str, below: Path, claims: Sequence[Claim]) -> bool:
         """Check task data: a task that did not run has none; one that did may have any."""
         nothing = (MISSING,) if below else (MISSING, None)
-        if any(all(claim.fits(found) for claim in claims) for found in nothing):
+        if any(all(claim.fits(value) for claim in claims) for value in nothing):
             return True
         self.statuses[task] = self.status(task) & _RAN
         return self.statuses[task] != 0
@@ -198,14 +198,20 @@ class _Search:
         """Apply forced choices; otherwise try the parts of the choice with the fewest."""
         if not choices:
             return True
-        left = [[part for part in choice.parts if self._open(part, case)] for choice in choices]
-        forced = [parts[0] for parts in left if len(parts) == 1]
-        if forced or not all(left):
-            rest = [choice for choice, parts in zip(choices, left, strict=True) if len(parts) > 1]
-            return all(left) and self.is_possible((*forced, *rest), case, depth)
-        number = min(range(len(left)), key=lambda index: len(left[index]))
+        open_parts = [
+            [part for part in choice.parts if self._open(part, case)] for choice in choices
+        ]
+        forced = [parts[0] for parts in open_parts if len(parts) == 1]
+        if forced or not all(open_parts):
+            rest = [
+                choice for choice, parts in zip(choices, open_parts, strict=True) if len(parts) > 1
+            ]
+            return all(open_parts) and self.is_possible((*forced, *rest), case, depth)
+        number = min(range(len(open_parts)), key=lambda index: len(open_parts[index]))
         rest = [choice for index, choice in enumerate(choices) if index != number]
-        return any(self.is_possible((part, *rest), case.copy(), depth) for part in left[number])
+        return any(
+            self.is_possible((part, *rest), case.copy(), depth) for part in open_parts[number]
+        )
 
     def _open(self, part: Formula, case: _Case) -> bool:
         """Return whether a part of a choice has no immediate contradiction."""
@@ -235,9 +241,9 @@ def can_hold(
     if effort.left <= 0:
         effort.leave_out(subject)
         return True
-    asked = tuple(formulas)
-    effort.left -= len(asked) // 8
-    return any(_can_hold(asked, world, effort, subject) for world in worlds)
+    conjuncts = tuple(formulas)
+    effort.left -= len(conjuncts) // 8
+    return any(_can_hold(conjuncts, world, effort, subject) for world in worlds)
 
 
 def _can_hold(

@@ -46,8 +46,8 @@ class CodeNames:
             return self._known[id(node)]
         if depth > _MAX_DEPTH:
             return ()
-        found = tuple(dict.fromkeys(map(_normal, self._names(node, scope, depth + 1))))
-        self._known[id(node)] = found[:_MAX_NAMES]
+        full_names = tuple(dict.fromkeys(map(_normal, self._names(node, scope, depth + 1))))
+        self._known[id(node)] = full_names[:_MAX_NAMES]
         return self._known[id(node)]
 
     def text(self, node: ast.expr, scope: CodeScope, depth: int = 0) -> str | None:
@@ -55,8 +55,8 @@ class CodeNames:
         self._steps += 1
         if depth > _MAX_DEPTH or self._steps > _MAX_STEPS:
             return None
-        found = self._text(node, scope, depth + 1)
-        return None if found is None or len(found) > _MAX_TEXT else found
+        constant = self._text(node, scope, depth + 1)
+        return None if constant is None or len(constant) > _MAX_TEXT else constant
 
     def _text(self, node: ast.expr, scope: CodeScope, depth: int) -> str | None:
         match node:
@@ -77,16 +77,16 @@ class CodeNames:
             case ast.Subscript(value=value, slice=ast.Slice(step=ast.UnaryOp(op=ast.USub()))):
                 inner = self.text(value, scope, depth)
                 return None if inner is None else inner[::-1]
-            case ast.Call(func=ast.Attribute(value=value, attr=method), args=given):
-                return self._text_of_method(value, method, given, scope, depth)
+            case ast.Call(func=ast.Attribute(value=value, attr=method), args=arguments):
+                return self._text_of_method(value, method, arguments, scope, depth)
             case _:
                 return None
 
     def _text_of_method(
-        self, value: ast.expr, method: str, given: list[ast.expr], scope: CodeScope, depth: int
+        self, value: ast.expr, method: str, arguments: list[ast.expr], scope: CodeScope, depth: int
     ) -> str | None:
         text = self.text(value, scope, depth)
-        match method, given:
+        match method, arguments:
             case _ if text is None:
                 return None
             case "join", [ast.List(elts=parts) | ast.Tuple(elts=parts)]:
@@ -111,8 +111,8 @@ class CodeNames:
         if len(parts) > _MAX_TEXT:
             return None
         texts = [self.text(part, scope, depth) for part in parts]
-        known = [text for text in texts if text is not None]
-        return between.join(known) if len(known) == len(texts) else None
+        constants = [text for text in texts if text is not None]
+        return between.join(constants) if len(constants) == len(texts) else None
 
     def _names(self, node: ast.expr, scope: CodeScope, depth: int) -> Names:
         match node:
@@ -129,9 +129,15 @@ class CodeNames:
             case ast.IfExp(body=body, orelse=other):
                 return self.names(body, scope, depth) + self.names(other, scope, depth)
             case ast.BoolOp(values=values):
-                return tuple(one for value in values for one in self.names(value, scope, depth))
-            case ast.BinOp(left=left, op=ast.Div()):
-                return tuple(one for one in self.names(left, scope, depth) if one.endswith("()"))
+                return tuple(
+                    full_name for value in values for full_name in self.names(value, scope, depth)
+                )
+            case ast.BinOp(left=operand, op=ast.Div()):
+                return tuple(
+                    full_name
+                    for full_name in self.names(operand, scope, depth)
+                    if full_name.endswith("()")
+                )
             case _:
                 return ()
 
@@ -151,41 +157,41 @@ class CodeNames:
         return self._bound[key]
 
     def _of_values(self, values: list[tuple[ast.expr, CodeScope] | None], depth: int) -> Names:
-        found: dict[str, None] = {}
+        names: dict[str, None] = {}
         for value in values:
-            found |= dict.fromkeys(self.names(*value, depth) if value else ())
-        return tuple(found)[:_MAX_NAMES]
+            names |= dict.fromkeys(self.names(*value, depth) if value else ())
+        return tuple(names)[:_MAX_NAMES]
 
     def _of_attribute(self, value: ast.expr, attr: str, scope: CodeScope, depth: int) -> Names:
-        found = tuple(f"{one}.{attr}" for one in self.names(value, scope, depth))
-        given = self._code.attributes.get(attr, ())
-        if len(given) <= _MAX_NAMES and not found:
-            found = tuple(one for of, where in given for one in self.names(of, where, depth))
-        return found
+        names = tuple(f"{name}.{attr}" for name in self.names(value, scope, depth))
+        bindings = self._code.attributes.get(attr, ())
+        if len(bindings) <= _MAX_NAMES and not names:
+            names = tuple(name for of, where in bindings for name in self.names(of, where, depth))
+        return names
 
     def _of_call(self, node: ast.Call, scope: CodeScope, depth: int) -> Names:
         match node:
             case ast.Call(func=ast.Call() as getter, args=[value, *_]):
                 if named := self._getter_name(getter, scope, depth):
-                    return tuple(f"{one}.{named}" for one in self.names(value, scope, depth))
+                    return tuple(f"{name}.{named}" for name in self.names(value, scope, depth))
             case ast.Call(func=ast.Attribute(value=value, attr="get"), args=[key, *_]):
-                if found := self._of_item(value, key, scope, depth):
-                    return found
+                if item_names := self._of_item(value, key, scope, depth):
+                    return item_names
             case _:
                 pass
-        called = self.names(node.func, scope, depth)
-        if any(one in _GETTERS for one in called) and len(node.args) > 1:
+        function_names = self.names(node.func, scope, depth)
+        if any(name in _GETTERS for name in function_names) and len(node.args) > 1:
             named = self.text(node.args[1], scope, depth)
             values = self.names(node.args[0], scope, depth)
-            return () if named is None else tuple(f"{one}.{named}" for one in values)
-        if any(one in ("vars", "builtins.vars") for one in called) and node.args:
-            return tuple(f"{one}.__dict__" for one in self.names(node.args[0], scope, depth))
-        return tuple(f"{one}()" for one in called if not one.endswith("()"))
+            return () if named is None else tuple(f"{name}.{named}" for name in values)
+        if any(name in ("vars", "builtins.vars") for name in function_names) and node.args:
+            return tuple(f"{name}.__dict__" for name in self.names(node.args[0], scope, depth))
+        return tuple(f"{name}()" for name in function_names if not name.endswith("()"))
 
     def _getter_name(self, getter: ast.Call, scope: CodeScope, depth: int) -> str | None:
         """Return the attribute that `attrgetter("name")` or `methodcaller("name")` reads."""
-        called = self.names(getter.func, scope, depth)
-        if not getter.args or not any(one in _DELAYED_GETTERS for one in called):
+        function_names = self.names(getter.func, scope, depth)
+        if not getter.args or not any(name in _DELAYED_GETTERS for name in function_names):
             return None
         return self.text(getter.args[0], scope, depth)
 
@@ -195,19 +201,19 @@ class CodeNames:
             case ((ast.List(elts=parts) | ast.Tuple(elts=parts)), ast.Constant(value=int(index))):
                 return self.names(parts[index], scope, depth) if index < len(parts) else ()
             case ast.Dict(values=values), _:
-                return tuple(one for part in values for one in self.names(part, scope, depth))
+                return tuple(name for part in values for name in self.names(part, scope, depth))
             case _:
                 pass
         named = self.text(key, scope, depth)
         if named is None:
             return ()
-        found: list[str] = []
-        for one in self.names(value, scope, depth):
-            if one.endswith(".__dict__"):
-                found.append(f"{one.removesuffix('.__dict__')}.{named}")
-            elif one in ("sys.modules", "vars()", "locals()"):
-                found.append(named)
-        return tuple(found)
+        names: list[str] = []
+        for name in self.names(value, scope, depth):
+            if name.endswith(".__dict__"):
+                names.append(f"{name.removesuffix('.__dict__')}.{named}")
+            elif name in ("sys.modules", "vars()", "locals()"):
+                names.append(named)
+        return tuple(names)
 
 
 def _normal(name: str) -> str:
@@ -249,8 +255,8 @@ def blocked_program(text: str) -> Blocked | None:
     if tree is None:
         return None
     loud = ("process", "deletion", "rights")
-    found = (one for one in _blocked_in_tree(tree) if one.rule in loud)
-    return next(found, None)
+    violations = (violation for violation in _blocked_in_tree(tree) if violation.rule in loud)
+    return next(violations, None)
 
 
 def _tree(text: str) -> ast.Module | None:
@@ -279,7 +285,7 @@ def _blocked_in_tree(tree: ast.Module) -> Iterator[Blocked]:
 def _blocked_in_node(node: ast.AST, scope: CodeScope, names: CodeNames) -> Iterator[Blocked]:
     match node:
         case ast.Import(names=imported):
-            yield Blocked("import", cut(f"import {', '.join(one.name for one in imported)}"))
+            yield Blocked("import", cut(f"import {', '.join(alias.name for alias in imported)}"))
         case ast.ImportFrom(module=module):
             yield Blocked("import", cut(f"from {module or '.'} import"))
         case ast.Name(id=name, ctx=ast.Load()) if name in BUILTINS:
@@ -302,23 +308,23 @@ def _internals_in_call(node: ast.Call, scope: CodeScope, names: CodeNames) -> It
         case ast.Attribute(value=value, attr="format" | "format_map"):
             parts = _IN_FORMAT.findall(names.text(value, scope) or "")
         case _:
-            called = {name.rpartition(".")[2] for name in names.names(node.func, scope)}
-            if not called & {"getattr", "setattr", "delattr", "attrgetter", "methodcaller"}:
+            function_names = {name.rpartition(".")[2] for name in names.names(node.func, scope)}
+            if not function_names & {"getattr", "setattr", "delattr", "attrgetter", "methodcaller"}:
                 return
-            texts = [names.text(one, scope) or "" for one in node.args[:2]]
+            texts = [names.text(argument, scope) or "" for argument in node.args[:2]]
             parts = [part for text in texts for part in text.split(".")]
     yield from (Blocked("internals", part) for part in parts if part in INTERNALS)
 
 
 def _types(code: ScopedCode) -> frozenset[int]:
     """Return the identities of the expressions that only name a type: nobody calls them there."""
-    waiting = [one for node, _ in code.nodes for one in _places_of_types(node)]
-    found: set[int] = set()
+    waiting = [expression for node, _ in code.nodes for expression in _places_of_types(node)]
+    identities: set[int] = set()
     while waiting:
         node = waiting.pop()
         match node:
             case ast.Attribute() | ast.Name():
-                found.add(id(node))
+                identities.add(id(node))
             case ast.Tuple(elts=parts):
                 waiting += parts
             case ast.Subscript(value=value, slice=key):
@@ -327,29 +333,29 @@ def _types(code: ScopedCode) -> frozenset[int]:
                 waiting += [left, right]
             case _:
                 continue
-    return frozenset(found)
+    return frozenset(identities)
 
 
 def _places_of_types(node: ast.AST) -> list[ast.expr]:
     places: list[ast.expr | None] = []
     match node:
-        case ast.FunctionDef(args=given) | ast.AsyncFunctionDef(args=given):
-            parameters = (*given.posonlyargs, *given.args, *given.kwonlyargs)
-            extra = (one for one in (given.vararg, given.kwarg) if one is not None)
-            places = [node.returns, *(one.annotation for one in (*parameters, *extra))]
+        case ast.FunctionDef(args=signature) | ast.AsyncFunctionDef(args=signature):
+            parameters = (*signature.posonlyargs, *signature.args, *signature.kwonlyargs)
+            extra = (rest for rest in (signature.vararg, signature.kwarg) if rest is not None)
+            places = [node.returns, *(parameter.annotation for parameter in (*parameters, *extra))]
         case ast.AnnAssign(annotation=annotation):
             places = [annotation]
         case ast.ExceptHandler(type=caught):
             places = [caught]
         case ast.ClassDef(bases=bases):
             places = [*bases]
-        case ast.Compare(left=left, comparators=others):
-            places = [left, *others]
+        case ast.Compare(left=first, comparators=others):
+            places = [first, *others]
         case ast.Call(func=function, args=arguments) if _tests_a_type(function):
             places = [*arguments]
         case _:
             pass
-    return [one for one in places if one is not None]
+    return [place for place in places if place is not None]
 
 
 def _tests_a_type(function: ast.expr) -> bool:

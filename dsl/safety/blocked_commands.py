@@ -53,12 +53,12 @@ def _expand(text: str) -> str:
     """Put in the variables that the line itself sets, and the alternatives of braces."""
     if len(text) > _MAX_TEXT:
         return text
-    given = text
+    original = text
     text = text.replace("${IFS}", " ").replace("$IFS", " ").replace("$'", "'").replace('$"', '"')
     values = {"HOME": "~", **dict(_ASSIGNMENT.findall(text))}
-    text = _SHELL_VARIABLE.sub(lambda found: values.get(found[1] or found[2], found[0]), text)
-    text = _ALTERNATIVES.sub(lambda found: found[1].replace(",", " "), text)
-    return text if len(text) <= 2 * _MAX_TEXT else given
+    text = _SHELL_VARIABLE.sub(lambda match: values.get(match[1] or match[2], match[0]), text)
+    text = _ALTERNATIVES.sub(lambda match: match[1].replace(",", " "), text)
+    return text if len(text) <= 2 * _MAX_TEXT else original
 
 
 def _tokens(text: str) -> list[str]:
@@ -104,7 +104,7 @@ def known_programs(name: str) -> list[str]:
     """Return the programs that a pattern such as `r?` may stand for; else the name itself."""
     if not any(sign in name for sign in "*?[") or len(name) > _MAX_PATTERN:
         return [name]
-    return [one for one in sorted(PROGRAMS) if fnmatchcase(one, name)]
+    return [program for program in sorted(PROGRAMS) if fnmatchcase(program, name)]
 
 
 def violated_rule(program: str, arguments: Sequence[str]) -> BlockedRule | None:
@@ -126,9 +126,9 @@ def _stops_machine(program: str, arguments: Sequence[str]) -> bool:
             return list(arguments[:1]) in (["0"], ["6"])
         case "systemctl":
             stops = ("poweroff", "reboot", "halt", "kexec", "emergency", "rescue", "suspend")
-            return any(one in stops for one in arguments)
+            return any(argument in stops for argument in arguments)
         case "kill":
-            return any(one in ("1", "-1") for one in arguments[1:]) or list(arguments) == ["1"]
+            return any(word in ("1", "-1") for word in arguments[1:]) or list(arguments) == ["1"]
         case _:
             return program in _POWER
 
@@ -136,15 +136,15 @@ def _stops_machine(program: str, arguments: Sequence[str]) -> bool:
 def _written_places(program: str, arguments: Sequence[str]) -> list[str]:
     """Return where redirections and copies write."""
     words = (program, *arguments)
-    written = [text for sign, text in pairwise(words) if sign in (">", ">>", ">|", "1>", "&>")]
-    written += [one.lstrip("12&>|") for one in words if re.match(r"[12&]?>", one)]
+    places = [text for sign, text in pairwise(words) if sign in (">", ">>", ">|", "1>", "&>")]
+    places += [word.lstrip("12&>|") for word in words if re.match(r"[12&]?>", word)]
     if program in ("dd", "cp", "tee"):
-        written += [one.removeprefix("of=") for one in arguments]
-    return written
+        places += [argument.removeprefix("of=") for argument in arguments]
+    return places
 
 
 def _overwrites_device(program: str, arguments: Sequence[str]) -> bool:
-    return any(_DEVICE.fullmatch(one) for one in _written_places(program, arguments))
+    return any(_DEVICE.fullmatch(place) for place in _written_places(program, arguments))
 
 
 def _overwrites_system(program: str, arguments: Sequence[str]) -> bool:
@@ -153,37 +153,43 @@ def _overwrites_system(program: str, arguments: Sequence[str]) -> bool:
         return _any_outside(arguments)
     if program == "mv":
         return _any_outside(arguments[:-1]) or "/dev/null" in arguments
-    written = _written_places(program, arguments)
+    places = _written_places(program, arguments)
     if program == "cp":  # all but the last are read
-        written = written[-1:]
-    kept = [one for one in written if one and not one.startswith(_NOWHERE)]
-    return any(_OUTSIDE.fullmatch(one) and len(one) > 2 for one in kept)
+        places = places[-1:]
+    real_places = [place for place in places if place and not place.startswith(_NOWHERE)]
+    return any(_OUTSIDE.fullmatch(place) and len(place) > 2 for place in real_places)
 
 
 def _any_outside(arguments: Iterable[str]) -> bool:
-    return any(_OUTSIDE.fullmatch(one) for one in arguments if one not in (".", "./", "*"))
+    return any(
+        _OUTSIDE.fullmatch(argument) for argument in arguments if argument not in (".", "./", "*")
+    )
 
 
 def _deletes(program: str, arguments: Sequence[str]) -> bool:
-    options = [one for one in arguments if one.startswith("-")]
-    letters = "".join(one[1:] for one in options if not one.startswith("--"))
+    options = [argument for argument in arguments if argument.startswith("-")]
+    letters = "".join(option[1:] for option in options if not option.startswith("--"))
     match program:
         case "rm":
             recursive = bool({"r", "R"} & set(letters)) or any(
-                one.startswith("--rec") for one in options
+                option.startswith("--rec") for option in options
             )
-            forced = "f" in letters or any(one.startswith(("--f", "--no-p")) for one in options)
-            fast = any(one.lower().startswith("-fo") for one in options)
-            outside = any(_OUTSIDE.fullmatch(one) for one in arguments)
+            forced = "f" in letters or any(
+                option.startswith(("--f", "--no-p")) for option in options
+            )
+            fast = any(option.lower().startswith("-fo") for option in options)
+            outside = any(_OUTSIDE.fullmatch(argument) for argument in arguments)
             if recursive and (forced or fast or outside):
                 return True
             return forced and _any_outside(arguments)
         case "rd" | "rmdir" | "del" | "erase" | "deltree":
-            return any(one.lower() == "/s" for one in arguments) or _any_outside(
-                one for one in arguments if not re.fullmatch(r"/\w(?::\w+)?", one)
+            return any(argument.lower() == "/s" for argument in arguments) or _any_outside(
+                argument for argument in arguments if not re.fullmatch(r"/\w(?::\w+)?", argument)
             )
         case "remove-item" | "ri":
-            return any(one.lower().startswith("-r") for one in options) or _any_outside(arguments)
+            return any(option.lower().startswith("-r") for option in options) or _any_outside(
+                arguments
+            )
         case "find":
             return "-delete" in arguments
         case _:
@@ -192,17 +198,23 @@ def _deletes(program: str, arguments: Sequence[str]) -> bool:
 
 def _changes_rights(program: str, arguments: Sequence[str]) -> bool:
     """Return whether everybody gets rights to many files, or files of the system get others."""
-    options = [one.lower() for one in arguments if one.startswith("-")]
-    many = any("r" in one for one in options if not one.startswith("--")) or (
+    options = [argument.lower() for argument in arguments if argument.startswith("-")]
+    many = any("r" in option for option in options if not option.startswith("--")) or (
         "--recursive" in options
     )
     outside = _any_outside(arguments)
     match program:
         case "chmod":
-            modes = [one for one in arguments if not one.startswith("-") or one == "-w"][:1]
+            modes = [
+                argument
+                for argument in arguments
+                if not argument.startswith("-") or argument == "-w"
+            ][:1]
             return outside or (many and any(_OPEN_TO_ALL.fullmatch(mode) for mode in modes))
         case "icacls" | "cacls":
-            everyone = any(one.lower().startswith(("everyone:", "*s-1-1-0")) for one in arguments)
+            everyone = any(
+                argument.lower().startswith(("everyone:", "*s-1-1-0")) for argument in arguments
+            )
             return everyone or (outside and len(arguments) > 1)
         case "takeown":
             return True
@@ -281,26 +293,26 @@ class _Search:
             return Blocked("piped_script", cut(text))
         previous = [""]
         for words, piped in simple_commands(text):
-            found = self.words(words, depth)
-            if found is None and piped:
-                found = self._pipe(text, previous, words, depth)
-            if found is not None:
-                return found
+            blocked = self.words(words, depth)
+            if blocked is None and piped:
+                blocked = self._pipe(text, previous, words, depth)
+            if blocked is not None:
+                return blocked
             previous = words
         return None
 
     def words(self, words: Sequence[str], depth: int) -> Blocked | None:
         """Judge a program with its arguments."""
         tried = islice(_possible_commands(words), _MAX_TRIED)
-        found = (self._program(one, depth) for one in tried)
-        return next((one for one in found if one is not None), None)
+        results = (self._program(command, depth) for command in tried)
+        return next((result for result in results if result is not None), None)
 
     def _pipe(
         self, text: str, previous: Sequence[str], words: Sequence[str], depth: int
     ) -> Blocked | None:
         """Judge a shell that runs what another program prints."""
         begun = islice(_possible_commands(words), 3)
-        if not any(program_name(one) in _RUN_INPUT for one in begun):
+        if not any(program_name(command) in _RUN_INPUT for command in begun):
             return None
         printer = program_name(previous)
         if printer in _HIDERS:
@@ -317,27 +329,27 @@ class _Search:
                 return Blocked(rule, cut(" ".join(words)))
         program = program_name(words)
         inner = (self.inner(text, depth + 1) for text in _inner(program, arguments))
-        found = next((one for one in inner if one is not None), None)
-        return found or self._script(program, arguments, depth)
+        blocked = next((result for result in inner if result is not None), None)
+        return blocked or self._script(program, arguments, depth)
 
     def _script(self, program: str, arguments: Sequence[str], depth: int) -> Blocked | None:
         """Judge the program text that an interpreter is given."""
         language = program.rstrip("0123456789.")
         for text in _scripts(language, arguments):
-            if language in ("python", "pypy") and (found := blocked_program(text)) is not None:
-                return found
+            if language in ("python", "pypy") and (blocked := blocked_program(text)) is not None:
+                return blocked
             if _DELETES.search(text):
                 return Blocked("deletion", cut(text))
             for quoted in islice(_QUOTED.finditer(text), _MAX_TRIED):
-                found = self.inner(quoted[1] or quoted[2], depth + 1)
-                if found is not None:
-                    return found
+                blocked = self.inner(quoted[1] or quoted[2], depth + 1)
+                if blocked is not None:
+                    return blocked
         return None
 
 
 def _scripts(language: str, arguments: Sequence[str]) -> list[str]:
     if language in ("awk", "gawk", "mawk"):
-        return [one for one in arguments if "system" in one or "|" in one]
+        return [argument for argument in arguments if "system" in argument or "|" in argument]
     flags = _SCRIPT_FLAGS.get(language, ())
     return [text for flag, text in pairwise(arguments) if flag in flags]
 
@@ -383,13 +395,13 @@ def _possible_commands(words: Sequence[str]) -> Iterator[Sequence[str]]:
 
     The value of a wrapper's option looks like a program: `nice -n 10 rm`.
     """
-    left = 1  # words without `-` that may still come, the command among them
+    remaining = 1  # words without `-` that may still come, the command among them
     for index, word in enumerate(words):
         if word.startswith("-"):
-            left += "=" not in word
+            remaining += "=" not in word
             continue
         takes = 0 if _VARIABLE.fullmatch(word) else _WRAPPERS.get(program_name([word]))
-        left = left - 1 if takes is None else max(left, takes + 1)
+        remaining = remaining - 1 if takes is None else max(remaining, takes + 1)
         yield words[index:]
-        if not left:
+        if not remaining:
             return

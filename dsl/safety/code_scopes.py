@@ -27,8 +27,8 @@ class CodeScope:
         if name in self.outward and self.outer is not None:
             self.outer.bind(name, value, self)
         else:
-            given = None if value is None else (value, where or self)
-            self.bound.setdefault(name, []).append(given)
+            binding = None if value is None else (value, where or self)
+            self.bound.setdefault(name, []).append(binding)
 
     def owner(self, name: str) -> "CodeScope | None":
         """Return the scope that binds a name which is read here; None for a name from outside."""
@@ -68,12 +68,12 @@ def _below(
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda() | ast.ClassDef():
             yield from _below_scope(node, scope)
             return
-        case ast.Call(func=ast.Lambda() as function, args=given):
+        case ast.Call(func=ast.Lambda() as function, args=arguments):
             inner = CodeScope(scope)
-            for parameter, value in zip(function.args.args, given, strict=False):
+            for parameter, value in zip(function.args.args, arguments, strict=False):
                 inner.bind(parameter.arg, value, scope)
-            yield from ((one, scope) for one in given)
-            yield from ((one.value, scope) for one in node.keywords)
+            yield from ((argument, scope) for argument in arguments)
+            yield from ((keyword.value, scope) for keyword in node.keywords)
             yield from _below_scope(function, scope, inner)
             return
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
@@ -113,23 +113,26 @@ def _bind_statement(code: ScopedCode, node: ast.AST, scope: CodeScope) -> None:
 
 def _bind_imports(node: ast.Import | ast.ImportFrom, scope: CodeScope) -> None:
     """Bind imported names to the expressions that would read the same from their modules."""
-    for one in node.names:
+    for alias in node.names:
         match node:
             case ast.Import():
                 scope.bind(
-                    one.asname or one.name.partition(".")[0], _expression_of(one.name, one.asname)
+                    alias.asname or alias.name.partition(".")[0],
+                    _expression_of(alias.name, alias.asname),
                 )
             case ast.ImportFrom(module=module):
-                scope.bind(one.asname or one.name, _expression_of(f"{module}.{one.name}", "whole"))
+                scope.bind(
+                    alias.asname or alias.name, _expression_of(f"{module}.{alias.name}", "whole")
+                )
 
 
 def _expression_of(name: str, renamed: str | None) -> ast.expr:
     """Return the expression of a full name, or of its first part: what `import a.b` binds."""
     first, *others = name.split(".")
-    found: ast.expr = ast.Name(first, ast.Load())
+    expression: ast.expr = ast.Name(first, ast.Load())
     for attr in others if renamed else ():
-        found = ast.Attribute(found, attr, ast.Load())
-    return found
+        expression = ast.Attribute(expression, attr, ast.Load())
+    return expression
 
 
 def _below_scope(
@@ -139,22 +142,27 @@ def _below_scope(
     if isinstance(node, ast.ClassDef):
         scope.bind(node.name, None)
         inner = CodeScope(scope, of_class=True)
-        outside = [*node.decorator_list, *node.bases, *(one.value for one in node.keywords)]
+        outside = [*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)]
     else:
         inner = inner or CodeScope(scope)
         _bind_parameters(node.args, inner)
-        outside = [*node.args.defaults, *(one for one in node.args.kw_defaults if one is not None)]
+        outside = [
+            *node.args.defaults,
+            *(value for value in node.args.kw_defaults if value is not None),
+        ]
         if not isinstance(node, ast.Lambda):
             scope.bind(node.name, None)
-            notes = [one.annotation for one in _parameters(node.args)] + [node.returns]
-            outside += [*node.decorator_list, *(one for one in notes if one is not None)]
-    yield from ((one, scope) for one in outside)
+            notes = [parameter.annotation for parameter in _parameters(node.args)] + [node.returns]
+            outside += [*node.decorator_list, *(note for note in notes if note is not None)]
+    yield from ((expression, scope) for expression in outside)
     body = [node.body] if isinstance(node, ast.Lambda) else node.body
-    yield from ((one, inner) for one in body)
+    yield from ((part, inner) for part in body)
 
 
 def _parameters(arguments: ast.arguments) -> list[ast.arg]:
-    extra = [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
+    extra = [
+        parameter for parameter in (arguments.vararg, arguments.kwarg) if parameter is not None
+    ]
     return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *extra]
 
 
@@ -185,8 +193,8 @@ def _bind(code: ScopedCode, target: ast.expr, value: ast.expr | None, scope: Cod
             (ast.Tuple(elts=parts) | ast.List(elts=parts)),
             (ast.Tuple(elts=values) | ast.List(elts=values)),
         ) if len(parts) == len(values):
-            for part, one in zip(parts, values, strict=True):
-                _bind(code, part, one, scope)
+            for part, part_value in zip(parts, values, strict=True):
+                _bind(code, part, part_value, scope)
         case ((ast.Tuple(elts=parts) | ast.List(elts=parts)), _):
             for part in parts:
                 _bind(code, part, None, scope)

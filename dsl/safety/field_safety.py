@@ -65,13 +65,13 @@ def _blocked_fields(
         yield from _blocked_fields(root, other, value, path, depth + 1)
     match value:
         case dict():
-            for key, one in value.items():
+            for key, child in value.items():
                 for inner in _of_property(schema, key):
-                    yield from _blocked_fields(root, inner, one, (*path, key), depth + 1)
+                    yield from _blocked_fields(root, inner, child, (*path, key), depth + 1)
         case list():
-            for index, one in enumerate(value):
+            for index, child in enumerate(value):
                 yield from _blocked_fields(
-                    root, _of_item(schema, index), one, (*path, index), depth + 1
+                    root, _of_item(schema, index), child, (*path, index), depth + 1
                 )
         case _:
             return
@@ -87,8 +87,8 @@ def _blocked_in_value(
             if blocked is not None:
                 yield BlockedField(path, kind, blocked)
         case list():
-            for index, one in enumerate(value):
-                yield from _blocked_in_value(kind, one, (*path, index))
+            for index, item in enumerate(value):
+                yield from _blocked_in_value(kind, item, (*path, index))
         case _:
             return
 
@@ -110,7 +110,7 @@ def _of_property(schema: Json, key: str) -> Iterator[JsonValue]:
     if isinstance(properties, dict) and key in properties:
         yield properties[key]
         return
-    named = [one for one in _mappings(properties) if key in _also(one)]
+    named = [mapping for mapping in _mappings(properties) if key in _also(mapping)]
     yield from named
     if not named:
         yield schema.get("additionalProperties")
@@ -118,7 +118,7 @@ def _of_property(schema: Json, key: str) -> Iterator[JsonValue]:
 
 def _mappings(properties: JsonValue) -> Iterator[Json]:
     if isinstance(properties, dict):
-        yield from (one for one in properties.values() if isinstance(one, dict))
+        yield from (mapping for mapping in properties.values() if isinstance(mapping, dict))
 
 
 def _also(schema: Json) -> list[JsonValue]:

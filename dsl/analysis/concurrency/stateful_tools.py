@@ -65,14 +65,16 @@ def _concurrent_tools(
         case ParallelStep(join="fallback"):
             return
         case ParallelStep():
-            yield ("branches",), _twice([reach.of_steps(one.steps) for one in inner])
+            yield ("branches",), _twice([reach.of_steps(step_list.steps) for step_list in inner])
         case _ if isinstance(rounds := form_of(inner), EachRound) and rounds.is_concurrent:
-            bodies = [one.steps for one in inner]
+            bodies = [step_list.steps for step_list in inner]
             yield ("concurrency",), set[str]().union(*map(reach.of_steps, bodies))
             named = _tools_of_rounds(rounds, inner[0].steps)
             yield (), _twice([{name} & reach.stateful for name in named])
         case TaskGraphStep() if step.concurrency != 1:
-            bodies = [one.steps for one in inner if isinstance(one.role, EachTask)]
+            bodies = [
+                step_list.steps for step_list in inner if isinstance(step_list.role, EachTask)
+            ]
             yield ("concurrency",), set[str]().union(*map(reach.of_steps, bodies))
         case _:
             return
@@ -81,7 +83,7 @@ def _concurrent_tools(
 def _tools_of_rounds(rounds: EachRound, body: Sequence[Step]) -> Iterator[str]:
     """Yield the tool of each round, for a loop over a literal list of calls."""
     named = f"{{{{ {rounds.item}.tool }}}}"
-    if not any(isinstance(one, ToolStep) and one.tool == named for one in body):
+    if not any(isinstance(step, ToolStep) and step.tool == named for step in body):
         return
     for item in rounds.over if isinstance(rounds.over, Sequence) else ():
         if isinstance(item, Mapping) and isinstance(item.get("tool"), str):
@@ -109,27 +111,27 @@ class _Reach:
 
     def of_steps(self, steps: Sequence[Step]) -> set[str]:
         """Return the stateful tools that steps may call, at any depth."""
-        found, seen = set[str](), set[Body]()
+        tools, seen_bodies = set[str](), set[Body]()
         ahead = [step for step, _ in walk(steps, ())]
         for step in ahead:
             if isinstance(step, TeamStep):
-                found |= self.of_team(TeamNode(step.team))
-            found |= self._own(step)
+                tools |= self.of_team(TeamNode(step.team))
+            tools |= self._own(step)
             for body in self.parts.called_by(step):
-                if body not in seen:
-                    seen.add(body)
-                    ahead.extend(one for one, _ in body.steps_with_paths)
-        return found
+                if body not in seen_bodies:
+                    seen_bodies.add(body)
+                    ahead.extend(inner for inner, _ in body.steps_with_paths)
+        return tools
 
     def of_team(self, first: TeamNode) -> set[str]:
         """Return the stateful tools that a team and all that it leads to may call."""
-        found, nodes = set[str](), [first]
+        tools, nodes = set[str](), [first]
         for node in nodes:
             for body in self.parts.within(self.parts.teams[node.team]):
                 for step, _ in body.steps_with_paths:
-                    found |= self._own(step)
-            nodes.extend(one for one in self.graph.beside(node) if one not in nodes)
-        return found
+                    tools |= self._own(step)
+            nodes.extend(other for other in self.graph.beside(node) if other not in nodes)
+        return tools
 
     def _own(self, step: Step) -> set[str]:
         """Return the stateful tools that a step or the model of its agent may call itself."""

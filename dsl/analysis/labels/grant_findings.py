@@ -32,7 +32,7 @@ def grant_never_counts(name: str, needed: Sequence[NeededGrant]) -> ProblemText:
     label = needed[0].label
     return ProblemText(
         f"`grants` of {name!r} never counts: each call of it is within a tool that does not grant "
-        f"`{label}`, such as {' and '.join(repr(one.tool) for one in needed)}",
+        f"`{label}`, such as {' and '.join(repr(grant.tool) for grant in needed)}",
         fix=f"add {grants_to_add(needed)}, or remove `grants` from {name!r}",
     )
 
@@ -51,11 +51,11 @@ def grants_to_add(needed: Sequence[NeededGrant]) -> str:
     return " and ".join(map(_grant, needed))
 
 
-def _grant(one: NeededGrant) -> str:
-    if one.is_declared:
-        return f"`grants: [{one.label}]` to {one.tool!r} ({one.at})"
-    tool = f"`{one.tool}: {{ agent: {one.tool}, grants: [{one.label}] }}`"
-    return f"the tool {tool} for the subagent ({one.at})"
+def _grant(grant: NeededGrant) -> str:
+    if grant.is_declared:
+        return f"`grants: [{grant.label}]` to {grant.tool!r} ({grant.at})"
+    tool = f"`{grant.tool}: {{ agent: {grant.tool}, grants: [{grant.label}] }}`"
+    return f"the tool {tool} for the subagent ({grant.at})"
 
 
 def check_grants_count(
@@ -70,13 +70,13 @@ def check_grants_count(
             continue
         path: NodePath = ("tools", name, "grants")
         if "egress" in tool.labels:
-            found = paths.counted(name)
-            if found and not any(one.counted for one in found):
-                needed = needed_grants(found[0].withheld, parts, tree)
+            path_grants = paths.counted(name)
+            if path_grants and not any(grants.counted for grants in path_grants):
+                needed = needed_grants(path_grants[0].withheld, parts, tree)
                 problems.report(grant_never_counts(name, needed), tree.key_at(path))
         else:
-            used = paths.used_within(name)
-            unused = tuple(label for label in tool.grants if label not in used)
+            used_labels = paths.used_within(name)
+            unused = tuple(label for label in tool.grants if label not in used_labels)
             if unused:
                 problems.report(grant_unused_within(name, unused), tree.key_at(path))
 
@@ -87,7 +87,7 @@ def needed_grants(
     """Return where to add a grant so that one of those that were withheld counts."""
     if not withheld:
         return ()
-    easiest = min(withheld, key=lambda one: (len(one.by), KEPT.index(one.label)))
+    easiest = min(withheld, key=lambda grant: (len(grant.by), KEPT.index(grant.label)))
     return tuple(_needed_grant(name, easiest, parts, tree) for name in dict.fromkeys(easiest.by))
 
 
@@ -95,7 +95,14 @@ def _needed_grant(name: str, withheld: WithheldGrant, parts: Bodies, tree: Node)
     path: NodePath = ("tools", name)
     is_declared = tree.has(path)
     if not is_declared:
-        path = next((one for one in _subagents(parts, tree) if tree.find(one).value == name), ())
+        path = next(
+            (
+                subagent_path
+                for subagent_path in _subagents(parts, tree)
+                if tree.find(subagent_path).value == name
+            ),
+            (),
+        )
     file, line, column = tree.find(path).at
     return NeededGrant(name, withheld.label, f"{file}:{line}:{column}", is_declared)
 

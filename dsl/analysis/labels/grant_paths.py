@@ -43,20 +43,27 @@ class GrantPaths:
     def always_granted(self, tool: str) -> bool:
         """Return whether a grant of a tool counts on every way to it."""
         grants = self.plan.tools[tool].grants
-        return bool(grants) and all(one.counted for one in self.counted(tool))
+        return bool(grants) and all(path_grants.counted for path_grants in self.counted(tool))
 
     def used_within(self, tool: str) -> frozenset[KeptLabel]:
         """Return the grants of all tools that send data out within a call of an agent or a team."""
         body = self.bodies.tools.get(tool)
         within = {} if body is None else self._follow_calls([_Point(body, ())], leaves=False)
         named = (self.plan.tools[name] for name in within)
-        return frozenset(label for one in named if "egress" in one.labels for label in one.grants)
+        return frozenset(
+            label
+            for inner_tool in named
+            if "egress" in inner_tool.labels
+            for label in inner_tool.grants
+        )
 
     def found(self) -> Mapping[str, _PathsByGrants]:
         """Return the ways to each tool from where a run begins, or cleans up."""
         if not self._found:
             first = (self.plan.entry_team, *sorted(self.graph.cleaning()))
-            self._found = self._follow_calls([_Point(self.bodies.teams[one], ()) for one in first])
+            self._found = self._follow_calls(
+                [_Point(self.bodies.teams[team], ()) for team in first]
+            )
         return self._found
 
     def _follow_calls(
@@ -68,18 +75,18 @@ class GrantPaths:
             ahead: the points.
             leaves: whether to follow a used-up budget out of all calls.
         """
-        found: dict[str, _PathsByGrants] = {}
-        seen: set[tuple[Body, frozenset[KeptLabel]]] = set()
+        paths: dict[str, _PathsByGrants] = {}
+        seen_keys: set[tuple[Body, frozenset[KeptLabel]]] = set()
         for point in ahead:  # which grows: nearer calls come first
             key = (point.body, allowed_grants(point.enclosing, self.plan))
-            if key in seen:
+            if key in seen_keys:
                 continue
-            seen.add(key)
+            seen_keys.add(key)
             for step, _ in point.body.steps_with_paths:
                 for name in self._called_agents(step):
-                    found.setdefault(name, {}).setdefault(key[1], point.enclosing)
+                    paths.setdefault(name, {}).setdefault(key[1], point.enclosing)
             ahead.extend(self._next(point, leaves=leaves))
-        return found
+        return paths
 
     def _called_agents(self, step: Step) -> Iterator[str]:
         if executes(step, self.plan):

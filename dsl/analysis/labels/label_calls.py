@@ -117,37 +117,37 @@ class CallFlow:
         """Return the labels that an agent may have met when it ends: in its plan or its calls."""
         plans = list(self.bodies.plans_of(step))
         if plans:
-            several = [self.follow(one.steps, one.path, points, position) for one in plans]
-            return union(*(one.done for one in several), *(one.returned for one in several))
+            several = [self.follow(plan.steps, plan.path, points, position) for plan in plans]
+            return union(*(ends.done for ends in several), *(ends.returned for ends in several))
         if step.personas:
-            return union(*(self.agent(one, points, position) for one in step.choices))
+            return union(*(self.agent(agent, points, position) for agent in step.choices))
         if not executes(step, self.plan):
             return points
         position = position._replace(agent=step.persona_name)
         offered = self._offer_of(step)
-        found = points
+        all_points = points
         while True:
-            before = found
-            leaks = frozenset(KEPT) in found  # then each tool that sends something is noted
+            before = all_points
+            leaks = frozenset(KEPT) in all_points  # then each tool that sends something is noted
             for name, tool in offered.all if leaks else offered.unlike:
-                found = union(found, self.tool(name, tool, found, position))
-            if found.keys() == before.keys():
-                return found
+                all_points = union(all_points, self.tool(name, tool, all_points, position))
+            if all_points.keys() == before.keys():
+                return all_points
 
     def _offer_of(self, step: PersonaStep) -> _Offered:
         """Return the tools of an agent; thousands of steps may have the same thousands of tools."""
         key = caller_key(step)
         if key not in self._tools_of:
             tools, unlike = list(tools_of(step, self.plan)), list[tuple[str, Tool]]()
-            seen = set[Met]()
+            seen_labels = set[Met]()
             for name, tool in tools:
-                labels: Met = frozenset(one for one in KEPT if one in tool.labels)
+                labels: Met = frozenset(label for label in KEPT if label in tool.labels)
                 if isinstance(tool, NestedTool):
-                    seen.clear()  # what it met, those below bring to
-                elif labels in seen:
+                    seen_labels.clear()  # what it met, those below bring to
+                elif labels in seen_labels:
                     continue
                 else:
-                    seen.add(labels)
+                    seen_labels.add(labels)
                 unlike.append((name, tool))
             self._tools_of[key] = _Offered(tools, unlike)
         return self._tools_of[key]
@@ -156,8 +156,8 @@ class CallFlow:
         """Return what has been met after a call of a tool."""
         grants = counted_grants(tool.grants, position.enclosing, self.plan)
         if not grants.counted:
-            asked = tool.requires_approval
-            self.note(name, tool.labels, asked, points, position, grants.withheld)
+            approval = tool.requires_approval
+            self.note(name, tool.labels, approval, points, position, grants.withheld)
         step = step_of_tool(name, tool, self.plan)
         inner = position.within(name)
         if isinstance(step, TeamStep):
@@ -172,15 +172,15 @@ class CallFlow:
     ) -> Points:
         """Return what has been met after a call of an agent, which may lead to itself."""
         allowed = allowed_grants(position.enclosing, self.plan)
-        found = NOTHING
+        points_after = NOTHING
         for met, trace in points.items():
             key = (position.path, name, met, position.beside, allowed)
             if key not in self._followed:
                 self._followed.add(key)
                 ends = self.agent(step, {met: trace}, position)
                 self._ends[key] = union(self._ends.get(key, NOTHING), ends)
-            found = union(found, self._ends.get(key, NOTHING))
-        return found
+            points_after = union(points_after, self._ends.get(key, NOTHING))
+        return points_after
 
     def note(
         self,

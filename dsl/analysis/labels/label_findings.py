@@ -84,13 +84,13 @@ class LabelFlow:
         self._step_flow.begin_pass()
 
     def _known_points(self) -> int:
-        of_teams = sum(len(one.done) + len(one.failed) + 1 for one in self._ends.values())
-        left = sum(map(len, self._left.values()))
-        return of_teams + left + self._step_flow.known
+        of_teams = sum(len(ends.done) + len(ends.failed) + 1 for ends in self._ends.values())
+        of_exits = sum(map(len, self._left.values()))
+        return of_teams + of_exits + self._step_flow.known
 
     def _run(self, first: str, points: Points, position: WalkPosition) -> PointsByEnd:
         """Return what may have been met when a run that begins at this team ends."""
-        found = PointsByEnd()
+        all_ends = PointsByEnd()
         allowed = allowed_grants(position.enclosing, self._plan)
         for met, trace in points.items():
             key = (first, met, position.beside, allowed)
@@ -98,8 +98,8 @@ class LabelFlow:
                 self._followed.add(key)
                 ends = self._follow(first, {met: trace}, position)
                 self._ends[key] = _either(self._ends.get(key, PointsByEnd()), ends)
-            found = _either(found, self._ends.get(key, PointsByEnd()))
-        return found
+            all_ends = _either(all_ends, self._ends.get(key, PointsByEnd()))
+        return all_ends
 
     def _follow(self, first: str, points: Points, position: WalkPosition) -> PointsByEnd:
         begun: dict[_Start, Points] = {}
@@ -107,11 +107,11 @@ class LabelFlow:
         ahead: list[tuple[_Start, Points]] = [((TeamNode(first), position.beside), points)]
         while ahead:
             key, coming = ahead.pop()
-            known = begun.get(key, NOTHING)
-            new = {met: trace for met, trace in coming.items() if met not in known}
+            earlier_points = begun.get(key, NOTHING)
+            new = {met: trace for met, trace in coming.items() if met not in earlier_points}
             if not new:
                 continue
-            begun[key] = union(known, new)
+            begun[key] = union(earlier_points, new)
             here, leaving = self._visit(*key, new, position.enclosing)
             ends = _either(ends, here)
             ahead += leaving
@@ -125,7 +125,7 @@ class LabelFlow:
         enclosing: tuple[str, ...],
     ) -> tuple[PointsByEnd, list[tuple[_Start, Points]]]:
         """Visit a team; return what has been met where the run ends, and what comes next."""
-        done = failed = NOTHING
+        success_points = failure_points = NOTHING
         leaving: list[tuple[_Start, Points]] = []
         exits = self._graph.exits[node.team]
         position = WalkPosition(
@@ -133,7 +133,7 @@ class LabelFlow:
         )
         for some, numbers in self._exits_of_team(node.team, points, position):
             if not numbers:
-                failed = union(failed, some)
+                failure_points = union(failure_points, some)
             for exit in (exits[number] for number in numbers):
                 if exit.leaves_all:
                     for team in exit.targets:
@@ -141,15 +141,15 @@ class LabelFlow:
                     continue
                 branches = tuple(self._graph.branches(exit))
                 for branch in branches:
-                    around = self._brought_by(one.team for one in branches if one != branch)
+                    around = self._brought_by(other.team for other in branches if other != branch)
                     leaving.append(((branch, (*beside, *around)), some))
                 after = self._graph.following(node, exit)
                 if after is None:
-                    done = union(done, some)
+                    success_points = union(success_points, some)
                 else:
-                    around = self._brought_by(one.team for one in branches)
+                    around = self._brought_by(other.team for other in branches)
                     leaving.append(((after, beside), possibly(some, around)))
-        return PointsByEnd(done, failed), leaving
+        return PointsByEnd(success_points, failure_points), leaving
 
     def _exits_of_team(
         self, name: str, points: Points, position: WalkPosition
@@ -164,44 +164,47 @@ class LabelFlow:
         away = {number: exits[number].task for number in usable if exits[number].at_any_time}
         failed_at: dict[str, Points] = {}
         ends = self._step_flow.steps(body.steps, body.path, points, position, failed_at)
-        done = union(ends.done, ends.returned)
+        success_points = union(ends.done, ends.returned)
         anywhere = union(points, *failed_at.values())
-        self._everything = union(self._everything, anywhere, done)
+        self._everything = union(self._everything, anywhere, success_points)
         for number, task in away.items():
             yield anywhere if task is None else failed_at.get(task, NOTHING), [number]
         if not team.stop_on_failure:
-            met = union(done, *failed_at.values())
-            yield met, [one for one in usable if one not in away]
+            met = union(success_points, *failed_at.values())
+            yield met, [number for number in usable if number not in away]
             return
-        yield done, [one for one in usable if exits[one].after_success]
+        yield success_points, [number for number in usable if exits[number].after_success]
         for step, world in after_failures(team.steps, team.stop_on_failure, self._effort):
-            failed = failed_at.get(step.name, NOTHING)
-            if failed and team.routing is None:
-                yield failed, []
-            elif failed:
+            failure_points = failed_at.get(step.name, NOTHING)
+            if failure_points and team.routing is None:
+                yield failure_points, []
+            elif failure_points:
                 after = exits_after(team, self._graph, world, self._effort)
-                yield failed, [one for one in after if one not in away]
+                yield failure_points, [number for number in after if number not in away]
 
     def _brought_by(self, teams: Iterable[str]) -> tuple[Source, ...]:
         """Return what the teams of a branch may bring, and those that they lead to."""
-        found: dict[Label, Source] = {}
+        sources_by_label: dict[Label, Source] = {}
         ahead = [TeamNode(team, branch=True) for team in teams]
-        seen = set(ahead)
+        seen_nodes = set(ahead)
         for node in ahead:
             body = self._bodies.teams[node.team]
             for inner in self._bodies.within(body):
                 for source in sources(inner.steps, self._plan, node.team):
-                    found.setdefault(source.label, source)
+                    sources_by_label.setdefault(source.label, source)
             for other in self._graph.beside(node):
-                if other not in seen:
-                    seen.add(other)
+                if other not in seen_nodes:
+                    seen_nodes.add(other)
                     ahead.append(other)
-        return tuple(found.values())
+        return tuple(sources_by_label.values())
 
 
-def _either(one: PointsByEnd, other: PointsByEnd) -> PointsByEnd:
-    done, failed = union(one.done, other.done), union(one.failed, other.failed)
-    return PointsByEnd(done, failed, union(one.returned, other.returned))
+def _either(first: PointsByEnd, second: PointsByEnd) -> PointsByEnd:
+    return PointsByEnd(
+        union(first.done, second.done),
+        union(first.failed, second.failed),
+        union(first.returned, second.returned),
+    )
 
 
 def with_possible_labels(plan: Plan, trusted_paths: Sequence[str]) -> Plan:
@@ -219,13 +222,13 @@ def with_possible_labels(plan: Plan, trusted_paths: Sequence[str]) -> Plan:
         for name, team in plan.teams.items()
     }
     personas = {
-        key: one.model_copy(
+        key: persona.model_copy(
             update={
-                "execution_plan": one.execution_plan and steps(one.execution_plan, ()),
-                "hooks": tuple(map(hook, one.hooks)),
+                "execution_plan": persona.execution_plan and steps(persona.execution_plan, ()),
+                "hooks": tuple(map(hook, persona.hooks)),
             }
         )
-        for key, one in plan.personas.items()
+        for key, persona in plan.personas.items()
     }
     tools = {name: _tool(trusted_paths, tool) for name, tool in plan.tools.items()}
     hooks = tuple(map(hook, plan.hooks))
@@ -234,7 +237,7 @@ def with_possible_labels(plan: Plan, trusted_paths: Sequence[str]) -> Plan:
 
 
 def _steps(globs: Sequence[str], steps: Sequence[Step], path: NodePath) -> tuple[Step, ...]:
-    return tuple(_step(globs, rebuilt(one, path, partial(_steps, globs))) for one in steps)
+    return tuple(_step(globs, rebuilt(step, path, partial(_steps, globs))) for step in steps)
 
 
 def _step(globs: Sequence[str], step: Step) -> Step:
@@ -249,9 +252,9 @@ def _hook(globs: Sequence[str], hook: Hook) -> Hook:
 
 
 def _terms(
-    globs: Sequence[str], skill: str, given: JsonValue, terms: SkillTerms | None
+    globs: Sequence[str], skill: str, skill_input: JsonValue, terms: SkillTerms | None
 ) -> SkillTerms | None:
-    if terms is None or writer_of_result(skill, given, globs) != "known_at_run_time":
+    if terms is None or writer_of_result(skill, skill_input, globs) != "known_at_run_time":
         return terms
     return terms.model_copy(update={"labels": (*terms.labels, "untrusted")})
 
@@ -315,7 +318,7 @@ def check_labels(
 
 
 def _source(leak: Leak, label: KeptLabel) -> Source:
-    return next(one for one in leak.trace if one.label == label)
+    return next(source for source in leak.trace if source.label == label)
 
 
 def _written_at(leak: Leak, tree: Node) -> NodePath:

@@ -39,13 +39,13 @@ def brought(labels: Sequence[Label], step: str, tool: str) -> tuple[Source, ...]
 
 def labels_of(plan: Plan) -> frozenset[Label]:
     """Return the labels of all that a run may call, whether it comes there or not."""
-    called = [tool.labels for tool in plan.tools.values()]
-    called += [terms.labels for _, terms in hook_terms(plan)]
+    label_lists = [tool.labels for tool in plan.tools.values()]
+    label_lists += [terms.labels for _, terms in hook_terms(plan)]
     for steps in lists_of_plan(plan):
         for step, _ in walk(steps, ()):
             if isinstance(step, SkillStep) and step.terms is not None:
-                called.append(step.terms.labels)
-    return frozenset(label for labels in called for label in labels)
+                label_lists.append(step.terms.labels)
+    return frozenset(label for labels in label_lists for label in labels)
 
 
 def hook_sources(plan: Plan) -> Iterator[Source]:

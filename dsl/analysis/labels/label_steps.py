@@ -110,32 +110,32 @@ class StepFlow:
                 points = again
                 ends = self._attempt(step, path, possibly(points, position.beside), position)
                 again = union(points, ends.failed)
-        done = possibly(ends.done, position.beside)
+        success_points = possibly(ends.done, position.beside)
         if step.when is not None:
-            done = union(done, points)
+            success_points = union(success_points, points)
         if step.on_failure in ("continue", "ask"):
-            done = union(done, ends.failed)
-        return PointsByEnd(done, ends.failed, ends.returned)
+            success_points = union(success_points, ends.failed)
+        return PointsByEnd(success_points, ends.failed, ends.returned)
 
     def _attempt(  # one case a kind
         self, step: Step, path: NodePath, points: Points, position: WalkPosition
     ) -> PointsByEnd:
         match step:
-            case SkillStep(skill=skill, terms=terms, requires_approval=asked):
+            case SkillStep(skill=skill, terms=terms, requires_approval=approval):
                 labels = () if terms is None else terms.labels
-                self._calls.note(skill, labels, asked, points, position)
-                done = bringing(points, brought(labels, position.name, skill))
-                return PointsByEnd(done, union(points, done))
+                self._calls.note(skill, labels, approval, points, position)
+                success_points = bringing(points, brought(labels, position.name, skill))
+                return PointsByEnd(success_points, union(points, success_points))
             case ToolStep():
-                called = [
+                results = [
                     self._calls.tool(name, tool, points, position)
                     for name, tool in tools_of(step, self._plan)
                 ]
-                done = union(*called)
-                return PointsByEnd(done, union(points, done))
+                success_points = union(*results)
+                return PointsByEnd(success_points, union(points, success_points))
             case PersonaStep():
-                done = self._calls.agent(step, points, position)
-                return PointsByEnd(done, union(points, done))
+                success_points = self._calls.agent(step, points, position)
+                return PointsByEnd(success_points, union(points, success_points))
             case TeamStep(team=team):
                 ends = self._run_team(team, points, position)
                 return PointsByEnd(ends.done, union(points, ends.done, ends.failed))
@@ -162,11 +162,11 @@ class StepFlow:
                 together = isinstance(step, TaskGraphStep) and step.concurrency != 1
                 return self._rounds(inside, together, points, position)
             case WhenHolds():
-                some = [self.steps(one.steps, one.path, points, position) for one in inside]
+                some = [self.steps(below.steps, below.path, points, position) for below in inside]
                 return PointsByEnd(
-                    union(points, *(one.done for one in some)),
-                    union(points, *(one.failed for one in some)),
-                    union(*(one.returned for one in some)),
+                    union(points, *(ends.done for ends in some)),
+                    union(points, *(ends.failed for ends in some)),
+                    union(*(ends.returned for ends in some)),
                 )
             case Concurrent():
                 all_end = isinstance(step, ParallelStep) and step.join == "all"
@@ -182,25 +182,30 @@ class StepFlow:
     ) -> PointsByEnd:
         """Repeat all lists of a loop or a task graph, in any order, until nothing new is met."""
         if together:
-            around = (one for below in inside for one in self._within(below.steps, position.name))
+            around = (
+                source for below in inside for source in self._within(below.steps, position.name)
+            )
             position = position._replace(beside=(*position.beside, *around))
-        found, failed, returned = points, points, NOTHING
+        success_points, failure_points, return_points = points, points, NOTHING
         while True:
-            before = found
+            before = success_points
             for below in inside:
-                ends = self.steps(below.steps, below.path, found, position)
-                found = union(found, ends.done, ends.returned)
-                failed = union(failed, ends.failed)
-                returned = union(returned, ends.returned)
+                ends = self.steps(below.steps, below.path, success_points, position)
+                success_points = union(success_points, ends.done, ends.returned)
+                failure_points = union(failure_points, ends.failed)
+                return_points = union(return_points, ends.returned)
                 if isinstance(below.role, Choosing | EachTask | OnFailedTask):
-                    found = union(found, ends.failed)  # a failed task ends no other one
-            if found.keys() == before.keys():
-                return PointsByEnd(found, union(failed, found), returned)
+                    # a failed task ends no other one
+                    success_points = union(success_points, ends.failed)
+            if success_points.keys() == before.keys():
+                return PointsByEnd(
+                    success_points, union(failure_points, success_points), return_points
+                )
 
     def _together(
         self, inside: Sequence[StepList], all_end: bool, points: Points, position: WalkPosition
     ) -> PointsByEnd:
-        done = failed = returned = NOTHING
+        success_points = failure_points = return_points = NOTHING
         for below in inside:
             around = tuple(
                 source
@@ -210,29 +215,31 @@ class StepFlow:
             )
             here = position._replace(beside=(*position.beside, *around))
             ends = self.steps(below.steps, below.path, possibly(points, around), here)
-            done = union(done, ends.done)
-            failed = union(failed, ends.failed)
-            returned = union(returned, ends.returned)
+            success_points = union(success_points, ends.done)
+            failure_points = union(failure_points, ends.failed)
+            return_points = union(return_points, ends.returned)
         if any(self._may_clear(below.steps) for below in inside):  # which counts within it alone
-            around = [one for below in inside for one in self._within(below.steps, position.name)]
-            done = union(done, possibly(points, around))
-        some_fail = union(points, failed)
-        finished = done if all_end else union(done, failed)
-        return PointsByEnd(finished, union(some_fail, done), returned)
+            around = [
+                source for below in inside for source in self._within(below.steps, position.name)
+            ]
+            success_points = union(success_points, possibly(points, around))
+        some_fail = union(points, failure_points)
+        finished = success_points if all_end else union(success_points, failure_points)
+        return PointsByEnd(finished, union(some_fail, success_points), return_points)
 
     def _within(self, steps: Sequence[Step], name: str) -> Iterator[Source]:
         """Yield what these steps may bring, with the agents and teams that they call."""
         for body in self._bodies.within(Body("", tuple(steps), ())):
             yield from sources(body.steps, self._plan, name)
-            called = (one.team for one, _ in body.steps_with_paths if isinstance(one, TeamStep))
-            yield from self._brought_by(called)
+            teams = (step.team for step, _ in body.steps_with_paths if isinstance(step, TeamStep))
+            yield from self._brought_by(teams)
 
     def _may_clear(self, steps: Sequence[Step]) -> bool:
         """Return whether a person may decide within these steps, or in a team that they call."""
         return any(
-            clears(one) or (isinstance(one, TeamStep) and self._teams_clear)
+            clears(step) or (isinstance(step, TeamStep) and self._teams_clear)
             for body in self._bodies.within(Body("", tuple(steps), ()))
-            for one, _ in body.steps_with_paths
+            for step, _ in body.steps_with_paths
         )
 
     def _try_step(
@@ -240,15 +247,15 @@ class StepFlow:
     ) -> PointsByEnd:
         tried, *clauses, last = inside
         ends = self.steps(tried.steps, tried.path, points, position)
-        done, returned = ends.done, ends.returned
-        failed = NOTHING if catches_all(clauses) else union(points, ends.failed)
+        success_points, return_points = ends.done, ends.returned
+        failure_points = NOTHING if catches_all(clauses) else union(points, ends.failed)
         for clause in clauses:
             handled = self.steps(clause.steps, clause.path, union(points, ends.failed), position)
-            done = union(done, handled.done)
-            failed = union(failed, handled.failed)
-            returned = union(returned, handled.returned)
-        well = self.steps(last.steps, last.path, done, position)
-        badly = self.steps(last.steps, last.path, failed, position)
-        back = self.steps(last.steps, last.path, returned, position)
+            success_points = union(success_points, handled.done)
+            failure_points = union(failure_points, handled.failed)
+            return_points = union(return_points, handled.returned)
+        well = self.steps(last.steps, last.path, success_points, position)
+        badly = self.steps(last.steps, last.path, failure_points, position)
+        back = self.steps(last.steps, last.path, return_points, position)
         failures = union(well.failed, badly.done, badly.failed, back.failed)
         return PointsByEnd(well.done, failures, union(back.done, well.returned, badly.returned))

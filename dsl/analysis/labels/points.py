@@ -37,22 +37,22 @@ class PointsByEnd(NamedTuple):
 
 def union(*several: Points) -> Points:
     """Merge points; of equal ones, keep the first trace."""
-    found: dict[Met, Trace] = {}
+    traces: dict[Met, Trace] = {}
     for points in several:
         for met, trace in points.items():
-            found.setdefault(met, trace)
-    return found
+            traces.setdefault(met, trace)
+    return traces
 
 
 def bringing(points: Points, sources: Iterable[Source]) -> Points:
     """Return the points after a call that brings all these labels."""
     brought = tuple(sources)
-    found: dict[Met, Trace] = {}
+    traces: dict[Met, Trace] = {}
     for met, trace in points.items():
-        new = tuple(one for one in brought if one.label not in met)
-        labels: Met = frozenset(one.label for one in new)
-        found.setdefault(met | labels, (*trace, *new))
-    return found
+        new = tuple(source for source in brought if source.label not in met)
+        labels: Met = frozenset(source.label for source in new)
+        traces.setdefault(met | labels, (*trace, *new))
+    return traces
 
 
 def possibly(points: Points, sources: Iterable[Source]) -> Points:

@@ -45,9 +45,9 @@ def check_loops(graph: Teams, bodies: Bodies, tree: Written, problems: Problems)
     stuck = [node for node in graph.nodes if node not in ends]
 
     def beside(node: TeamNode) -> Iterator[TeamNode]:
-        return (other for other in graph.beside(node) if other in known)
+        return (other for other in graph.beside(node) if other in stuck_nodes)
 
-    known = set(stuck)
+    stuck_nodes = set(stuck)
     loops = components(stuck, beside)
     reported: set[frozenset[str]] = set()
     for loop in loops:
@@ -64,8 +64,8 @@ def loop_without_exit(teams: Sequence[str], cycle: Sequence[str], max_visits: in
     if len(teams) == 1:
         what = f"the team {teams[0]!r} leads to nothing but itself"
     else:
-        shown = " -> ".join(cycle) if cycle else "of " + ", ".join(teams)
-        what = f"the loop {shown} has no exit: every route leads back into it"
+        members = " -> ".join(cycle) if cycle else "of " + ", ".join(teams)
+        what = f"the loop {members} has no exit: every route leads back into it"
     return ProblemText(
         f"{what}, so only a failure or the limits end the run (at most {max_visits} team visits)",
         fix="let a rule lead to null or out of the loop",
@@ -116,7 +116,7 @@ def _ending(graph: Teams, always: Mapping[str, Iterable[str]]) -> set[TeamNode]:
 def _ends(
     graph: Teams, node: TeamNode, always: Mapping[str, Iterable[str]], ends: set[TeamNode]
 ) -> bool:
-    if any(TeamNode(called) not in ends for called in always[node.team]):
+    if any(TeamNode(callee) not in ends for callee in always[node.team]):
         return False
     exits = graph.usable(node)
     return not exits or any(_leads_out(graph, node, exit, ends) for exit in exits)
@@ -143,12 +143,12 @@ def _meet(graph: Teams, exit: Exit, ends: set[TeamNode]) -> bool:
 
 def called_always(bodies: Bodies) -> dict[str, list[str]]:
     """Map each team to the teams that every visit runs as steps, unless the visit fails before."""
-    found: dict[str, list[str]] = {}
+    callees: dict[str, list[str]] = {}
     for team, body in bodies.teams.items():
-        found[team] = []
+        callees[team] = []
         for step in body.steps:
             if any(isinstance(inner, ReturnStep) for inner, _ in walk([step], ())):
                 break
             if isinstance(step, TeamStep) and step.when is None and step.timeout is None:
-                found[team].append(step.team)
-    return found
+                callees[team].append(step.team)
+    return callees

@@ -79,15 +79,15 @@ class Teams:
     @cached_property
     def main_path(self) -> frozenset[str]:
         """Return the teams that the run itself visits, outside branches and steps."""
-        found = {TeamNode(self.plan.entry_team): None}
-        ahead = list(found)
+        nodes = {TeamNode(self.plan.entry_team): None}
+        ahead = list(nodes)
         for node in ahead:
             for exit in self.usable(node):
                 after = self.following(node, exit)
-                if after is not None and after not in found:
-                    found[after] = None
+                if after is not None and after not in nodes:
+                    nodes[after] = None
                     ahead.append(after)
-        return frozenset(node.team for node in found)
+        return frozenset(node.team for node in nodes)
 
     def cleaning(self) -> frozenset[str]:
         """Return the teams that only a cancelled run visits."""
@@ -96,14 +96,14 @@ class Teams:
         return frozenset(node.team for node in self._reachable(first)) - self.reached
 
     def _reachable(self, first: Iterable[str]) -> tuple[TeamNode, ...]:
-        found: dict[TeamNode, None] = dict.fromkeys(map(TeamNode, first))
-        ahead = list(found)
+        nodes: dict[TeamNode, None] = dict.fromkeys(map(TeamNode, first))
+        ahead = list(nodes)
         for node in ahead:
             for other in self.beside(node):
-                if other not in found:
-                    found[other] = None
+                if other not in nodes:
+                    nodes[other] = None
                     ahead.append(other)
-        return tuple(found)
+        return tuple(nodes)
 
     def arrives(self, node: TeamNode) -> bool:
         """Return whether a branch ends at this node, where it waits for the others."""
@@ -140,8 +140,8 @@ class Teams:
             after = self.following(node, exit)
             if after is not None:
                 yield after
-        for called in self.calls[node.team]:
-            yield TeamNode(called)
+        for callee in self.calls[node.team]:
+            yield TeamNode(callee)
 
 
 def team_graph(plan: Plan, calls: Mapping[str, Iterable[str]], effort: Effort) -> Teams:
@@ -267,12 +267,12 @@ def handoffs(team: Team, plan: Plan) -> Iterator[str]:
     yield from dict.fromkeys(_handoffs_of(team.steps, plan, set()))
 
 
-def _handoffs_of(steps: Sequence[Step], plan: Plan, seen: set[str]) -> Iterator[str]:
+def _handoffs_of(steps: Sequence[Step], plan: Plan, seen_personas: set[str]) -> Iterator[str]:
     for step, _ in walk(steps, ()):
         if isinstance(step, PersonaStep) and step.agent_type != ORCHESTRATING:
             for _, persona in agent_personas(step, plan.personas):
                 yield from persona.handoffs
         for agent, followed in execution_plans(step, plan.personas):
-            if agent.persona_key not in seen:
-                seen.add(agent.persona_key)
-                yield from _handoffs_of(followed, plan, seen)
+            if agent.persona_key not in seen_personas:
+                seen_personas.add(agent.persona_key)
+                yield from _handoffs_of(followed, plan, seen_personas)

@@ -60,9 +60,9 @@ class _Calls:
         for agent, followed in execution_plans(step, self.plan.personas):
             yield f"plan {agent.persona_key}", followed
         for name, tool in tools_of(step, self.plan):
-            called = step_of_tool(name, tool, self.plan)
-            if isinstance(called, PersonaStep) and self._calls_on(called):
-                yield f"tool {name}", [called]
+            callee = step_of_tool(name, tool, self.plan)
+            if isinstance(callee, PersonaStep) and self._calls_on(callee):
+                yield f"tool {name}", [callee]
 
     def _calls_on(self, step: PersonaStep) -> bool:
         """Return whether an agent that is a tool, which never asks itself, calls anything."""
@@ -70,22 +70,24 @@ class _Calls:
         return any(steps for _, steps in followed) or any(tools_of(step, self.plan))
 
     def _route_terms(self, step: Step) -> Sequence[DecisionTerms]:
-        found: dict[tuple[float, str], DecisionTerms] = {}
+        terms_by_route: dict[tuple[float, str], DecisionTerms] = {}
         for _, tool in tools_of(step, self.plan):
             terms = call_approval(tool.requires_approval)
             team = None if terms is None else terms.timeout_team
             if terms is not None and terms.deadline is not None and team is not None:
-                found.setdefault((maximum_of(terms.deadline), team), terms)
-        return tuple(found.values())
+                terms_by_route.setdefault((maximum_of(terms.deadline), team), terms)
+        return tuple(terms_by_route.values())
 
 
-def _of(steps: Sequence[Step], calls: _Calls, task: str, seen: set[str]) -> Iterator[TimeoutRoute]:
+def _of(
+    steps: Sequence[Step], calls: _Calls, task: str, seen_keys: set[str]
+) -> Iterator[TimeoutRoute]:
     for step, _ in walk(steps, ()):
         own, call = step.asks, calls.of(step)
         for terms in call.routed if own is None else (own, *call.routed):
             if terms.deadline is not None and terms.timeout_team is not None:
                 yield TimeoutRoute(step.name, maximum_of(terms.deadline), terms.timeout_team, task)
         for key, inner in call.within:
-            if key not in seen:
-                seen.add(key)
-                yield from _of(inner, calls, task, seen)
+            if key not in seen_keys:
+                seen_keys.add(key)
+                yield from _of(inner, calls, task, seen_keys)

@@ -50,15 +50,15 @@ def with_turns(plan: Plan, calls: Calls, exits: Exits) -> dict[str, tuple[Exit, 
 
 def reached_without(first: str, without: str, calls: Calls, exits: Exits) -> frozenset[str]:
     """Return the teams that a path from a team comes to without a visit of another one."""
-    found: set[str] = set()
+    teams: set[str] = set()
     ahead = [first]
     while ahead:
         team = ahead.pop()
         following = {other for exit in exits[team] if exit.usable for other in exit.visited}
-        new = following.union(calls[team]) - found - {without}
-        found |= new
+        new = following.union(calls[team]) - teams - {without}
+        teams |= new
         ahead += new
-    return frozenset(found)
+    return frozenset(teams)
 
 
 def visits_allowed(plan: Plan, calls: Calls, exits: Exits, maximum: Mapping[str, int]) -> Bounds:
@@ -70,7 +70,7 @@ def visits_allowed(plan: Plan, calls: Calls, exits: Exits, maximum: Mapping[str,
         exits: Those of the graph.
         maximum: `{team: the most visits of each team that a run can come to}`.
     """
-    found: dict[str, int] = {}
+    bounds: dict[str, int] = {}
     for team in maximum:
         bound = plan.teams[team].max_visits
         if bound is not None:
@@ -78,16 +78,16 @@ def visits_allowed(plan: Plan, calls: Calls, exits: Exits, maximum: Mapping[str,
             early = entry != bound.per and (
                 team == entry or team in reached_without(entry, bound.per, calls, exits)
             )
-            found[team] = int(maximum_of(bound.limit)) * (maximum.get(bound.per, 0) + early)
-    return found
+            bounds[team] = int(maximum_of(bound.limit)) * (maximum.get(bound.per, 0) + early)
+    return bounds
 
 
 def _instead(plan: Plan, team: str) -> tuple[str, ...]:
     """Return the team and those that may run in its place."""
-    found = [team]
-    while (bound := plan.teams[found[-1]].max_visits) is not None and bound.then not in found:
-        found.append(bound.then)
-    return tuple(found)
+    teams = [team]
+    while (bound := plan.teams[teams[-1]].max_visits) is not None and bound.then not in teams:
+        teams.append(bound.then)
+    return tuple(teams)
 
 
 def _exits_elsewhere(exit: Exit, elsewhere: Mapping[str, tuple[str, ...]]) -> Iterator[Exit]:

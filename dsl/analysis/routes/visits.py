@@ -79,11 +79,11 @@ class RoutesBound:
 
     def _heaviest(self, weight: Weight) -> float:
         """Fill the maximum number of visits with the heaviest teams."""
-        left, total = self.total, 0.0
+        remaining, total = self.total, 0.0
         for team in sorted(self.visits, key=weight, reverse=True):
-            number = min(left, self.visits[team])
+            number = min(remaining, self.visits[team])
             total += _product(number, weight(team))
-            left -= number
+            remaining -= number
         return total
 
     def _maximum_visits(self) -> dict[str, int]:
@@ -108,16 +108,16 @@ class RoutesBound:
             for team, number in calls.items():
                 callers[team][other] = number
         for _ in range(_MAX_PASSES):
-            known = dict(maximum)
+            previous_maximum = dict(maximum)
             bounds = visits_allowed(graph.plan, graph.calls, graph.exits, maximum)
             for team in maximum:
-                called = sum(_product(maximum[other], n) for other, n in callers[team].items())
+                call_visits = sum(_product(maximum[other], n) for other, n in callers[team].items())
                 first = team == graph.plan.entry_team
-                allowed = first + called + sum(maximum[other] for other in before[team])
+                allowed = first + call_visits + sum(maximum[other] for other in before[team])
                 if is_sequential:
                     allowed = min(allowed, 1 + sum(maximum[other] for other in after[team]))
                 maximum[team] = int(min(allowed, maximum[team], bounds.get(team, math.inf)))
-            if maximum == known:
+            if maximum == previous_maximum:
                 break
         return maximum
 
@@ -176,11 +176,11 @@ class RoutesBound:
                     aside = max(aside, begun)
                 else:
                     leaving = max(leaving, begun + (best[after] if after else 0.0))
-            called = sum(
+            call_weight = sum(
                 _product(number, best[TeamNode(team)])
                 for team, number in self.calls[node.team].items()
             )
-            heavy[node] = weight(node.team) + aside + called
+            heavy[node] = weight(node.team) + aside + call_weight
         own = self._round(part, heavy) if part.loops else heavy[part.nodes[0]]
         return own + leaving
 
@@ -222,13 +222,13 @@ def _hitting(
         rest = _order(nodes, {node}, beside)
         if rest is not None:
             yield _Hitting(frozenset({node}), rest)
-    taken: set[TeamNode] = set()
+    hitting_set: set[TeamNode] = set()
     for node in busiest:
-        taken.add(node)
-        rest = _order(nodes, taken, beside)
+        hitting_set.add(node)
+        rest = _order(nodes, hitting_set, beside)
         if rest is not None:
-            if len(taken) > 1:
-                yield _Hitting(frozenset(taken), rest)
+            if len(hitting_set) > 1:
+                yield _Hitting(frozenset(hitting_set), rest)
             return
 
 
@@ -240,7 +240,7 @@ def _order(
     def left(node: TeamNode) -> list[TeamNode]:
         return [other for other in beside(node) if other not in without]
 
-    found = components([node for node in nodes if node not in without], left)
-    if any(is_cycle(part, left) for part in found):
+    parts = components([node for node in nodes if node not in without], left)
+    if any(is_cycle(part, left) for part in parts):
         return None
-    return tuple(part[0] for part in found)
+    return tuple(part[0] for part in parts)

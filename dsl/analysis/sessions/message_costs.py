@@ -74,9 +74,9 @@ class _Parts:
         index = _only_wait(self.bodies.teams[team])
         body = self.bodies.teams[team]
         rest = self.loads.team(body) if index is None else self.loads.part(body, index + 1)
-        taken = {team: self._exits(team, taken=True)}
-        found = self._segment(team, {team: rest}, taken, visits_before=1)
-        return replace(found, visits=found.visits - 1)
+        exits = {team: self._exits(team, took_message=True)}
+        segment = self._segment(team, {team: rest}, exits, visits_before=1)
+        return replace(segment, visits=segment.visits - 1)
 
     def at_start(self) -> Segment:
         """Return the segment before the first message."""
@@ -87,7 +87,7 @@ class _Parts:
         self,
         entry: str,
         rest: Mapping[str, Load],
-        left: Mapping[str, tuple[Exit, ...]],
+        rest_exits: Mapping[str, tuple[Exit, ...]],
         *,
         visits_before: int = 0,
     ) -> Segment:
@@ -96,7 +96,7 @@ class _Parts:
         Args:
             entry: The first team.
             rest: The load of each team that takes a message, once it has taken it.
-            left: Its exits then.
+            rest_exits: Its exits then.
             visits_before: How many of these visits began before the limits count.
         """
         graph = self.graph
@@ -108,9 +108,9 @@ class _Parts:
         exits = {team: self._aside(graph.exits[team]) for team in loads}
         for team in self.takers:
             loads[_WAITING + team] = self._before_message(team)
-            exits[_WAITING + team] = self._aside(self._exits(team, taken=False))
+            exits[_WAITING + team] = self._aside(self._exits(team, took_message=False))
             loads[team] = rest.get(team, {})
-            exits[team] = self._aside(left.get(team, ()))
+            exits[team] = self._aside(rest_exits.get(team, ()))
         part = Teams(
             self._plan(entry, visits_before), _calls(self.graph.calls, exits), exits, {}, {}, {}
         )
@@ -141,7 +141,7 @@ class _Parts:
     def _may_be_passed(self, team: str) -> bool:
         """Return whether a run may leave a team that takes messages without a message."""
         return team in self.takers and any(
-            exit.usable and exit.targets for exit in self._exits(team, taken=False)
+            exit.usable and exit.targets for exit in self._exits(team, took_message=False)
         )
 
     def _before_message(self, team: str) -> Load:
@@ -164,7 +164,7 @@ class _Parts:
             exit._replace(targets=tuple(named(team) for team in exit.targets)) for exit in exits
         )
 
-    def _exits(self, team_id: str, *, taken: bool) -> tuple[Exit, ...]:
+    def _exits(self, team_id: str, *, took_message: bool) -> tuple[Exit, ...]:
         """Return the exits of a team that took a message, or that took none."""
         body, exits = self.bodies.teams[team_id], self.graph.exits[team_id]
         index = _only_wait(body)
@@ -174,7 +174,7 @@ class _Parts:
         worlds = [
             Statuses({**world.of, wait: mask}, world.counted)
             for world in self.graph.worlds[team_id]
-            if (mask := world.of[wait] & (SUCCESS if taken else ~SUCCESS))
+            if (mask := world.of[wait] & (SUCCESS if took_message else ~SUCCESS))
         ]
         routing = self.graph.plan.teams[team_id].routing or Routing()
 
@@ -195,12 +195,12 @@ class _Parts:
         }
 
         def filled(key: Key) -> float:
-            left, total = plan.limits.max_total_teams + 1, 0.0
+            remaining, total = plan.limits.max_total_teams + 1, 0.0
             for team in sorted(loads, key=lambda team: -loads[team].get(key, 0.0)):
-                number = min(left, allowed[team])
+                number = min(remaining, allowed[team])
                 load = loads[team].get(key, 0.0)
                 total += number * load if number and load else 0.0
-                left -= number
+                remaining -= number
             return total
 
         visits = min(plan.limits.max_total_teams, sum(allowed.values()))
@@ -217,8 +217,8 @@ def _is_decided_by_routing(routing: Routing, exit: Exit) -> bool:
 def _only_wait(body: Body) -> int | None:
     """Return the index of the team's only wait for a message; None where one is nested."""
     waits = [step for step, _ in body.steps_with_paths if step.takes_message]
-    found = [index for index, step in enumerate(body.steps) if step is _one(waits)]
-    return found[0] if found else None
+    indices = [index for index, step in enumerate(body.steps) if step is _one(waits)]
+    return indices[0] if indices else None
 
 
 def _one(steps: Sequence[Step]) -> Step | None:
@@ -241,9 +241,12 @@ def _bounded_segment(routes: RoutesBound, loads: Mapping[str, Load]) -> Segment:
     teams: dict[str, tuple[int, Load]] = {}
     for name, load in loads.items():
         team, visits = name.removeprefix(_WAITING), routes.visits[name]
-        known = teams.get(team, (0, {}))
-        both = {key: known[1].get(key, 0.0) + value for key, value in times(load, visits).items()}
-        teams[team] = max(known[0], visits), {**known[1], **both}
+        earlier_figures = teams.get(team, (0, {}))
+        both = {
+            key: earlier_figures[1].get(key, 0.0) + value
+            for key, value in times(load, visits).items()
+        }
+        teams[team] = max(earlier_figures[0], visits), {**earlier_figures[1], **both}
     load = {key: routes.bound(bound(key)) for key in _keys(loads.values())}
     return Segment(routes.total, load, teams)
 
@@ -253,8 +256,8 @@ def _largest(segments: Sequence[Segment]) -> Segment:
     teams: dict[str, tuple[int, Load]] = {}
     for segment in segments:
         for team, (visits, load) in segment.teams.items():
-            known = teams.get(team, (0, {}))
-            teams[team] = max(known[0], visits), largest((known[1], load))
+            earlier_figures = teams.get(team, (0, {}))
+            teams[team] = max(earlier_figures[0], visits), largest((earlier_figures[1], load))
     return Segment(
         max(segment.visits for segment in segments),
         largest(segment.load for segment in segments),

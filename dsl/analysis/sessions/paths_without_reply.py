@@ -97,10 +97,10 @@ class PathsWithoutReply:
                 return (STRAIGHT,)
 
     def _branches(self, step: BranchStep) -> SomePaths:
-        found: list[PathWithoutReply] = []
+        paths: list[PathWithoutReply] = []
         earlier: list[Formula] = []
         cases: list[tuple[Condition | None, SomePaths]] = [
-            *((one.condition, self.through(one.steps)) for one in step.branches),
+            *((branch.condition, self.through(branch.steps)) for branch in step.branches),
             (None, self.through(step.otherwise)),
         ]
         if any(inner is None for _, inner in cases):
@@ -110,11 +110,11 @@ class PathsWithoutReply:
         if sum(len(inner or ()) for _, inner in cases) > _MAX_PATHS:
             return None
         for condition, inner in cases:
-            asked = earlier if condition is None else [*earlier, formula(condition)]
-            found += (path._replace(holds=(*asked, *path.holds)) for path in inner or ())
+            formulas = earlier if condition is None else [*earlier, formula(condition)]
+            paths += (path._replace(holds=(*formulas, *path.holds)) for path in inner or ())
             if condition is not None:
                 earlier.append(formula(condition, False))
-        return tuple(found)
+        return tuple(paths)
 
     def _maybe(self, step: Step) -> SomePaths:
         """Return the paths through a loop that may have no round."""
@@ -127,11 +127,11 @@ def continued(
     """Return each path continued by each of the others; a `return` ends a path."""
     if after == (STRAIGHT,):
         return paths
-    found = [
+    continuations = [
         *(path for path in paths if path.returned),
         *(path.then(other) for path in paths if not path.returned for other in after),
     ]
-    return tuple(found) if len(found) <= _MAX_PATHS else None
+    return tuple(continuations) if len(continuations) <= _MAX_PATHS else None
 
 
 def _replies(step: Step) -> bool:
@@ -140,21 +140,21 @@ def _replies(step: Step) -> bool:
 
 def replying_teams(plan: Plan) -> frozenset[str]:
     """Return the teams that reply or take messages, and those that lead or call there."""
-    found = {
+    teams = {
         team.id
         for team in plan.teams.values()
-        if any(isinstance(one, ReplyStep) or one.takes_message for one in _all(team.steps))
+        if any(isinstance(step, ReplyStep) or step.takes_message for step in _all(team.steps))
     }
     before: dict[str, list[str]] = {}
     for team in plan.teams:
         for after in _next(plan, team):
             before.setdefault(after, []).append(team)
-    ahead = list(found)
+    ahead = list(teams)
     while ahead:
-        more = [team for team in before.get(ahead.pop(), ()) if team not in found]
-        found.update(more)
+        more = [team for team in before.get(ahead.pop(), ()) if team not in teams]
+        teams.update(more)
         ahead += more
-    return frozenset(found)
+    return frozenset(teams)
 
 
 def _all(steps: Sequence[Step]) -> Iterator[Step]:
@@ -163,10 +163,10 @@ def _all(steps: Sequence[Step]) -> Iterator[Step]:
 
 def _next(plan: Plan, team_id: str) -> set[str]:
     team = plan.teams[team_id]
-    found = {step.team for step in _all(team.steps) if isinstance(step, TeamStep)}
+    teams = {step.team for step in _all(team.steps) if isinstance(step, TeamStep)}
     if team.routing is None:
-        return found
+        return teams
     for rule in team.routing.rules:
         named = rule.next_team if isinstance(rule.next_team, tuple) else (rule.next_team,)
-        found |= {name for name in named if name is not None}
-    return found | ({team.routing.default} if team.routing.default is not None else set())
+        teams |= {name for name in named if name is not None}
+    return teams | ({team.routing.default} if team.routing.default is not None else set())

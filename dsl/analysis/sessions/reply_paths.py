@@ -57,10 +57,10 @@ END = Hop("")
 
 @rule("W522")
 def unanswered_message(wait: str, path: Sequence[Hop]) -> ProblemText:
-    shown = " -> ".join(map(_hop, path))
+    route = " -> ".join(map(_hop, path))
     then = "ends the run" if path[-1] == END else "comes to the next message"
     return ProblemText(
-        f"a message that {wait!r} takes may get no reply: the path {shown} {then}",
+        f"a message that {wait!r} takes may get no reply: the path {route} {then}",
         fix="reply on this path, also when a step is skipped",
     )
 
@@ -68,11 +68,11 @@ def unanswered_message(wait: str, path: Sequence[Hop]) -> ProblemText:
 def _hop(hop: Hop) -> str:
     if hop == END:
         return "the end"
-    left = [f"rule {hop.rule}"] if hop.rule is not None else []
-    left += [f"without {name!r}" for name in hop.skipped]
-    left += [f"no round of {name!r}" for name in hop.empty]
-    left += [f"next round of {hop.again!r}"] if hop.again else []
-    return f"{hop.team} ({', '.join(left)})" if left else hop.team
+    details = [f"rule {hop.rule}"] if hop.rule is not None else []
+    details += [f"without {name!r}" for name in hop.skipped]
+    details += [f"no round of {name!r}" for name in hop.empty]
+    details += [f"next round of {hop.again!r}"] if hop.again else []
+    return f"{hop.team} ({', '.join(details)})" if details else hop.team
 
 
 def check_replies(
@@ -92,8 +92,8 @@ def check_replies(
 
 def _calling(graph: Teams) -> frozenset[str]:
     """Return the teams that a `team` step may run and that may reply."""
-    called = {team for calls in graph.calls.values() for team in calls}
-    return replying_teams(graph.plan) & called
+    callees = {team for calls in graph.calls.values() for team in calls}
+    return replying_teams(graph.plan) & callees
 
 
 _Reached = tuple[str, SomePaths, Step | None, tuple[Hop, ...]]
@@ -125,17 +125,17 @@ class _Paths:
         if rounds:
             return (Hop(body.key, again=rounds[0]),)
         ahead: list[_Reached] = [(body.key, paths, wait, ())]
-        seen = {body.key}
-        for team, some, taken, before in ahead:
+        seen_teams = {body.key}
+        for team, some, taker, before in ahead:
             self.effort.left -= 1
-            for hop, target in self._hops_after(team, some or (), taken):
+            for hop, target in self._hops_after(team, some or (), taker):
                 hops = (*before, hop)
                 if target is None:
                     return (*hops, END)
                 if self._waits_again(target):
                     return (*hops, Hop(target))
-                if target not in seen:
-                    seen.add(target)
+                if target not in seen_teams:
+                    seen_teams.add(target)
                     through = self.silent.through(self.bodies.teams[target].steps)
                     ahead.append((target, through, None, hops))
         return None
@@ -183,7 +183,9 @@ class _Paths:
         for step in steps:
             if step is wait:
                 return self.silent.through(before)
-            inner = next((one for one in step.lists() if _holds(one.steps, wait)), None)
+            inner = next(
+                (step_list for step_list in step.lists() if _holds(step_list.steps, wait)), None
+            )
             if inner is not None:
                 first, then = self.silent.through(before), self._before(inner.steps, wait)
                 return None if first is None or then is None else continued(first, then)
@@ -205,8 +207,8 @@ class _Paths:
         steps, node = self.bodies.teams[team].steps, TeamNode(team)
         for path in paths:
             for exit in self.graph.success_exits(team):
-                asked = self.graph.formulas[team].at_exit(exit.rule)
-                if not self._possible(team, steps, wait, path, asked):
+                formulas = self.graph.formulas[team].at_exit(exit.rule)
+                if not self._possible(team, steps, wait, path, formulas):
                     continue
                 after = self.graph.following(node, exit)
                 yield (
@@ -222,7 +224,7 @@ class _Paths:
         steps: Sequence[Step],
         wait: Step | None,
         path: PathWithoutReply,
-        asked: Iterable[Formula],
+        formulas: Iterable[Formula],
     ) -> bool:
         """Return whether a run can go this path, and then meet these conditions."""
         subject = (*TEAMS, team)
@@ -243,7 +245,7 @@ class _Paths:
         for name in path.skipped:
             statuses[name] = statuses.get(name, ANY_STATUS) & (SKIPPED | ABSENT)
         world = Statuses(statuses, ended.counted)
-        return can_hold(chain(path.holds, asked), (world,), self.effort, subject)
+        return can_hold(chain(path.holds, formulas), (world,), self.effort, subject)
 
 
 def _holds(steps: Sequence[Step], wait: Step) -> bool:

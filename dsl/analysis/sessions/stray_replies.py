@@ -35,7 +35,7 @@ def check_stray_replies(
 ) -> None:
     """Report the replies that a run comes to only when no message is open."""
     parts = (*bodies.teams.values(), *bodies.plans.values())
-    if not any(isinstance(step, ReplyStep) for one in parts for step, _ in one.steps_with_paths):
+    if not any(isinstance(step, ReplyStep) for body in parts for step, _ in body.steps_with_paths):
         return
     flow = _Messages(graph, bodies, replying_teams(graph.plan), effort)
     flow.run()
@@ -64,11 +64,11 @@ class _Messages:
         while ahead:
             team = ahead.pop()
             body = self.bodies.teams[team]
-            after, seen = self._list(body.steps, body.path, before[team])
+            after, anywhere = self._list(body.steps, body.path, before[team])
             for exit in self.graph.exits[team]:
                 if not exit.usable:
                     continue
-                leaving = seen if self._after_failure(team, exit.rule) else after
+                leaving = anywhere if self._after_failure(team, exit.rule) else after
                 for target in exit.visited:
                     if target not in before or (leaving and not before[target]):
                         before[target] = leaving
@@ -79,47 +79,47 @@ class _Messages:
         team = self.graph.plan.teams[team_id]
         if rule is None:
             return True
-        asked = self.graph.formulas[team_id].at_exit(rule)
+        formulas = self.graph.formulas[team_id].at_exit(rule)
         worlds = (
             after() for _, after in after_failures(team.steps, team.stop_on_failure, self.effort)
         )
-        return can_hold(asked, worlds, self.effort, (*TEAMS, team_id))
+        return can_hold(formulas, worlds, self.effort, (*TEAMS, team_id))
 
     def _list(self, steps: Sequence[Step], path: NodePath, before: bool) -> tuple[bool, bool]:
         """Return whether a message may be open after the steps, and anywhere within them."""
-        here = seen = before
+        here = anywhere = before
         for index, step in enumerate(steps):
             after, within = self._one(step, (*path, index), here)
-            seen = seen or within or after
+            anywhere = anywhere or within or after
             here = after or (here and step.when is not None)
-        return here, seen
+        return here, anywhere
 
     def _one(self, step: Step, path: NodePath, before: bool) -> tuple[bool, bool]:
         may_fail = step.on_failure == "continue"
         lists = tuple(step.lists(path))
         match step:
             case ReplyStep():
-                _, known = self.replies.get(path, (step, False))
-                self.replies[path] = step, known or before
+                _, was_open = self.replies.get(path, (step, False))
+                self.replies[path] = step, was_open or before
                 return before and may_fail, before
             case TeamStep(team=team) if team in self.replying:
                 return True, before
             case _ if isinstance(form_of(lists), Grouped | WhenHolds):
-                inner = [self._list(one.steps, one.path, before) for one in lists]
-                seen = any(within for _, within in inner)
-                return any(after for after, _ in inner) or (seen and may_fail), seen
+                inner = [self._list(step_list.steps, step_list.path, before) for step_list in lists]
+                anywhere = any(within for _, within in inner)
+                return any(after for after, _ in inner) or (anywhere and may_fail), anywhere
             case _ if step.takes_message:
                 return True, before
             case _:
-                seen = self._others(step, path, before)
-                return seen, seen
+                anywhere = self._others(step, path, before)
+                return anywhere, anywhere
 
     def _others(self, step: Step, path: NodePath, before: bool) -> bool:
         """Follow the lists of any other step, in any order and any number of times."""
         lists = tuple(step.lists(path))
-        inside = [self._list(one.steps, one.path, before) for one in lists]
-        seen = any(within for _, within in inside)
-        if seen and not before:
-            for one in lists:
-                self._list(one.steps, one.path, True)
-        return before or seen
+        inside = [self._list(step_list.steps, step_list.path, before) for step_list in lists]
+        anywhere = any(within for _, within in inside)
+        if anywhere and not before:
+            for step_list in lists:
+                self._list(step_list.steps, step_list.path, True)
+        return before or anywhere

@@ -50,13 +50,13 @@ def check_approvals(
             checks.ambiguous(team_id)
     questions = list(questions_of(document, orchestration))
     checks.distinct_people(questions)
-    for asked in questions:
-        checks.timeout_route(asked)
-        checks.quorum(asked)
-        checks.change(asked)
-        checks.moments(asked)
-        if asked.terms.notify:
-            checks.channels(asked.terms.notify, asked.path)
+    for question in questions:
+        checks.timeout_route(question)
+        checks.quorum(question)
+        checks.change(question)
+        checks.moments(question)
+        if question.terms.notify:
+            checks.channels(question.terms.notify, question.path)
     if orchestration.notify:
         checks.channels(orchestration.notify, ("orchestration",))
     if orchestration.no_progress == "ask":
@@ -78,12 +78,12 @@ def team_named_as_outcome(name: str, outcomes: Collection[str]) -> ProblemText:
 def unknown_timeout_route(
     question: str, value: str, outcomes: Collection[str], teams: Collection[str] | None
 ) -> ProblemText:
-    known = listed(outcomes)
+    choices = listed(outcomes)
     if teams is not None:
-        known = f"reject, approve, fail, or a team ({listed(teams)})"
+        choices = f"reject, approve, fail, or a team ({listed(teams)})"
     return ProblemText(
         f"{question}: 'on_timeout' is {value!r}",
-        known,
+        choices,
         nearest(value, (*outcomes, *(teams or ()))),
         edit=replaced_by_nearest(value, (*outcomes, *(teams or ()))),
     )
@@ -241,41 +241,46 @@ class _Checks:
             key_path = (*path, "remember")
             self._problems.report(egress_remembered(), self._tree.key_at(key_path))
 
-    def timeout_route(self, asked: Question) -> None:
+    def timeout_route(self, question: Question) -> None:
         """Check that `on_timeout` is an outcome or, except for a limit, a known team."""
-        said, path = asked.terms.on_timeout, (*asked.path, "on_timeout")
-        limit = isinstance(asked.terms, AskTerms)
+        value, path = question.terms.on_timeout, (*question.path, "on_timeout")
+        limit = isinstance(question.terms, AskTerms)
         teams = () if limit else tuple(self._teams)
-        team = asked.terms.timeout_team
+        team = question.terms.timeout_team
         if team is not None and team not in teams and not self._problems.has("E303", path):
-            known = None if limit else teams
-            details = unknown_timeout_route(asked.name, said, TIMEOUT_OUTCOMES, known)
-            self._note(asked, "on_timeout", details)
-        if asked.terms.deadline is None and not isinstance(asked.terms, ApprovalStep):
-            self._problems.report(no_deadline(asked.name), self._tree.key_at(asked.path))
+            choices = None if limit else teams
+            details = unknown_timeout_route(question.name, value, TIMEOUT_OUTCOMES, choices)
+            self._note(question, "on_timeout", details)
+        if question.terms.deadline is None and not isinstance(question.terms, ApprovalStep):
+            self._problems.report(no_deadline(question.name), self._tree.key_at(question.path))
 
-    def channels(self, said: str | tuple[str, ...], path: NodePath) -> None:
+    def channels(self, notify: str | tuple[str, ...], path: NodePath) -> None:
         """Check that each named channel exists, where the worker's channels are known."""
-        for index, name in enumerate(channels(said)):
-            key_path = (*path, "notify", *(() if isinstance(said, str) else (index,)))
+        for index, name in enumerate(channels(notify)):
+            key_path = (*path, "notify", *(() if isinstance(notify, str) else (index,)))
             if self._channels is not None and name not in self._channels:
                 unknown(
                     self._problems, self._tree.value_at(key_path), "channel", name, self._channels
                 )
 
-    def quorum(self, asked: Question) -> None:
+    def quorum(self, question: Question) -> None:
         """Check that enough people are named for the quorum."""
-        terms = asked.terms
-        if self._nobody(asked):
+        terms = question.terms
+        if self._nobody(question):
             return
         if not terms.approvers:
             if terms.quorum > 1:
-                self._note(asked, "quorum", quorum_of_unnamed(asked.name, terms.quorum))
+                self._note(question, "quorum", quorum_of_unnamed(question.name, terms.quorum))
             return
-        named = (*terms.approvers, *(name for one in terms.escalate for name in one.to))
-        people = each_once(one for name in named for one in self._groups.get(name, (name,)))
+        named = (
+            *terms.approvers,
+            *(name for escalation in terms.escalate for name in escalation.to),
+        )
+        people = each_once(person for name in named for person in self._groups.get(name, (name,)))
         if len(people) < terms.quorum:
-            self._note(asked, "quorum", quorum_too_large(asked.name, terms.quorum, len(people)))
+            self._note(
+                question, "quorum", quorum_too_large(question.name, terms.quorum, len(people))
+            )
 
     def distinct_people(self, questions: Sequence[Question]) -> None:
         """Refuse people and groups that a reader takes for each other, anywhere in the document."""
@@ -292,9 +297,9 @@ class _Checks:
         self, questions: Sequence[Question]
     ) -> Iterator[tuple[str, NodePath, Sequence[str]]]:
         """Yield each place where people or groups are named: its words, its path, the names."""
-        for asked in questions:
-            for name, inner_path in decider_places(asked.terms):
-                yield asked.name, (*asked.path, *inner_path), self._members(name)
+        for question in questions:
+            for name, inner_path in decider_places(question.terms):
+                yield question.name, (*question.path, *inner_path), self._members(name)
         for group, members in self._groups.items():
             path: NodePath = ("orchestration", "groups", group)
             yield name_of_group(group), path, (group,)
@@ -304,64 +309,64 @@ class _Checks:
     def _members(self, name: str) -> Sequence[str]:
         return self._groups.get(name, (name,))
 
-    def _nobody(self, asked: Question) -> bool:
+    def _nobody(self, question: Question) -> bool:
         """Refuse an approver without people, or without a name; return whether there was one."""
-        named = list(decider_places(asked.terms))
+        named = list(decider_places(question.terms))
         empty = [
-            (inner_path, empty_group(asked.name, name))
+            (inner_path, empty_group(question.name, name))
             for name, inner_path in named
             if self._groups.get(name) == ()
         ]
         empty += [
-            (inner_path, unnamed_approver(asked.name))
+            (inner_path, unnamed_approver(question.name))
             for name, inner_path in named
-            if any(not person_key(without_invisible(one)) for one in self._members(name))
+            if any(not person_key(without_invisible(member)) for member in self._members(name))
         ]
         for inner_path, words in empty:
-            path = (*asked.path, *inner_path)
+            path = (*question.path, *inner_path)
             self._problems.report(words, self._tree.value_at(path))
         return bool(empty)
 
-    def moments(self, asked: Question) -> None:
+    def moments(self, question: Question) -> None:
         """Check that escalations are in order, and that nothing comes after the deadline."""
-        terms = asked.terms
-        after = [one.after for one in terms.escalate]
+        terms = question.terms
+        after = [escalation.after for escalation in terms.escalate]
         if after != sorted(after):
-            self._note(asked, "escalate", escalations_out_of_order(asked.name))
+            self._note(question, "escalate", escalations_out_of_order(question.name))
         if terms.deadline is None:
             return
         longest = maximum_of(terms.deadline)
         if after and max(after) >= longest:
-            self._note(asked, "escalate", escalation_after_deadline(asked.name))
+            self._note(question, "escalate", escalation_after_deadline(question.name))
         if terms.remind_every is not None and terms.remind_every >= longest:
-            self._note(asked, "remind_every", reminder_after_deadline(asked.name))
+            self._note(question, "remind_every", reminder_after_deadline(question.name))
 
-    def change(self, asked: Question) -> None:
+    def change(self, question: Question) -> None:
         """Check that an editable value exists, is shown, and has a valid schema."""
-        terms = asked.terms
+        terms = question.terms
         if not isinstance(terms, ApprovalTerms):
             return
         if terms.schema_ is not None:
-            self._schema(asked, terms.schema_)
+            self._schema(question, terms.schema_)
             if not terms.editable:
-                self._note(asked, "schema", schema_without_changes(asked.name))
+                self._note(question, "schema", schema_without_changes(question.name))
         if not terms.editable or not isinstance(terms, CallApproval):
             return
         if terms.show is not None:
-            self._note(asked, "show", shown_and_editable(asked.name))
-        if terms.at == "before" and asked.nothing_sent:
-            self._note(asked, "editable", nothing_to_edit(asked.name))
+            self._note(question, "show", shown_and_editable(question.name))
+        if terms.at == "before" and question.nothing_sent:
+            self._note(question, "editable", nothing_to_edit(question.name))
 
-    def _schema(self, asked: Question, schema: Json) -> None:
+    def _schema(self, question: Question, schema: Json) -> None:
         wrong = schema_problem(schema)
         if wrong is not None:
-            self._note(asked, "schema", unusable_schema(asked.name, wrong))
+            self._note(question, "schema", unusable_schema(question.name, wrong))
             return
-        path = (*asked.path, "schema")
+        path = (*question.path, "schema")
         warn_of_formats(schema, self._problems, self._tree.find(path).at, path)
 
-    def _note(self, asked: Question, key: str, details: Details) -> None:
-        path = (*asked.path, key)
+    def _note(self, question: Question, key: str, details: Details) -> None:
+        path = (*question.path, key)
         node = self._tree.find(path)
         mark = node.mark if details.code == "E201" else node.at  # a wrong name itself, else the key
         self._problems.report(details, Place(mark, path))

@@ -36,17 +36,17 @@ class PaidPersonas:
 
     def _callable_personas(self, first: Sequence[str]) -> tuple[str, ...]:
         """Return these personas, and all that they may call at any depth."""
-        found, visited = dict.fromkeys(first), set[str]()
-        ahead = list(found)
+        keys, visited = dict.fromkeys(first), set[str]()
+        ahead = list(keys)
         for key in ahead:
             persona = self.personas[key]
             names = [*self._of_tools(persona.tools, visited)]
             names += self._of_steps(persona.execution_plan or (), visited)
             for name in names:
-                if name in self.personas and name not in found:
-                    found[name] = None
+                if name in self.personas and name not in keys:
+                    keys[name] = None
                     ahead.append(name)
-        return tuple(found)
+        return tuple(keys)
 
     def _of_tools(self, names: Sequence[str], visited: set[str]) -> Iterator[str]:
         for tool in (self.tools[name] for name in names if name in self.tools):
@@ -69,7 +69,7 @@ class PaidPersonas:
     def _of_steps(self, steps: Sequence[Step], visited: set[str]) -> Iterator[str]:
         for step, _ in walk(steps, ()):
             if isinstance(step, PersonaStep):
-                yield from (one.persona_key for one in step.choices)
+                yield from (choice.persona_key for choice in step.choices)
             if isinstance(step, TeamStep):
                 yield from self._of_team(step.team, visited)
             if isinstance(step, ToolStep):  # a template may name any tool
@@ -177,19 +177,19 @@ class BudgetCompiler:
             tasks: `{plan key of a task's persona: the task's own budgets and their place}`.
             price_of: returns the price of a model; None if prices are not known here.
         """
-        found: list[Budget] = []
-        used = {PlanKey(key).persona for key in agents.personas}
+        plan_budgets: list[Budget] = []
+        personas = {PlanKey(key).persona for key in agents.personas}
         for scope, name, budgets, path in _budgets_with_owners(self.document, self.orchestration):
-            if scope == "persona" and name not in used:
+            if scope == "persona" and name not in personas:
                 continue
-            found += self._warn_of_blind_spots(
+            plan_budgets += self._warn_of_blind_spots(
                 compiled(budgets, scope, name), path, agents, price_of
             )
         for key, (budgets, path) in tasks.items():
-            found += self._warn_of_blind_spots(
+            plan_budgets += self._warn_of_blind_spots(
                 compiled(budgets, "task", key), path, agents, price_of
             )
-        return tuple(found)
+        return tuple(plan_budgets)
 
     def _terms(self, terms: BudgetTerms, path: NodePath) -> None:
         mark = self.tree.find(path).at
@@ -292,8 +292,8 @@ def prices_of(
     if price_of is None:
         return {}
     models = (model for budget in budgets for model in _paid_models(budget, agents))
-    found = {f"{provider}/{model}": price_of(provider, model) for provider, model in models}
-    return {name: price for name, price in found.items() if price is not None}
+    prices = {f"{provider}/{model}": price_of(provider, model) for provider, model in models}
+    return {name: price for name, price in prices.items() if price is not None}
 
 
 def _paid_models(budget: Budget, agents: PaidPersonas) -> list[tuple[str, str]]:
@@ -301,5 +301,5 @@ def _paid_models(budget: Budget, agents: PaidPersonas) -> list[tuple[str, str]]:
     if budget.kind != "money":
         return []
     personas = (agents.personas[key] for key in agents.of(budget))
-    asked = (split_model(model) for persona in personas for model in persona.models)
-    return list(dict.fromkeys(asked))
+    models = (split_model(model) for persona in personas for model in persona.models)
+    return list(dict.fromkeys(models))

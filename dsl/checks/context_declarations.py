@@ -115,24 +115,24 @@ class _Check:
         self.tree = tree
         self.problems = problems
 
-    def declared(self, written: Mapping[str, Json]) -> dict[str, DeclaredPath]:
-        found: dict[str, DeclaredPath] = {}
+    def declared(self, declarations: Mapping[str, Json]) -> dict[str, DeclaredPath]:
+        declared_paths: dict[str, DeclaredPath] = {}
         sound: dict[str, DeclaredPath] = {}
-        for path, entry in written.items():
+        for path, entry in declarations.items():
             key_path = (*PLACE, path)
             if not _NAME.match(path):
                 self.problems.report(declared_path_name(path), self.tree.key_at(key_path))
             schema: Json = {key: value for key, value in entry.items() if key not in _OWN}
-            found[path] = DeclaredPath(
+            declared_paths[path] = DeclaredPath(
                 schema=schema,
                 required="default" not in entry,
                 default=entry.get("default"),
                 keep_last=self._keep_last(path, entry),
             )
             if self._schema(path, schema) and _NAME.match(path):
-                sound[path] = found[path]
+                sound[path] = declared_paths[path]
         self._together(sound)
-        return found
+        return declared_paths
 
     def _schema(self, path: str, schema: Json) -> bool:
         key_path = (*PLACE, path)
@@ -148,56 +148,56 @@ class _Check:
         return problem is None and not unknown
 
     def _keep_last(self, path: str, entry: Json) -> int | None:
-        kept = entry.get("keep_last")
+        value = entry.get("keep_last")
         key_path = (*PLACE, path, "keep_last")
         if "keep_last" not in entry:
             return None
-        if isinstance(kept, bool) or not isinstance(kept, int) or kept < 1:
-            self.problems.report(keep_last_form(path, excerpt(kept)), self.tree.value_at(key_path))
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            self.problems.report(keep_last_form(path, excerpt(value)), self.tree.value_at(key_path))
             return None
-        return kept
+        return value
 
-    def _together(self, found: Declarations) -> None:
+    def _together(self, declarations: Declarations) -> None:
         """Check what needs the other declarations: nesting, bounds of lists, defaults."""
-        nested = dict(found)
-        for path, one in found.items():
-            above = declared_above(parse(path)[:-1], found)
-            if above is not None and not may_be(found[above], "object"):
-                details = declared_below_value(path, above, form_of(found[above]))
+        nested = dict(declarations)
+        for path, declaration in declarations.items():
+            above = declared_above(parse(path)[:-1], declarations)
+            if above is not None and not may_be(declarations[above], "object"):
+                details = declared_below_value(path, above, form_of(declarations[above]))
                 key_path = (*PLACE, path)
                 self.problems.report(details, self.tree.key_at(key_path))
                 del nested[path]
-            self._bounds(path, one)
-        for path, one in nested.items():
-            self._default(path, one, nested)
+            self._bounds(path, declaration)
+        for path, declaration in nested.items():
+            self._default(path, declaration, nested)
 
-    def _bounds(self, path: str, one: DeclaredPath) -> None:
-        if one.keep_last is None:
+    def _bounds(self, path: str, declaration: DeclaredPath) -> None:
+        if declaration.keep_last is None:
             return
         key_path = (*PLACE, path, "keep_last")
-        least = one.schema_.get("minItems")
-        if not may_be(one, "array") or "type" not in one.schema_:
+        least = declaration.schema_.get("minItems")
+        if not may_be(declaration, "array") or "type" not in declaration.schema_:
             self.problems.report(
-                keep_last_without_list(path, form_of(one)), self.tree.key_at(key_path)
+                keep_last_without_list(path, form_of(declaration)), self.tree.key_at(key_path)
             )
-        elif isinstance(least, int) and least > one.keep_last:
-            details = keep_last_below_minimum(path, one.keep_last, least)
+        elif isinstance(least, int) and least > declaration.keep_last:
+            details = keep_last_below_minimum(path, declaration.keep_last, least)
             self.problems.report(details, self.tree.key_at(key_path))
 
-    def _default(self, path: str, one: DeclaredPath, found: Declarations) -> None:
-        if one.required:
+    def _default(self, path: str, declaration: DeclaredPath, declarations: Declarations) -> None:
+        if declaration.required:
             return
         key_path = (*PLACE, path, "default")
-        refusals = value_problems(path, one.default, one)
+        refusals = value_problems(path, declaration.default, declaration)
         details = default_refused(path, "; ".join(refusals), is_filled=False)
-        kept = one.keep_last
-        length = len(one.default) if isinstance(one.default, list) else 0
-        if not refusals and kept is not None and length > kept:
+        limit = declaration.keep_last
+        length = len(declaration.default) if isinstance(declaration.default, list) else 0
+        if not refusals and limit is not None and length > limit:
             refusals = ["too long"]
-            details = default_longer(path, length, kept)
-        if not refusals and declared_below(parse(path), found):
-            filled = get(reset({}, (path,), found), parse(path))
-            refusals = [] if filled is MISSING else value_problems(path, filled, one)
+            details = default_longer(path, length, limit)
+        if not refusals and declared_below(parse(path), declarations):
+            filled = get(reset({}, (path,), declarations), parse(path))
+            refusals = [] if filled is MISSING else value_problems(path, filled, declaration)
             details = default_refused(path, "; ".join(refusals), is_filled=True)
         if refusals:
             self.problems.report(details, self.tree.value_at(key_path))
@@ -205,7 +205,7 @@ class _Check:
 
 def may_be(one: DeclaredPath, kind: str) -> bool:
     """Return whether the path may hold a value of a JSON Schema type."""
-    written: JsonValue = one.schema_.get("type")
-    if written is None:
+    types: JsonValue = one.schema_.get("type")
+    if types is None:
         return "enum" not in one.schema_ and "const" not in one.schema_
-    return kind in (written if isinstance(written, list) else [written])
+    return kind in (types if isinstance(types, list) else [types])

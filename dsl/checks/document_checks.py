@@ -81,6 +81,4 @@ def _texts_like_keys(node: Node, path: NodePath) -> list[tuple[Node, NodePath]]:
             below = enumerate(items)
         case _:
             return []
-    return [
-        found for segment, inner in below for found in _texts_like_keys(inner, (*path, segment))
-    ]
+    return [pair for segment, inner in below for pair in _texts_like_keys(inner, (*path, segment))]

@@ -45,22 +45,22 @@ _OF_STEPS = ("prompt", "max_turns")
 def check_without_effect(document: SystemDocument, tree: Node, problems: Problems) -> None:
     """Note keys for questions and answers where no model is asked."""
     _steps(document, tree, problems)
-    asked = _asked_personas(document)
+    asked_personas = _asked_personas(document)
     followed = {
         key
         for step, _ in document.steps
         if isinstance(step, PersonaStep) and step.agent_type == ORCHESTRATING
         for key in step.persona_names
     }
-    called = {tool.made_of for tool in document.tools.values() if tool.kind == "agent"}
+    tool_personas = {tool.made_of for tool in document.tools.values() if tool.kind == "agent"}
     for key, persona in document.llm_config.personas.items():
         runs_plan = persona.execution_plan is not None
-        if key in asked or not (key in followed or key in called):
+        if key in asked_personas or not (key in followed or key in tool_personas):
             continue
         path = (*_PERSONAS, key)
         if runs_plan:
             _persona(problems, tree, persona, path)
-        if runs_plan or key not in called:  # a tool asks the persona that has no plan itself
+        if runs_plan or key not in tool_personas:  # a tool asks the persona that has no plan itself
             _hooks(problems, tree, persona, path, key)
 
 
@@ -228,12 +228,12 @@ def _outputs(document: SystemDocument, tree: Node, problems: Problems) -> None:
     orchestration = document.orchestration
     if orchestration is None:
         return
-    called = {step.team for step, _ in document.steps if isinstance(step, TeamStep)}
-    called |= {tool.made_of for tool in document.tools.values() if tool.kind == "team"}
+    called_teams = {step.team for step, _ in document.steps if isinstance(step, TeamStep)}
+    called_teams |= {tool.made_of for tool in document.tools.values() if tool.kind == "team"}
     file = tree.find(("orchestration", "entry_team")).mark.file
     for name, team in orchestration.teams.items():
         path: NodePath = ("orchestration", "teams", name, "output")
-        if team.output is None or name in called or tree.find(path).at.file != file:
+        if team.output is None or name in called_teams or tree.find(path).at.file != file:
             continue
         problems.report(unread_output(name), tree.key_at(path))
 

@@ -80,8 +80,11 @@ def names_channel(document: SystemDocument, orchestration: Orchestration) -> boo
     """Return whether a question of a run notifies people through a channel of the worker."""
     if channels(orchestration.notify):
         return True
-    asked = questions_of(document, orchestration)
-    return any(one.terms.notify is not None and channels(one.terms.notify) for one in asked)
+    questions = questions_of(document, orchestration)
+    return any(
+        question.terms.notify is not None and channels(question.terms.notify)
+        for question in questions
+    )
 
 
 def _question_of_no_progress() -> str:
@@ -106,6 +109,6 @@ def decider_places(terms: DecisionTerms) -> Iterator[tuple[str, NodePath]]:
     """Yield the people and groups that may decide, and where they are written."""
     for index, name in enumerate(terms.approvers):
         yield name, ("approvers", index)
-    for index, one in enumerate(terms.escalate):
-        for at, name in enumerate(one.to):
+    for index, escalation in enumerate(terms.escalate):
+        for at, name in enumerate(escalation.to):
             yield name, ("escalate", index, "to", at)

@@ -132,15 +132,15 @@ def _are_concurrent(step: Step, role: ListRole) -> bool:
 
 def _fan_out(teams: dict[str, TeamDocument]) -> Collection[str]:
     """Return the teams that a branch of a fan-out visits before it ends at a concentrator."""
-    found: dict[str, None] = {}
+    team_names: dict[str, None] = {}
     ahead = [name for team in teams.values() for name in _next(team, fans_out=True)]
     for name in ahead:
         team = teams.get(name)
-        if name in found or team is None or team.type == "concentrator":
+        if name in team_names or team is None or team.type == "concentrator":
             continue
-        found[name] = None
+        team_names[name] = None
         ahead += _next(team, fans_out=False)
-    return found
+    return team_names
 
 
 def _next(team: TeamDocument, *, fans_out: bool) -> Iterator[str]:

@@ -61,29 +61,29 @@ def placeholders_shown_literally(names: Sequence[str]) -> ProblemText:
 
 def check_shown_texts(document: SystemDocument, tree: Node, problems: Problems) -> None:
     """Warn of placeholders that a person would read unexpanded."""
-    known = {*ROOTS, *variables([step for step, _ in document.steps])}
+    roots = {*ROOTS, *variables([step for step, _ in document.steps])}
     tasks = {step.name for step, _ in document.steps}
     for text, path, is_template, hook in _shown_texts(document, (), is_template=True):
-        found = placeholders(text)
-        if not found:
+        bare_placeholders = placeholders(text)
+        if not bare_placeholders:
             continue
-        names = [one.name for one in found]
+        names = [placeholder.name for placeholder in bare_placeholders]
         if is_template and hook is not None:
-            read = _meant_path(names[0], {*ROOTS, *names_at(hook)}, ())
-            details = placeholders_shown(names, read)
+            likely_path = _meant_path(names[0], {*ROOTS, *names_at(hook)}, ())
+            details = placeholders_shown(names, likely_path)
         elif is_template:
-            details = placeholders_shown(names, _meant_path(names[0], known, tasks))
+            details = placeholders_shown(names, _meant_path(names[0], roots, tasks))
         else:
             details = placeholders_shown_literally(names)
-        mark = tree.find(path).line(found[0].line, f"{{{found[0].name}}}")
+        mark = tree.find(path).line(bare_placeholders[0].line, f"{{{bare_placeholders[0].name}}}")
         problems.report(details, Place(mark, path))
 
 
-def _meant_path(name: str, known: Collection[str], tasks: Collection[str]) -> str:
+def _meant_path(name: str, roots: Collection[str], tasks: Collection[str]) -> str:
     """Return the path that a placeholder most likely means, such as `context.topic`."""
     path = name.partition("!")[0].partition(":")[0]
     first = path.partition(".")[0].partition("[")[0]
-    if first in known:
+    if first in roots:
         return path
     if first in tasks:
         return f"tasks.{path}.data" if path == first else f"tasks.{path}"
@@ -94,13 +94,15 @@ def _shown_texts(value: object, path: NodePath, *, is_template: bool) -> Iterato
     """Yield the texts for people below a part of the document."""
     match value:
         case BaseModel():
-            shown = next((keys for model, keys in _SHOWN.items() if isinstance(value, model)), ())
+            shown_keys = next(
+                (keys for model, keys in _SHOWN.items() if isinstance(value, model)), ()
+            )
             is_filled = is_template and not isinstance(value, AskTerms | ToolBase)
             for name, info in type(value).model_fields.items():
                 if name not in value.model_fields_set:
                     continue  # the author did not write it
                 below, inner_path = getattr(value, name), (*path, info.alias or name)
-                if name in shown:
+                if name in shown_keys:
                     texts = texts_within(below, inner_path)
                     hook = value if isinstance(value, HookSection) else None
                     yield from (_ShownText(text, at, is_filled, hook) for text, at in texts)

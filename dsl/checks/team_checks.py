@@ -116,11 +116,11 @@ def check_max_visits(
     if bound is None:
         return
     path: NodePath = ("orchestration", "teams", team_id, "max_visits")
-    known = tree.find(path[:2]).entries()
+    entries = tree.find(path[:2]).entries()
     for key, name in (("per", bound.per), ("then", bound.then)):
         key_path = (*path, key)
-        if name not in known:
-            unknown(problems, tree.value_at(key_path), "team", name, known)
+        if name not in entries:
+            unknown(problems, tree.value_at(key_path), "team", name, entries)
         elif name == team_id:
             problems.report(bound_of_itself(key, team_id), tree.value_at(key_path))
     if team.type == "concentrator":
@@ -137,14 +137,14 @@ def check_max_visits(
 
 def _circle(team_id: str, teams: dict[str, TeamDocument]) -> list[str]:
     """Return the teams that `then` leads through from a team back to it; empty if it does not."""
-    found = [team_id]
+    team_ids = [team_id]
     while True:
-        team = teams.get(found[-1])
+        team = teams.get(team_ids[-1])
         if team is None or team.max_visits is None:
             return []
         following = team.max_visits.then
         if following == team_id:
-            return found
-        if following in found:
+            return team_ids
+        if following in team_ids:
             return []
-        found.append(following)
+        team_ids.append(following)

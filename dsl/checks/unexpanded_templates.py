@@ -138,9 +138,9 @@ def refuse_texts(document: SystemDocument, tree: Node, problems: Problems) -> No
         if name is not None and field not in _OF_COMMANDS and path[-1:] != (_KEY,):
             problems.report(unexpanded_variable(field, name), tree.value_at(path))
     for path, field, text in texts:
-        found = _CONTROL.search(text)
-        if found is not None and not _is_data(path, field) and text != UNREADABLE:
-            _note_control(path, field, text, found[0], tree, problems)
+        match = _CONTROL.search(text)
+        if match is not None and not _is_data(path, field) and text != UNREADABLE:
+            _note_control(path, field, text, match[0], tree, problems)
 
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -186,12 +186,14 @@ def _note_control(
 @cache
 def _fields(model: type[BaseModel]) -> tuple[tuple[str, str, bool], ...]:
     """Return name, key and whether it is rendered, for each field that can contain a template."""
-    left = {name for base, names in _LEFT.items() if issubclass(model, base) for name in names}
+    exclusions = {
+        name for base, names in _LEFT.items() if issubclass(model, base) for name in names
+    }
     filled = _FILLED.get(model, ())
     return tuple(
         (name, info.alias or name, name in filled)
         for name, info in model.model_fields.items()
-        if name not in left
+        if name not in exclusions
     )
 
 
@@ -217,9 +219,9 @@ def _texts(value: object, path: NodePath, field: str) -> Iterator[tuple[NodePath
 
 
 def _of_model(value: BaseModel, path: NodePath) -> Iterator[tuple[NodePath, str, str]]:
-    written = value.model_fields_set
+    written_fields = value.model_fields_set
     for name, key, filled in _fields(type(value)):
-        if name not in written:
+        if name not in written_fields:
             continue  # a default has neither templates nor names
         below = getattr(value, name)
         if isinstance(value, ToolBase) and isinstance(below, CallApproval):

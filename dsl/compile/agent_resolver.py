@@ -83,9 +83,9 @@ class AgentResolver:
         checks, tree, problems = self.checks, self.checks.tree, self.checks.problems
         inner = partial(self._steps, scope=scope, key_of=key_of, reads=reads, in_plan=in_plan)
         resolved: list[Step] = []
-        for index, written in enumerate(steps):
+        for index, raw_step in enumerate(steps):
             here = (*path, index)
-            step = with_maxima(written, self.checks.outputs.context)
+            step = with_maxima(raw_step, self.checks.outputs.context)
             match step:
                 case LegacyAgentStep():
                     resolved.append(self._legacy(step, reads))
@@ -106,9 +106,9 @@ class AgentResolver:
         contract = self.checks.capabilities.skills.get(step.skill)
         if contract is None:
             return step
-        written = step.timeout if isinstance(step.timeout, int | float) else None
+        timeout = step.timeout if isinstance(step.timeout, int | float) else None
         labels = call_labels(contract, step.input, self.checks.capabilities.reach)
-        terms = terms_of(contract, timeout=written).model_copy(update={"labels": labels})
+        terms = terms_of(contract, timeout=timeout).model_copy(update={"labels": labels})
         approval = checked_by(
             step.requires_approval,
             contract.input_schema,
@@ -130,10 +130,10 @@ class AgentResolver:
         if not step.personas:
             return self._choice(step, path, (*path, "persona_key"), scope, key_of, reads)
         chosen = [
-            self._choice(one, path, (*path, "personas", index), scope, key_of, reads)
-            for index, one in enumerate(step.choices)
+            self._choice(choice, path, (*path, "personas", index), scope, key_of, reads)
+            for index, choice in enumerate(step.choices)
         ]
-        keys = tuple(one.persona_key for one in chosen)
+        keys = tuple(choice.persona_key for choice in chosen)
         return step.model_copy(update={"personas": keys, "config": None})
 
     def _choice(
@@ -202,9 +202,9 @@ class AgentResolver:
             inputs: The names of the arguments.
             path: Where the tool is written.
         """
-        given: Json = dict.fromkeys(inputs, None)
+        arguments: Json = dict.fromkeys(inputs, None)
         agent_type = self._default_type(agent)
-        step = PersonaStep(name=tool, agent_type=agent_type, persona_key=agent, input=given)
+        step = PersonaStep(name=tool, agent_type=agent_type, persona_key=agent, input=arguments)
         scope = self.checks.plan_scope((), path, inputs)
         tree, problems = self.checks.tree, self.checks.problems
         if check_agent_keys(step, path, self.checks.capabilities, tree, problems):
@@ -231,5 +231,5 @@ def _merge_uses(persona: Persona, earlier: Persona | None) -> Persona:
     """
     if earlier is None:
         return persona
-    asked, other = (persona, earlier) if persona.provider else (earlier, persona)
-    return other.model_copy(update={"provider": asked.provider, "model": asked.model})
+    model_source, other = (persona, earlier) if persona.provider else (earlier, persona)
+    return other.model_copy(update={"provider": model_source.provider, "model": model_source.model})

@@ -117,7 +117,9 @@ def _clashes(
 
 
 def _is_list_of_texts(node: Node) -> bool:
-    return isinstance(node.value, list) and all(isinstance(one.value, str) for one in node.items())
+    return isinstance(node.value, list) and all(
+        isinstance(item.value, str) for item in node.items()
+    )
 
 
 def _section(tree: Node, path: NodePath) -> dict[str, Node]:
@@ -204,11 +206,11 @@ def compile_sources(
     """
     problems = Problems()
     tree = normalised(merged_sources(sources, problems), problems)
-    written = tree.child("orchestration")
+    section = tree.child("orchestration")
     document, tree = parse_document(tree, problems)
     orchestration = None if document is None else document.orchestration
     if document is None or orchestration is None:
-        if written is None or written.value is None:
+        if section is None or section.value is None:
             problems.report(orchestration_missing(), Place(tree.at, ("orchestration",)))
         raise InvalidDocument(problems.errors)
     capabilities = with_declarations(capabilities, document)
@@ -269,21 +271,21 @@ def _merge_layer(document: Node, layer: Node, source: SourceText) -> Node:
 
 def _read_source(source: SourceText, problems: Problems) -> Node | None:
     """Return the part of the document in a file; None, and a problem, if it is unreadable."""
-    found = Problems()
+    syntax_problems = Problems()
     may_be_list = source.persona is None  # a playbook is one, and then its problem names it
-    events = document_events(source.text, source.file, found, may_be_list=may_be_list)
-    tree = None if events is None else document_tree(events, found)
+    events = document_events(source.text, source.file, syntax_problems, may_be_list=may_be_list)
+    tree = None if events is None else document_tree(events, syntax_problems)
     if events is not None and source.persona is None:
-        written = partial_tree(events, Problems()) if tree is None else tree
-        dialect = dialect_of(written)
+        root = partial_tree(events, Problems()) if tree is None else tree
+        dialect = dialect_of(root)
         if dialect is not None:  # what else is wrong there is right in the other system
-            first = next(iter(written.entries()), 0)
-            problems.report(other_system(dialect.system), Place(written.at, (first,)))
+            first = next(iter(root.entries()), 0)
+            problems.report(other_system(dialect.system), Place(root.at, (first,)))
             return None
-        if isinstance(written.value, list):
+        if isinstance(root.value, list):
             problems.report(not_a_mapping(), Place(Mark(source.file, 1, 1), ()))
             return None
-    problems.take((*source.problems, *found.found()))
+    problems.take((*source.problems, *syntax_problems.found()))
     if tree is None:
         return None
     if source.persona is not None:

@@ -30,10 +30,10 @@ def with_declarations(capabilities: Capabilities, document: SystemDocument) -> C
     """Return the capabilities with the document's own providers, commands, servers and channels."""
     update: dict[str, object] = {}
     if document.worker is not None:
-        known = capabilities.commands or ()
+        commands = capabilities.commands or ()
         own = document.worker.commands
         once = (name for name, command in own.items() if command.once)
-        update["commands"] = tuple(dict.fromkeys((*known, *own)))
+        update["commands"] = tuple(dict.fromkeys((*commands, *own)))
         update["once_commands"] = (*capabilities.once_commands, *once)
         mode = sandbox_mode(document.worker.sandbox)
         sandboxed = mode == "bubblewrap" or (mode == "auto" and capabilities.sandboxed)
@@ -46,8 +46,8 @@ def with_declarations(capabilities: Capabilities, document: SystemDocument) -> C
         if document.worker.mcp_servers:
             capabilities = with_servers(capabilities, document.worker.mcp_servers)
         if document.worker.notify:
-            known = (*(capabilities.channels or ()), *document.worker.notify)
-            update["channels"] = tuple(dict.fromkeys(known))
+            channels = (*(capabilities.channels or ()), *document.worker.notify)
+            update["channels"] = tuple(dict.fromkeys(channels))
     if not capabilities.decides:
         update |= {"commands": None, "channels": None}
     providers = (*capabilities.providers, *document.llm_config.providers)
@@ -83,8 +83,8 @@ def with_mcp_tools(
             nodes[member] = nodes[name]
     if len(tools) == len(document.tools):
         return document, tree
-    written = tree.find(("tools",)).with_value(nodes)
-    expanded = tree.with_value({**tree.entries(), "tools": written})
+    tools_node = tree.find(("tools",)).with_value(nodes)
+    expanded = tree.with_value({**tree.entries(), "tools": tools_node})
     return document.model_copy(update={"tools": tools}), expanded
 
 
@@ -104,8 +104,8 @@ def with_subagents(
     paths: dict[str, NodePath] = {name: ("tools", name) for name in tools}
     for key, path in subagents_of(document):
         persona = document.llm_config.personas.get(key)
-        written = document.tools.get(key)
-        if written is not None and (written.kind, written.made_of) != ("agent", key):
+        section = document.tools.get(key)
+        if section is not None and (section.kind, section.made_of) != ("agent", key):
             details = subagent_named_like_tool(key)
             problems.report(details, tree.value_at(path))
         elif persona is not None and key not in tools:
@@ -157,23 +157,23 @@ class _Expansion:
         state = self.capabilities.mcp_servers.get(server)
         match state:
             case None:
-                known = self.capabilities.mcp_servers
-                unknown(self.problems, self.tree.value_at(path), "MCP server", server, known)
+                servers = self.capabilities.mcp_servers
+                unknown(self.problems, self.tree.value_at(path), "MCP server", server, servers)
                 return None
             case "unlisted" | "moved":
                 self.problems.report(server_not_listed(server, state), self.tree.value_at(path))
                 return None
             case "listed":
                 tools = self.capabilities.mcp_tools
-                return [one for name, one in tools.items() if server_of(name) == server]
+                return [tool for name, tool in tools.items() if server_of(name) == server]
 
     def check_one(self, name: str, section: McpToolSection) -> None:
         """Note a single tool that its server does not have."""
         path: NodePath = ("tools", name, "mcp")
         contracts = self.tools_of(section.mcp, path)
-        known = None if contracts is None else [contract.name for contract in contracts]
-        if known is not None and section.mcp not in known:
-            unknown(self.problems, self.tree.value_at(path), "MCP tool", section.mcp, known)
+        names = None if contracts is None else [contract.name for contract in contracts]
+        if names is not None and section.mcp not in names:
+            unknown(self.problems, self.tree.value_at(path), "MCP tool", section.mcp, names)
 
     def members(
         self, name: str, section: McpGroupSection, contracts: Sequence[McpContract] | None
@@ -184,8 +184,8 @@ class _Expansion:
             self.problems.report(group_described(name), self.tree.key_at(path))
         if contracts is None:
             return
-        plain = {one.name.partition("/")[2]: one for one in contracts}
-        if not plain or not (section.include or any(is_included(section, one) for one in plain)):
+        plain = {contract.name.partition("/")[2]: contract for contract in contracts}
+        if not plain or not (section.include or any(is_included(section, tool) for tool in plain)):
             path = ("tools", name, "mcp")
             details = server_without_tools(section.mcp)
             self.problems.report(details, self.tree.value_at(path))

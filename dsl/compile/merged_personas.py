@@ -87,12 +87,12 @@ class PersonaMerger:
             named_at: where it names the persona.
         """
         key = step.persona_key
-        written = self.llm.personas.get(key)
-        if written is None:
+        document = self.llm.personas.get(key)
+        if document is None:
             self._note_unknown_persona(key, named_at)
             return None
         origins = ((*path, "config"), (*PERSONAS, key))
-        offered = self._fields(key, written, step.config)
+        offered = self._fields(key, document, step.config)
         asks = step.agent_type != ORCHESTRATING
         persona = self._with_model(offered, origins, key, asks=asks)
         if persona is None:
@@ -100,21 +100,21 @@ class PersonaMerger:
         config = (*path, "config") if step.config is not None else None
         return MergedPersona(persona, key, named_at, config)
 
-    def _fields(self, key: str, written: PersonaDocument, config: PersonaDocument | None) -> Json:
+    def _fields(self, key: str, document: PersonaDocument, config: PersonaDocument | None) -> Json:
         """Return the fields of a persona; those of many steps without a `config` are made once."""
         if config is not None:
-            merged = deep_merge(plain_persona(written), plain_persona(config))
+            merged = deep_merge(plain_persona(document), plain_persona(config))
             return with_offered_tools(without_nulls(merged), self.groups)
         if key not in self._offered:
-            plain = without_nulls(plain_persona(written))
+            plain = without_nulls(plain_persona(document))
             self._offered[key] = with_offered_tools(plain, self.groups)
         return self._offered[key]
 
     def _note_unknown_persona(self, key: str, path: NodePath) -> None:
         section = self.tree.get(PERSONAS)
-        known = {} if section is None else section.entries()
-        if key not in known:  # a persona with problems of its own is known, too
-            unknown(self.problems, self.tree.value_at(path), "persona", key, known)
+        personas = {} if section is None else section.entries()
+        if key not in personas:  # a persona with problems of its own is known, too
+            unknown(self.problems, self.tree.value_at(path), "persona", key, personas)
 
     def _with_model(
         self, merged: Json, origins: _Origins, key: str, *, asks: bool
@@ -153,27 +153,27 @@ class PersonaMerger:
         self.problems.report(details, Place(self.tree.find(path).at, (*path, key)))
 
     def _note_unknown(
-        self, key: _Choice, name: str, known: Collection[str], origins: _Origins
+        self, key: _Choice, name: str, names: Collection[str], origins: _Origins
     ) -> None:
         where = self._where(origins, key)
         # The name may come from outside the document.
         origin = "" if self.model is None else CHOSEN_FOR_ALL
-        unknown(self.problems, self.tree.value_at(where), key, name, known, origin=origin)
+        unknown(self.problems, self.tree.value_at(where), key, name, names, origin=origin)
 
     def _where(self, origins: _Origins, key: str) -> NodePath:
         """Return where a persona's field is written: in the task, the persona, or the defaults."""
         paths = (*((*origin, key) for origin in origins), ("llm_config", f"default_{key}"))
-        written = (path for path in paths if self.tree.has(path))
-        return next(written, paths[1])
+        existing_paths = (path for path in paths if self.tree.has(path))
+        return next(existing_paths, paths[1])
 
 
 def without_nulls(persona: Json) -> Json:
     """Drop nulls at the top and among the prompts: null deletes a key."""
-    kept: Json = {key: value for key, value in persona.items() if value is not None}
-    prompts = kept.get("prompts")
+    fields: Json = {key: value for key, value in persona.items() if value is not None}
+    prompts = fields.get("prompts")
     if isinstance(prompts, dict):
-        kept["prompts"] = {key: text for key, text in prompts.items() if text is not None}
-    return kept
+        fields["prompts"] = {key: text for key, text in prompts.items() if text is not None}
+    return fields
 
 
 def plain_persona(persona: PersonaDocument) -> Json:
@@ -205,5 +205,5 @@ def with_offered_tools(merged: Json, groups: Mapping[str, Sequence[str]]) -> Jso
 
 
 def _names(value: JsonValue, groups: Mapping[str, Sequence[str]]) -> list[str]:
-    written = cast("list[str]", value) if isinstance(value, list) else []
-    return [one for name in written for one in groups.get(name) or (name,)]
+    names = cast("list[str]", value) if isinstance(value, list) else []
+    return [member for name in names for member in groups.get(name) or (name,)]

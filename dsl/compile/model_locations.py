@@ -113,7 +113,7 @@ def _union_member(members: Sequence[object], tag: str) -> object | None:
     """Return the member of a union that has the tag."""
     for member in members:
         metadata = get_args(member)[1:] if get_origin(member) is Annotated else ()
-        if any(isinstance(one, Tag) and one.tag == tag for one in metadata):
+        if any(isinstance(annotation, Tag) and annotation.tag == tag for annotation in metadata):
             return member
     return None
 

@@ -107,8 +107,8 @@ class PersonaChecks:
         own = (*PERSONAS, merged.key, *keys)
         if merged.config is None:
             return own
-        written = (*merged.config, *keys)
-        return written if self.tree.has(written) else own
+        config_path = (*merged.config, *keys)
+        return config_path if self.tree.has(config_path) else own
 
     def _checked_calls(
         self,
@@ -144,8 +144,8 @@ class PersonaChecks:
     ) -> StepScope:
         """Check an execution plan once for all agents that follow it with the same inputs."""
         inputs = tuple(step.input) if isinstance(step.input, dict) else None
-        given = inputs if step.input is not None else ()
-        key = (written_at("execution_plan"), given)
+        input_names = inputs if step.input is not None else ()
+        key = (written_at("execution_plan"), input_names)
         if key not in self._plans:
             self._plans[key] = self.plan_scope(persona.execution_plan or (), *key)
             check_steps(self._plans[key])
@@ -160,9 +160,15 @@ class PersonaChecks:
         scope = self.plan_scope((), path)
         orchestration = self.document.orchestration
         of_run = () if orchestration is None else orchestration.hooks
-        taken = hook_lines(of_run, _RUN_HOOKS, self.tree)
+        run_hook_lines = hook_lines(of_run, _RUN_HOOKS, self.tree)
         hooks = compiled_hooks(
-            persona.hooks, path, scope, self.document.tools, persona.tools, merged.key, taken
+            persona.hooks,
+            path,
+            scope,
+            self.document.tools,
+            persona.tools,
+            merged.key,
+            run_hook_lines,
         )
         if persona.stream:
             check_streamed_answers(hooks, path, self.tree, self.problems)

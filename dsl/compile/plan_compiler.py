@@ -158,16 +158,18 @@ def _task_names(orchestration: Orchestration) -> dict[str, tuple[str, ...]]:
     return names
 
 
-def _check_unused_personas(checks: PersonaChecks, used: Collection[str], model: str | None) -> None:
+def _check_unused_personas(
+    checks: PersonaChecks, used_keys: Collection[str], model: str | None
+) -> None:
     """Report the problems of personas that every task using them would have.
 
     Args:
         checks: of the document's personas.
-        used: the keys of those that an agent uses.
+        used_keys: the keys of those that an agent uses.
         model: of every persona instead of its own, if one is set.
     """
     for key, persona in checks.document.llm_config.personas.items():
-        if key in used:
+        if key in used_keys:
             continue
         path = (*PERSONAS, key)
         if model is None:
@@ -193,19 +195,19 @@ def _check_persona(checks: PersonaChecks, persona: PersonaDocument, path: NodePa
         scope = checks.plan_scope(persona.execution_plan, (*path, "execution_plan"))
         # The personas of a catalog serve many projects, and each has commands of its own.
         unknown_here = {"commands": None, "channels": None}
-        known = checks.capabilities.model_copy(update=unknown_here)
-        check_steps(replace(scope, capabilities=known))
+        capabilities = checks.capabilities.model_copy(update=unknown_here)
+        check_steps(replace(scope, capabilities=capabilities))
 
 
 def _check_written_model(checks: PersonaChecks, persona: PersonaDocument, path: NodePath) -> None:
     """Check the provider and the model that a persona names itself, without defaults."""
     tree, problems, llm = checks.tree, checks.problems, checks.document.llm_config
-    providers, written = checks.capabilities.providers, persona.provider
-    if written is not None and written not in providers:
+    providers, provider = checks.capabilities.providers, persona.provider
+    if provider is not None and provider not in providers:
         where = (*path, "provider")
-        unknown(problems, tree.value_at(where), "provider", written, providers)
+        unknown(problems, tree.value_at(where), "provider", provider, providers)
         return
-    section = llm.providers.get(str(llm.defaults.choose(written, persona.model).provider))
+    section = llm.providers.get(str(llm.defaults.choose(provider, persona.model).provider))
     valid = section.valid_models if section is not None else ()
     if persona.model is not None and valid and persona.model not in valid:
         where = (*path, "model")

@@ -138,34 +138,34 @@ class RouteCompiler:
 
     def routing(self, team: TeamDocument, path: NodePath, scope: StepScope) -> Routing | None:
         """Compile the routing of one team."""
-        written = team.routing
-        if written is None:
+        routing = team.routing
+        if routing is None:
             return None
-        check_updates(scope, written.context_updates, (*path, "context_updates"))
+        check_updates(scope, routing.context_updates, (*path, "context_updates"))
         rules = tuple(
             self._rule(rule, (*path, "rules", index), scope)
-            for index, rule in enumerate(written.rules)
+            for index, rule in enumerate(routing.rules)
         )
-        if written.default is not None:
-            self.check_team(written.default, (*path, "default"))
-        ends = "default" in written.model_fields_set and written.default is None
-        if written.rules and written.default is None and not ends:
-            self._without_default(team, written, path)
+        if routing.default is not None:
+            self.check_team(routing.default, (*path, "default"))
+        ends = "default" in routing.model_fields_set and routing.default is None
+        if routing.rules and routing.default is None and not ends:
+            self._without_default(team, routing, path)
         return Routing(
             rules=rules,
-            default=written.default,
+            default=routing.default,
             ends_by_default=ends,
-            context_updates=written.context_updates,
+            context_updates=routing.context_updates,
         )
 
     def _without_default(
-        self, team: TeamDocument, written: RoutingDocument, path: NodePath
+        self, team: TeamDocument, routing: RoutingDocument, path: NodePath
     ) -> None:
         """Note rules that leave a success without a route; the analysis covers failures."""
-        rules = [rule.condition for rule in written.rules]
-        left = holes(team.tasks, team.stop_on_failure, rules, self.effort, path[:-1])
-        if left.after_success:
-            self.problems.report(no_rule_matches(left.after_failure), self.tree.key_at(path))
+        rules = [rule.condition for rule in routing.rules]
+        gaps = holes(team.tasks, team.stop_on_failure, rules, self.effort, path[:-1])
+        if gaps.after_success:
+            self.problems.report(no_rule_matches(gaps.after_failure), self.tree.key_at(path))
 
     def _rule(self, rule: RuleDocument, path: NodePath, scope: StepScope) -> Rule:
         fans_out = not isinstance(rule.next_team, str | None)
@@ -191,39 +191,39 @@ class RouteCompiler:
 
     def _check_merge_policies(self, rule: RuleDocument, path: NodePath) -> None:
         """Note a policy for a context path that no branch sets."""
-        written = {update for name in self._on_branches(rule) for update in self._updates_of(name)}
+        updates = {update for name in self._on_branches(rule) for update in self._updates_of(name)}
         for policy in rule.merge:
-            wanted = parse(policy)
-            if any(one[: len(wanted)] == wanted[: len(one)] for one in written):
+            policy_path = parse(policy)
+            if any(update[: len(policy_path)] == policy_path[: len(update)] for update in updates):
                 continue
             key_path = (*path, "merge", policy)
-            known = {path_text(one) for one in written}
-            self.problems.report(nothing_merged(policy, known), self.tree.key_at(key_path))
+            names = {path_text(update) for update in updates}
+            self.problems.report(nothing_merged(policy, names), self.tree.key_at(key_path))
 
     def _on_branches(self, rule: RuleDocument) -> set[str]:
         """Return the teams that the branches can reach before, and past, their join."""
-        found: set[str] = set()
+        team_names: set[str] = set()
         ahead = [*targets(rule.next_team)]
         while ahead:
             team = self.teams.get(name := ahead.pop())
-            if team is None or name in found:
+            if team is None or name in team_names:
                 continue
-            found.add(name)
+            team_names.add(name)
             if team.routing is not None:
                 ahead += targets(team.routing.default)
-                ahead += [t for one in team.routing.rules for t in targets(one.next_team)]
-                ahead += [one.concentrator for one in team.routing.rules if one.concentrator]
+                ahead += [t for route in team.routing.rules for t in targets(route.next_team)]
+                ahead += [route.concentrator for route in team.routing.rules if route.concentrator]
             ahead += self._timeout_targets(name)
             if team.max_visits is not None:
                 ahead.append(team.max_visits.then)
-        return found
+        return team_names
 
     def _timeout_targets(self, name: str) -> list[str]:
         """Return the teams that a team's approvals lead to at their deadlines."""
         if name not in self._timeout_teams:
             asking = (step.asks for step, _ in walk(self.teams[name].tasks, ()))
-            found = {terms.timeout_team for terms in asking if terms is not None}
-            self._timeout_teams[name] = sorted(team for team in self.teams if team in found)
+            team_names = {terms.timeout_team for terms in asking if terms is not None}
+            self._timeout_teams[name] = sorted(team for team in self.teams if team in team_names)
         return self._timeout_teams[name]
 
     def _updates_of(self, name: str) -> frozenset[Path]:
@@ -249,15 +249,17 @@ class RouteCompiler:
         if twice or not branches:
             details = branches_repeated(twice) if twice else fan_out_empty()
             self.problems.report(details, self.tree.value_at(key_path))
-        found = tuple(dict.fromkeys(self._reachable(branches, set())))
+        concentrators = tuple(dict.fromkeys(self._reachable(branches, set())))
         if rule.concentrator is not None:
-            self._check_concentrator(rule.concentrator, found, path)
+            self._check_concentrator(rule.concentrator, concentrators, path)
             return rule.concentrator
-        if len(found) > 1:
-            self.problems.report(several_concentrators(found), self.tree.key_at(key_path))
-        return found[0] if found else None
+        if len(concentrators) > 1:
+            self.problems.report(several_concentrators(concentrators), self.tree.key_at(key_path))
+        return concentrators[0] if concentrators else None
 
-    def _check_concentrator(self, concentrator: str, found: Sequence[str], path: NodePath) -> None:
+    def _check_concentrator(
+        self, concentrator: str, candidates: Sequence[str], path: NodePath
+    ) -> None:
         """Note a rule's `concentrator` that is none, or branches that reach another one first."""
         where = (*path, "concentrator")
         self.check_team(concentrator, where)
@@ -266,36 +268,38 @@ class RouteCompiler:
             self.problems.report(
                 not_a_concentrator(concentrator, team.type), self.tree.value_at(where)
             )
-        others = [name for name in found if name != concentrator]
+        others = [name for name in candidates if name != concentrator]
         if team is not None and others:
             self.problems.report(
                 other_concentrators(others, concentrator), self.tree.value_at(where)
             )
 
-    def _reachable(self, names: Sequence[str], seen: set[tuple[str, str]]) -> Iterator[str]:
+    def _reachable(self, names: Sequence[str], seen_teams: set[tuple[str, str]]) -> Iterator[str]:
         """Yield the concentrators that the branches reach first, past those of inner fan-outs."""
         for name in names:
             team = self.teams.get(name)
-            if team is None or ("into", name) in seen:
+            if team is None or ("into", name) in seen_teams:
                 continue
-            seen.add(("into", name))
+            seen_teams.add(("into", name))
             if team.max_visits is not None:
-                yield from self._reachable((team.max_visits.then,), seen)
+                yield from self._reachable((team.max_visits.then,), seen_teams)
             if team.type == "concentrator":
                 yield name
             else:
-                yield from self._beyond(team, seen)
+                yield from self._beyond(team, seen_teams)
 
-    def _beyond(self, team: TeamDocument, seen: set[tuple[str, str]]) -> Iterator[str]:
+    def _beyond(self, team: TeamDocument, seen_teams: set[tuple[str, str]]) -> Iterator[str]:
         if team.routing is None:
             return
         for route in team.routing.rules:
             if isinstance(route.next_team, str | None):
-                yield from self._reachable(targets(route.next_team), seen)
+                yield from self._reachable(targets(route.next_team), seen_teams)
                 continue
-            inner = route.concentrator or next(self._reachable(route.next_team, set(seen)), None)
+            inner = route.concentrator or next(
+                self._reachable(route.next_team, set(seen_teams)), None
+            )
             meeting = self.teams.get(inner or "")
-            if meeting is not None and inner is not None and ("past", inner) not in seen:
-                seen.add(("past", inner))
-                yield from self._beyond(meeting, seen)
-        yield from self._reachable(targets(team.routing.default), seen)
+            if meeting is not None and inner is not None and ("past", inner) not in seen_teams:
+                seen_teams.add(("past", inner))
+                yield from self._beyond(meeting, seen_teams)
+        yield from self._reachable(targets(team.routing.default), seen_teams)

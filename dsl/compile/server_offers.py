@@ -38,7 +38,11 @@ def with_servers(
     for name, section in servers.items():
         listing = capabilities.mcp_listings.get(name)
         states[name] = _state(section, listing)
-        tools = {one: contract for one, contract in tools.items() if server_of(one) != name}
+        tools = {
+            tool_name: contract
+            for tool_name, contract in tools.items()
+            if server_of(tool_name) != name
+        }
         if listing is not None and states[name] == "listed":
             tools |= {
                 f"{name}/{tool.name}": contract_of(name, section, tool) for tool in listing.tools

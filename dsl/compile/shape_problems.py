@@ -178,7 +178,7 @@ class ShapeProblem:
         if self.kind == UNKNOWN_CONDITION:
             return node.with_value({"outcome": Node("all_success", node.mark)})
         if self.kind == UNKNOWN_TOOL:
-            keys = {key: one for key, one in node.entries().items() if key not in TOOL_KINDS}
+            keys = {key: item for key, item in node.entries().items() if key not in TOOL_KINDS}
             return node.with_value({**keys, "skill": Node(UNREADABLE, node.mark)})
         if self.kind != UNKNOWN_STEP:
             return None
@@ -269,22 +269,22 @@ class ShapeProblem:
         name = self._key
         if self.model is McpToolSection and name == "include":
             return included_by_tool(str(self.path[-2]))
-        known = self._possible_keys
+        possible_keys = self._possible_keys
         there = tree.find(self.path[:-1]).entries()
         part = self.models[0].__name__ if self.models else None
         others = self._advice_of_others(name)
         instead = replacement(part, name, anywhere=self.of_system and others is None)
         if instead is not None:
-            return RefusedKey(name, tuple(sorted(known)), instead)
-        unused = {key for key in known if key not in there}
-        meant = meant_word(name, unused, part) or closest(name, known)
+            return RefusedKey(name, tuple(sorted(possible_keys)), instead)
+        unused = {key for key in possible_keys if key not in there}
+        likely_key = meant_word(name, unused, part) or closest(name, possible_keys)
         otherwise = others or explained(part, name)
         if is_rest_of_text(name, tree.find(self.path)):
             otherwise = rest_of_text(name)
-        suggestion = Advice(otherwise) if meant is None else DidYouMean(meant)
-        if name == "type" and "kind" in known:
+        suggestion = Advice(otherwise) if likely_key is None else DidYouMean(likely_key)
+        if name == "type" and "kind" in possible_keys:
             suggestion = WriteKey("kind")
-        return UnknownKey(name, tuple(sorted(known)), suggestion)
+        return UnknownKey(name, tuple(sorted(possible_keys)), suggestion)
 
     def _unknown_tool(self, node: Node) -> Details:
         kinds = written_kinds(node.entries())
@@ -294,37 +294,37 @@ class ShapeProblem:
         """Return the advice for a key that only other kinds of this step or tool have."""
         if self.model in STEP_OF_TAG.values():
             kinds = (tag.split(":")[1] for tag, model in STEP_OF_TAG.items() if key in keys(model))
-            known = tuple(dict.fromkeys(kinds))
-            return of_other_kinds(key, known) if known else None
+            step_kinds = tuple(dict.fromkeys(kinds))
+            return of_other_kinds(key, step_kinds) if step_kinds else None
         if self.model in (models := TOOL_SECTION_OF_TAG.values()):
             kinds = list(dict.fromkeys(model.kind for model in models if key in keys(model)))
             return key_of_other_tools(key, kinds) if kinds else None
         return None
 
     def _unknown_kind(self, node: Node) -> UnknownStepKind:
-        written = node.entries().get("kind")
-        if written is None:
+        kind_node = node.entries().get("kind")
+        if kind_node is None:
             return UnknownStepKind(False, None, _shape(node), STEP_KINDS, None)
-        kind = written.plain()
-        meant = meant_word(str(kind), STEP_KINDS)
-        suggestion = None if meant is None else DidYouMean(meant)
+        kind = kind_node.plain()
+        likely_kind = meant_word(str(kind), STEP_KINDS)
+        suggestion = None if likely_kind is None else DidYouMean(likely_kind)
         return UnknownStepKind(True, kind, _shape(node), STEP_KINDS, suggestion)
 
     def _not_among(self, node: Node) -> Details:
-        shown = HIDDEN if names_secret(self._key) else node.plain()
-        known = (*self.words, *SHORT_NAMES) if self._key == "operator" else self.words
-        meant = closest(str(shown), known)
-        suggestion = None if meant is None else DidYouMean(meant)
+        value = HIDDEN if names_secret(self._key) else node.plain()
+        choices = (*self.words, *SHORT_NAMES) if self._key == "operator" else self.words
+        likely_word = closest(str(value), choices)
+        suggestion = None if likely_word is None else DidYouMean(likely_word)
         if self._key == "operator":
-            opposite = REPLACED_OPERATORS.get(str(shown))
+            opposite = REPLACED_OPERATORS.get(str(value))
             advice = suggestion if opposite is None else Advice(opposite)
-            return UnknownOperator(shown, self.words, advice)
-        return UnlistedValue(self._subject, shown, self.words, suggestion)
+            return UnknownOperator(value, self.words, advice)
+        return UnlistedValue(self._subject, value, self.words, suggestion)
 
     def _wrong_form(self, node: Node) -> WrongForm:
-        wanted = wanted_form(self.kind, self._key, str(self.details["msg"]))
-        found = self._describe_value(node)
-        return WrongForm(self._subject, found, self.kind, wanted, self._mending(node))
+        required_form = wanted_form(self.kind, self._key, str(self.details["msg"]))
+        description = self._describe_value(node)
+        return WrongForm(self._subject, description, self.kind, required_form, self._mending(node))
 
     def _mending(self, node: Node) -> Advice | None:
         """Return the fix for a value of another type, if the value shows the intent."""

@@ -40,8 +40,10 @@ def parse_as(tree: Node, model: type[Document], problems: Problems) -> tuple[Doc
             # by alias alone: `while_` is the key's name in Python, not in a document
             return model.model_validate_json(text, strict=True, by_alias=True, by_name=False), tree
         except ValidationError as error:
-            found = [ShapeProblem(details, model) for details in error.errors(include_url=False)]
-            mismatches = [mismatch for mismatch in found if not mismatch.follows(tree)]
+            candidates = [
+                ShapeProblem(details, model) for details in error.errors(include_url=False)
+            ]
+            mismatches = [mismatch for mismatch in candidates if not mismatch.follows(tree)]
             if not reported:
                 for mismatch in _each_once(mismatches, tree):
                     mismatch.report(tree, problems)
@@ -64,9 +66,9 @@ def _each_once(mismatches: list["ShapeProblem"], tree: Node) -> Iterator["ShapeP
     reported: set[NodePath] = set()
     for mismatch in mismatches:
         if mismatch.kind == "extra_forbidden":
-            meant = key_meant(mismatch.facts(tree, tree.find(mismatch.path)))
-            if meant is not None:
-                misspelt.add((*mismatch.path[:-1], meant))
+            likely_key = key_meant(mismatch.facts(tree, tree.find(mismatch.path)))
+            if likely_key is not None:
+                misspelt.add((*mismatch.path[:-1], likely_key))
     for mismatch in mismatches:
         is_misspelt = mismatch.kind == "missing" and mismatch.path in misspelt
         if mismatch.path in reported or (is_misspelt and not mismatch.of_other_form):
@@ -93,12 +95,12 @@ def _repaired_tree(tree: Node, repairs: Mapping[NodePath, Node | None]) -> Node:
 
     match tree.value:
         case dict() as entries:
-            made = {key: repaired(key, node) for key, node in entries.items()}
+            new_entries = {key: repaired(key, node) for key, node in entries.items()}
             added = {key: own.get(()) for key, own in below.items() if key not in entries}
-            put_in = {**made, **{str(key): node for key, node in added.items()}}
+            put_in = {**new_entries, **{str(key): node for key, node in added.items()}}
             return tree.with_value({key: node for key, node in put_in.items() if node is not None})
         case list() as items:
-            left = (repaired(index, node) for index, node in enumerate(items))
-            return tree.with_value([node for node in left if node is not None])
+            new_items = (repaired(index, node) for index, node in enumerate(items))
+            return tree.with_value([node for node in new_items if node is not None])
         case _:
             return tree

@@ -130,8 +130,8 @@ class TeamCompiler:
         check_bound(scope, called(team_id, "the team"), VISITS, limit, inner_path)
         if not isinstance(limit, str):
             return bound
-        known = with_maximum(VISITS, limit, self.outputs.context)
-        return bound.model_copy(update={"limit": known})
+        limit_with_maximum = with_maximum(VISITS, limit, self.outputs.context)
+        return bound.model_copy(update={"limit": limit_with_maximum})
 
     def _outside_of_visits(self, path: NodePath) -> StepScope:
         """Return the scope of a template that is filled outside of visits: it has no variables."""
@@ -159,19 +159,19 @@ def _aggregation(
     if not collect.by_skill:
         return ()
     key_path = (*path, "collect", "aggregate")
-    known = capabilities.skills
-    contract = known.get(collect.aggregate)
+    skills = capabilities.skills
+    contract = skills.get(collect.aggregate)
     if contract is None:
-        names = (*BUILT_IN_AGGREGATES, *known)
+        names = (*BUILT_IN_AGGREGATES, *skills)
         unknown(problems, tree.value_at(key_path), "aggregation", collect.aggregate, names)
         return ()
-    given: Json = {"branches": "{{ branches }}", "data": "{{ data }}"}
-    labels = call_labels(contract, given, capabilities.reach)
+    arguments: Json = {"branches": "{{ branches }}", "data": "{{ data }}"}
+    labels = call_labels(contract, arguments, capabilities.reach)
     step = SkillStep(
         kind="skill",
         name="aggregate",
         skill=collect.aggregate,
-        input=given,
+        input=arguments,
         terms=terms_of(contract).model_copy(update={"labels": labels}),
         output_variable="aggregate",
     )
@@ -186,7 +186,9 @@ def _asking_about_failures(steps: Sequence[Step], team_type: str) -> tuple[Step,
     """
     if team_type == "loop":
         return tuple(
-            step.with_lists(_asking_about_failures(one.steps, "standard") for one in step.lists())
+            step.with_lists(
+                _asking_about_failures(step_list.steps, "standard") for step_list in step.lists()
+            )
             if isinstance(form_of(tuple(step.lists())), EachRound)
             else step
             for step in steps

@@ -80,7 +80,9 @@ class ToolCompiler:
 
     def tools(self) -> dict[str, Tool]:
         """Compile every tool; those with a problem of their own are left out."""
-        compiled = {name: self._tool(name, one) for name, one in self.document.tools.items()}
+        compiled = {
+            name: self._tool(name, section) for name, section in self.document.tools.items()
+        }
         return {name: tool for name, tool in compiled.items() if tool is not None}
 
     def _tool(self, name: str, section: ToolSection) -> Tool | None:
@@ -171,8 +173,8 @@ class ToolCompiler:
             return None
         check_memory(name, section, self.document.tools, path, self.tree, self.problems)
         inputs = schema.get("properties")
-        given = tuple(inputs) if isinstance(inputs, dict) else ()
-        persona = self.agents.tool_agent(name, agent, given, path)
+        argument_names = tuple(inputs) if isinstance(inputs, dict) else ()
+        persona = self.agents.tool_agent(name, agent, argument_names, path)
         own = section.output_schema or (None if persona is None else persona.output_schema)
         described = section.description or personas[agent].description or ""
         make = partial(AgentTool, agent=agent, stateful=section.stateful, reads=section.reads)
@@ -222,7 +224,9 @@ class ToolCompiler:
         )
         return _pin_tool(
             make(
-                description=with_sources(description, [one.source for one in reads]),
+                description=with_sources(
+                    description, [source_read.source for source_read in reads]
+                ),
                 fixed=section.fixed,
                 requires_approval=approval,
                 timeout=section.timeout,
@@ -244,21 +248,21 @@ class ToolCompiler:
         if not check_schema(name, "input_schema", schema, path, self.tree, self.problems):
             return None
         properties = schema.get("properties")
-        known = tuple(properties) if isinstance(properties, dict) else ()
+        argument_names = tuple(properties) if isinstance(properties, dict) else ()
         for argument in section.fixed:
-            if argument not in known and schema.get("additionalProperties") is False:
+            if argument not in argument_names and schema.get("additionalProperties") is False:
                 key_path = (*path, "fixed", argument)
-                details = fixed_unknown(name, argument, known)
+                details = fixed_unknown(name, argument, argument_names)
                 self.problems.report(details, self.tree.key_at(key_path))
         return schema
 
-    def _approval(self, name: str, section: ToolSection, given: Json, result: Json) -> None:
+    def _approval(self, name: str, section: ToolSection, schema: Json, result: Json) -> None:
         check_tool_condition(
-            name, section, given, result, self.capabilities, self.tree, self.problems
+            name, section, schema, result, self.capabilities, self.tree, self.problems
         )
 
-    def _unknown(self, what: str, name: str, known: Collection[str], path: NodePath) -> None:
-        unknown(self.problems, self.tree.value_at(path), what, name, known)
+    def _unknown(self, what: str, name: str, names: Collection[str], path: NodePath) -> None:
+        unknown(self.problems, self.tree.value_at(path), what, name, names)
 
 
 def _terms_of_question(approval: Approval) -> Approval:

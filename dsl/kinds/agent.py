@@ -122,8 +122,8 @@ def config_of_legacy(step: str) -> ProblemText:
 
 def wrong_agent_key(step: Node, key: str) -> Details:
     """Return the problem of a key that only an agent with a persona has, beside `agent_class`."""
-    written = step.find(("name",)).value
-    name = written if isinstance(written, str) else UNREADABLE
+    value = step.find(("name",)).value
+    name = value if isinstance(value, str) else UNREADABLE
     return config_of_legacy(name) if key == "config" else two_forms_of_agent(name)
 
 
@@ -136,8 +136,8 @@ def _personas(step: PersonaStep, plan: Plan, words: StepWords) -> Iterator[str]:
         ]
         yield f"plan of {' or '.join(sizes)}"
         return
-    personas = [plan.personas[one.persona_key] for one in step.choices]
-    yield " or ".join(dict.fromkeys(f"{one.provider}/{one.model}" for one in personas))
+    personas = [plan.personas[choice.persona_key] for choice in step.choices]
+    yield " or ".join(dict.fromkeys(f"{persona.provider}/{persona.model}" for persona in personas))
     if step.agent_type not in (None, SINGLE_SHOT):
         yield step.agent_type
     if step.agent_type == TOOL_CALLING:

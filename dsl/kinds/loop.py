@@ -104,8 +104,12 @@ class LoopKind(Kind[LoopStep]):
     def details(self, step: LoopStep, plan: Plan, words: StepWords) -> Iterable[str]:
         if step.iterate_on is not None:
             yield f"over {words.value(step.iterate_on)}"
-        asked = (("while", step.while_), ("until", step.until), ("leaves when", step.break_when))
-        for word, condition in asked:
+        conditions = (
+            ("while", step.while_),
+            ("until", step.until),
+            ("leaves when", step.break_when),
+        )
+        for word, condition in conditions:
             if condition is not None:
                 yield f"{word} {words.condition(condition)}"
         if step.max_iterations is not None:
@@ -184,5 +188,5 @@ def _check_call(scope: StepScope, name: str, call: JsonValue, path: NodePath) ->
 
 def _arguments_of_call(call: Json) -> Json | str:
     """Return the arguments of a call; a template for them is checked as a text."""
-    given = call.get("arguments")
-    return given if isinstance(given, dict | str) else {}
+    arguments = call.get("arguments")
+    return arguments if isinstance(arguments, dict | str) else {}

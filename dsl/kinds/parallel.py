@@ -95,18 +95,22 @@ class ParallelKind(Kind[ParallelStep]):
             scope.report(unread_by_join(step.name, str(key_path[-1]), str(step.join)), key_path)
         _scores(scope, step, path)
         check_branch_writes(scope, step, path)
-        known = {name for one in step.ranked_branches.values() for name in variables(one.steps)}
+        variable_names = {
+            name for branch in step.ranked_branches.values() for name in variables(branch.steps)
+        }
         paths = {
             fixed_part(key)
-            for one in step.ranked_branches.values()
-            for inner, _ in walk(one.steps, ())
+            for branch in step.ranked_branches.values()
+            for inner, _ in walk(branch.steps, ())
             for key in inner.context_updates
         }
-        above = {one[:length] for one in paths for length in range(len(one))}
+        above = {
+            update_path[:length] for update_path in paths for length in range(len(update_path))
+        }
         for name in step.merge:
-            if name not in known and not _is_written(name, paths, above):
-                shown = known if scope.problems.describes("E105") else set[str]()
-                scope.report(merge_of_unset(step.name, name, shown), (*path, "merge", name))
+            if name not in variable_names and not _is_written(name, paths, above):
+                choices = variable_names if scope.problems.describes("E105") else set[str]()
+                scope.report(merge_of_unset(step.name, name, choices), (*path, "merge", name))
 
     @override
     def details(self, step: ParallelStep, plan: Plan, words: StepWords) -> Iterable[str]:
@@ -160,10 +164,10 @@ def _check_branch_name(
     if not isinstance(name, str):
         scope.report_value(branches_wanted(step.name, step.branches), path)
     elif not is_template(name) and name not in step.branches:
-        known = tuple(step.branches) if scope.problems.describes("E105") else ()
-        meant = closest(name, known)
-        fix = None if meant is None else DidYouMean(meant)
-        scope.report_value(UnlistedValue(WrongValue("only"), name, known, fix), path)
+        choices = tuple(step.branches) if scope.problems.describes("E105") else ()
+        likely_name = closest(name, choices)
+        fix = None if likely_name is None else DidYouMean(likely_name)
+        scope.report_value(UnlistedValue(WrongValue("only"), name, choices, fix), path)
 
 
 @rule("E103")

@@ -23,13 +23,13 @@ class SkillKind(Kind[SkillStep]):
 
     @override
     def check(self, scope: StepScope, step: SkillStep, path: NodePath) -> None:
-        known = scope.capabilities.skills
-        if step.skill not in known:
-            scope.unknown("skill", step.skill, known, (*path, "skill"))
+        skills = scope.capabilities.skills
+        if step.skill not in skills:
+            scope.unknown("skill", step.skill, skills, (*path, "skill"))
         check_command(
             scope.capabilities, scope.problems, scope.tree, step.skill, step.input, (*path, "input")
         )
-        contract = known.get(step.skill)
+        contract = skills.get(step.skill)
         if contract is not None:
             check_time(scope, step, step.skill, contract, path)
             check_input(scope.tree, scope.problems, contract, step.input, (*path, "input"))

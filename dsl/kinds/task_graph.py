@@ -110,9 +110,9 @@ class TaskGraphKind(Kind[TaskGraphStep]):
 
     @override
     def details(self, step: TaskGraphStep, plan: Plan, words: StepWords) -> Iterable[str]:
-        given = step.tasks
-        listed = isinstance(given, list)
-        yield f"over {words.counted(len(given), 'task') if listed else words.value(given)}"
+        tasks = step.tasks
+        listed = isinstance(tasks, list)
+        yield f"over {words.counted(len(tasks), 'task') if listed else words.value(tasks)}"
         if step.max_tasks is not None:
             yield f"at most {words.counted_bound(step.max_tasks, 'task')}"
         if step.max_iterations is not None:
@@ -153,9 +153,9 @@ def _check_written_tasks(
         return
     notes = TaskNotes()
     tasks = read_tasks(items, (), notes, room=MAX_TASKS)
-    for one in notes.kept:
-        if one.code != "id_missing":
-            scope.report(unusable_task(note_words(one)), key_path)
+    for note in notes.kept:
+        if note.code != "id_missing":
+            scope.report(unusable_task(note_words(note)), key_path)
     ids = [task.id for task in tasks]
     if step.chosen is not None and not is_template(step.chosen) and step.chosen not in ids:
         scope.unknown("task", step.chosen, ids, (*path, "chosen"))
@@ -169,4 +169,4 @@ def _has_template(item: JsonValue) -> bool:
         return False
     before = item.get("dependencies")
     named = [item.get("id"), *(before if isinstance(before, list) else [before])]
-    return any(isinstance(one, str) and is_template(one) for one in named)
+    return any(isinstance(name, str) and is_template(name) for name in named)

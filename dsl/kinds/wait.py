@@ -68,8 +68,8 @@ class WaitKind(Kind[AnyWait]):
     def details(self, step: AnyWait, plan: Plan, words: StepWords) -> Iterable[str]:
         match step:
             case DurationWait(duration=length):
-                shown = words.text(length) if isinstance(length, str) else words.duration(length)
-                yield f"for {shown}"
+                text = words.text(length) if isinstance(length, str) else words.duration(length)
+                yield f"for {text}"
             case TimeWait(time=time):
                 yield f"until {words.text(time)}"
             case SignalWait() | MessageWait():
@@ -96,10 +96,10 @@ _FORMS = "one of duration, time, signal, message"
 def key_of_other_wait(step: str, key: str, waits_for: str) -> ProblemText:
     """Word that `deadline` or `schema` is written in a wait which has none."""
     others = ("a signal or a message", "`signal:` or `message: true`")
-    other, written = others if key == "deadline" else ("a message", "`message: true`")
+    other, keys = others if key == "deadline" else ("a message", "`message: true`")
     return ProblemText(
         f"`{key}` belongs to a wait for {other}, and {called(step)} waits for {waits_for}",
-        fix=f"remove `{key}`, or wait with {written}",
+        fix=f"remove `{key}`, or wait with {keys}",
         edit=Remove(key),
     )
 
@@ -110,12 +110,12 @@ def wrong_wait_key(step: Node, key: str) -> Details | None:
     Returns:
         None if another problem explains it.
     """
-    written = step.find(("name",)).value
-    name = written if isinstance(written, str) else UNREADABLE
-    said = [one for one in WAIT_KEYS if one in step.entries()]
+    value = step.find(("name",)).value
+    name = value if isinstance(value, str) else UNREADABLE
+    keys = [wait_key for wait_key in WAIT_KEYS if wait_key in step.entries()]
     if key in WAIT_KEYS:
-        return waits_for_several(name, said) if said else waits_for_nothing(name)
-    return key_of_other_wait(name, key, said[0]) if len(said) == 1 else None
+        return waits_for_several(name, keys) if keys else waits_for_nothing(name)
+    return key_of_other_wait(name, key, keys[0]) if len(keys) == 1 else None
 
 
 @rule("E103")
@@ -134,15 +134,15 @@ def time_has_passed(step: str, time: str) -> ProblemText:
 def _literal(scope: StepScope, step: DurationWait | TimeWait, path: NodePath) -> None:
     """Note a written duration or time that a run would refuse, and a time that has passed."""
     key = "duration" if isinstance(step, DurationWait) else "time"
-    written = step.duration if isinstance(step, DurationWait) else step.time
-    if isinstance(written, str) and is_template(written):
+    value = step.duration if isinstance(step, DurationWait) else step.time
+    if isinstance(value, str) and is_template(value):
         return
     now = scope.capabilities.now
-    end = length_of_wait(written) if key == "duration" else moment_of_wait(written, now)
+    end = length_of_wait(value) if key == "duration" else moment_of_wait(value, now)
     if isinstance(end, RefusedWait):
-        scope.report_value(refused_wait(key, brief(written), end.wanted), (*path, key))
+        scope.report_value(refused_wait(key, brief(value), end.wanted), (*path, key))
     elif key == "time" and now is not None and end <= now:
-        scope.report_value(time_has_passed(step.name, str(written)), (*path, key))
+        scope.report_value(time_has_passed(step.name, str(value)), (*path, key))
 
 
 @rule("E505")

@@ -121,16 +121,16 @@ def _of_variable(node: Node, field: Node, rest: Mapping[str, Node]) -> Node:
     """Return a test of a variable as an expression."""
     operator = rest.get("operator")
     name = "equals" if operator is None else str(operator.value)
-    asked = _ASKED.get(SHORT_NAMES.get(name, name))
+    test = _ASKED.get(SHORT_NAMES.get(name, name))
     more = {key: item for key, item in rest.items() if key not in ("operator", "value")}
-    if asked is None:  # no such test of a variable: refused as a context field would be
+    if test is None:  # no such test of a variable: refused as a context field would be
         return node.with_value({**rest, "context_field": field})
     value = rest["value"].plain() if "value" in rest else None
     kind = "string" if isinstance(value, str) else "number"
-    asked = asked.format(path=_path(str(field.value)), value=_literal(value), kind=kind)
+    test = test.format(path=_path(str(field.value)), value=_literal(value), kind=kind)
     if name in WITHOUT_VALUE and value is False:
-        asked = f"not ({asked})"
-    text = f"{{{{ {asked} }}}}"
+        test = f"not ({test})"
+    text = f"{{{{ {test} }}}}"
     return node.with_value({"expression": Node(text, field.mark), **more})
 
 
@@ -157,11 +157,11 @@ def _literal(value: JsonValue) -> str:
 def _equal(key: str, value: Node, here: Here) -> Node:
     """Convert `{key: value}`: of a variable that the steps set, or of the context."""
     at = Node({}, value.at)
-    asked = {"operator": Node("equals", value.mark), "value": value}
+    test = {"operator": Node("equals", value.mark), "value": value}
     field = Node(key, value.at)
     if key.partition(".")[0] in here.variables:
-        return _of_variable(at, field, asked)
-    return at.with_value({"context_field": field, **asked})
+        return _of_variable(at, field, test)
+    return at.with_value({"context_field": field, **test})
 
 
 def _config_field(node: Node, entries: Mapping[str, Node], here: Here) -> Node:
@@ -170,12 +170,14 @@ def _config_field(node: Node, entries: Mapping[str, Node], here: Here) -> Node:
     operator = entries.get("operator")
     name = "equals" if operator is None else str(operator.value)
     name = SHORT_NAMES.get(name, name)
-    test = next((row.test for known, row in OPERATORS.items() if known == name), None)
-    known = ("config_field", "operator", "value")
-    rest = {key: item for key, item in entries.items() if key not in known}
+    test = next(
+        (row.test for operator_name, row in OPERATORS.items() if operator_name == name), None
+    )
+    own = ("config_field", "operator", "value")
+    rest = {key: item for key, item in entries.items() if key not in own}
     if not isinstance(field.value, str) or test is None:  # refused as a context field would be
-        asked = {key: item for key, item in entries.items() if key != "config_field"}
-        return node.with_value({"context_field": field, **asked})
+        others = {key: item for key, item in entries.items() if key != "config_field"}
+        return node.with_value({"context_field": field, **others})
     value = entries["value"].plain() if "value" in entries else None
     holds = test(get(here.document, parse(field.value)), value)
     always = Node({"and": Node([], node.mark)}, node.mark)

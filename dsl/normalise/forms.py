@@ -36,7 +36,7 @@ class TeamForms:
         entries = node.entries()
         tasks = entries["tasks"].items() if "tasks" in entries else []
         named = (task.entries().get("name") for task in tasks)
-        here = replace(self.here, tasks=frozenset(str(one.value) for one in named if one))
+        here = replace(self.here, tasks=frozenset(str(name.value) for name in named if name))
         kind = entries.get("type")
         if kind is not None and str(kind.value) in SHORT_TEAMS:
             node = section_as_steps(node, key, here)

@@ -118,9 +118,9 @@ EXPLAINED = {
 
 def explained(part: str | None, name: str) -> str:
     """Return the fix for a key without a similar known key."""
-    known = EXPLAINED.get(part or "")
-    if known is not None:
-        return known.format(name)
+    fix = EXPLAINED.get(part or "")
+    if fix is not None:
+        return fix.format(name)
     return f"remove it: nothing reads `{name}` here, and the keys above are all that there are"
 
 

@@ -34,8 +34,10 @@ def calls_as_loop(node: Node, here: Here) -> Node:
         return node
     for key in ("tool", "arguments"):
         if key in entries:
-            one = entries[key]
-            here.problems.report(calls_with_one_call(key), Place(one.at, here.path_of(one)))
+            misplaced_node = entries[key]
+            here.problems.report(
+                calls_with_one_call(key), Place(misplaced_node.at, here.path_of(misplaced_node))
+            )
     name = entries.get("name")
     base = name.value if name is not None and isinstance(name.value, str) else "calls"
     own = ("kind", "calls", "tool", "arguments")

@@ -92,15 +92,15 @@ def moment_is_not_a_condition(moment: str) -> ProblemText:
 def approval_form(node: Node, here: Here) -> Node:
     """Normalise a `requires_approval`; refuse `when: after`, which is now `at: after`."""
     entries = node.entries()
-    asked = entries.get("when")
-    if asked is None:
+    when = entries.get("when")
+    if when is None:
         return node
-    if asked.value not in _MOMENTS:
-        return node.with_value({**entries, "when": condition_form(asked, here)})
-    details = moment_is_not_a_condition(str(asked.value))
-    here.problems.report(details, Place(asked.at, (*here.path_of(node), "when")))
+    if when.value not in _MOMENTS:
+        return node.with_value({**entries, "when": condition_form(when, here)})
+    details = moment_is_not_a_condition(str(when.value))
+    here.problems.report(details, Place(when.at, (*here.path_of(node), "when")))
     rest = {key: item for key, item in entries.items() if key != "when"}
-    return node.with_value({"at": asked, **rest})
+    return node.with_value({"at": when, **rest})
 
 
 def persona_form(key: str | None, node: Node, here: Here) -> Node:
@@ -131,8 +131,8 @@ def _with_plan(node: Node, here: Here) -> Node:
         entries["execution_plan"] = _steps_of_plan(entries["execution_plan"], here)
     if "skill" in entries and "execution_plan" not in entries:
         skill = entries.pop("skill")
-        given = next((entries.pop(key) for key in _GIVEN if key in entries), None)
-        entries["execution_plan"] = node.with_value([skill_call(skill, given)])
+        params = next((entries.pop(key) for key in _GIVEN if key in entries), None)
+        entries["execution_plan"] = node.with_value([skill_call(skill, params)])
     return node.with_value(entries) if entries != node.entries() else node
 
 
@@ -183,25 +183,25 @@ class WrittenNames(NamedTuple):
 
 def written_names(node: Node, key: str) -> WrittenNames:
     """Return the names that the steps under a key give; a step is a mapping with a name."""
-    found = WrittenNames([], set())
+    names = WrittenNames([], set())
     ahead = [steps] if (steps := node.entries().get(key)) is not None else []
     while ahead:
-        one = ahead.pop()
-        if isinstance(one.value, list):
-            ahead.extend(reversed(one.value))
+        part = ahead.pop()
+        if isinstance(part.value, list):
+            ahead.extend(reversed(part.value))
             continue
-        entries = one.entries()
+        entries = part.entries()
         name = entries.get("name")
         if name is not None:
             if isinstance(name.value, str):
-                found.steps.append(name.value)
+                names.steps.append(name.value)
             kind = entries.get("type")
             more = ("field", "variable") if kind is not None and kind.value == "set_value" else ()
             named = (entries.get(key) for key in (*_NAMING, *more))
-            found.variables.update(n.value for n in named if n and isinstance(n.value, str))
-            found.variables.update(entries["values"].entries() if "values" in entries else ())
+            names.variables.update(n.value for n in named if n and isinstance(n.value, str))
+            names.variables.update(entries["values"].entries() if "values" in entries else ())
         ahead.extend(reversed(entries.values()))
-    return found
+    return names
 
 
 _NAMING = ("output_variable", "output_field", "loop_variable")

@@ -30,32 +30,32 @@ def chat_team(team: str, node: Node, section: Node, persona: JsonValue) -> Node:
         persona: The persona that it names, as the document defines it; None without one.
     """
     entries, chat = node.entries(), section.entries()
-    written = entries.get("tasks") or Node([], section.mark)
-    steps = [_wait(section, chat), *written.items()]
+    tasks = entries.get("tasks") or Node([], section.mark)
+    steps = [_wait(section, chat), *tasks.items()]
     if "persona_key" in chat:
         steps.append(_answer(team, section, chat))
     steps.append(_reply(section, chat, persona))
     rest = {key: item for key, item in entries.items() if key != "chat"}
     routing = _routing(team, section, chat, entries.get("routing"))
-    return node.with_value({**rest, "tasks": written.with_value(steps), "routing": routing})
+    return node.with_value({**rest, "tasks": tasks.with_value(steps), "routing": routing})
 
 
 def _wait(section: Node, chat: Mapping[str, Node]) -> Node:
-    given = {key: chat[key] for key in _OF_THE_WAIT if key in chat}
-    return _step(section, "wait", _MESSAGE, message=_at(section, True), **given)
+    entries = {key: chat[key] for key in _OF_THE_WAIT if key in chat}
+    return _step(section, "wait", _MESSAGE, message=_at(section, True), **entries)
 
 
 def _answer(team: str, section: Node, chat: Mapping[str, Node]) -> Node:
     """Return the task of the agent that answers: the message, after the earlier turns."""
     named = chat["persona_key"]
-    given = {key: chat[key] for key in WINDOW if key in chat}
+    window = {key: chat[key] for key in WINDOW if key in chat}
     return named.with_value(
         {
             "name": _at(named, _ANSWER),
             "persona_key": named,
             "input": _at(named, f"{{{{ tasks.{_MESSAGE}.data }}}}"),
             "conversation": _at(named, team),
-            **given,
+            **window,
         }
     )
 
@@ -70,9 +70,9 @@ def _reply(section: Node, chat: Mapping[str, Node], persona: JsonValue) -> Node:
     return _step(at, "reply", _REPLY, value=value)
 
 
-def _routing(team: str, section: Node, chat: Mapping[str, Node], written: Node | None) -> Node:
+def _routing(team: str, section: Node, chat: Mapping[str, Node], routing: Node | None) -> Node:
     """Return the routes: the team's own, then the ends of the conversation, then the team again."""
-    node = written or Node({}, section.mark)
+    node = routing or Node({}, section.mark)
     if not isinstance(node.value, dict):
         return node
     entries = node.entries()
@@ -127,18 +127,18 @@ def section_as_steps(node: Node, team: str, here: Here) -> Node:
     if section is None:
         here.problems.report(section_missing(kind), Place(node.at, (*here.path_of(node), kind)))
         return node
-    known = {field.alias or name for name, field in SHORT_TEAMS[kind].model_fields.items()}
-    if not isinstance(section.value, dict) or not known.issuperset(section.value):
+    known_keys = {field.alias or name for name, field in SHORT_TEAMS[kind].model_fields.items()}
+    if not isinstance(section.value, dict) or not known_keys.issuperset(section.value):
         return node  # the models refuse it in place
     if kind == "chat":
         return _as_chat(node, team, section, here)
     tasks = entries.get("tasks") or Node([], node.mark)
-    made = {"type": Node(kind, section.mark), "name": Node(kind, section.mark)}
+    base_entries = {"type": Node(kind, section.mark), "name": Node(kind, section.mark)}
     if kind == "loop":
-        loop = section.with_value({**made, **section.value, "body": tasks})
+        loop = section.with_value({**base_entries, **section.value, "body": tasks})
         tasks = tasks.with_value([loop])
     else:
-        approval = section.with_value({**made, **section.value})
+        approval = section.with_value({**base_entries, **section.value})
         tasks = tasks.with_value([*tasks.items(), approval])
     rest = {key: item for key, item in entries.items() if key != kind}
     return node.with_value({**rest, "tasks": tasks})

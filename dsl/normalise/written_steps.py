@@ -117,9 +117,11 @@ def _agent_call(entries: Entries, node: Node, here: Here) -> None:
     _rename_key(entries, "input_params", "input")
     named = entries.get("persona_key")
     if named is not None and isinstance(named.value, str):
-        known = here.value_at("llm_config", "agents", named.value, "persona_key")
-        if isinstance(known, str) and not here.value_at("llm_config", "personas", named.value):
-            entries["persona_key"] = named = named.with_value(known)
+        persona_key = here.value_at("llm_config", "agents", named.value, "persona_key")
+        if isinstance(persona_key, str) and not here.value_at(
+            "llm_config", "personas", named.value
+        ):
+            entries["persona_key"] = named = named.with_value(persona_key)
     steps = here.value_at(
         "llm_config", "personas", str(named.value if named else ""), "execution_plan"
     )
@@ -151,8 +153,10 @@ def _model_call(entries: Entries, node: Node, here: Here) -> None:
     prompts: Entries = {}
     prompt, system = entries.get("prompt"), entries.pop("system_message", None)
     key = str(named.value) if named is not None else ""
-    known = here.value_at("llm_config", "personas", key, "prompts")
-    if prompt is not None and not (isinstance(known, dict) and str(prompt.value) in known):
+    known_prompts = here.value_at("llm_config", "personas", key, "prompts")
+    if prompt is not None and not (
+        isinstance(known_prompts, dict) and str(prompt.value) in known_prompts
+    ):
         prompts["user"] = prompt
         entries["prompt"] = text_node(prompt, "user")
     if system is not None:
@@ -165,11 +169,11 @@ def _model_call(entries: Entries, node: Node, here: Here) -> None:
 
 def _merge_config(entries: Entries, config: Mapping[str, Node], node: Node) -> None:
     """Build the step's `config`, in which written keys override the meaning of the older form."""
-    written = entries.get("config")
-    if written is None:
+    step_config = entries.get("config")
+    if step_config is None:
         entries["config"] = Node(dict(config), node.mark)
-    elif isinstance(written.value, dict):
-        entries["config"] = written.with_value({**config, **written.value})
+    elif isinstance(step_config.value, dict):
+        entries["config"] = step_config.with_value({**config, **step_config.value})
 
 
 def _team_call(entries: Entries, node: Node, here: Here) -> None:
@@ -207,13 +211,13 @@ _OLD_STEPS: dict[str, Callable[[Entries, Node, Here], None]] = {
 
 
 def _rename_agent_type(entries: Entries) -> None:
-    written = entries.get("agent_type")
-    name = str(written.value) if written is not None else ""
-    if written is None or name not in AGENT_TYPES:
+    agent_type = entries.get("agent_type")
+    name = str(agent_type.value) if agent_type is not None else ""
+    if agent_type is None or name not in AGENT_TYPES:
         return
-    entries["agent_type"] = written.with_value(AGENT_TYPES[name])
+    entries["agent_type"] = agent_type.with_value(AGENT_TYPES[name])
     if name in _FALLBACKS:  # the careful second attempt: temperature 0 by default
-        _merge_config(entries, {"temperature": Node(0, written.mark)}, written)
+        _merge_config(entries, {"temperature": Node(0, agent_type.mark)}, agent_type)
     if name in _SKILL_AGENTS and "skill" in entries:
         skill = entries.pop("skill")
         _rename_key(entries, "skill_params", "input")
@@ -243,12 +247,12 @@ def _with_kind(node: Node) -> Node:
     if set(entries) == {"name"}:  # allowed, but the checker warns of it
         empty = {"kind": Node("set", node.mark), "values": Node({}, node.mark)}
         return node.with_value({**empty, **entries})
-    known = next((kind for key, kind in KIND_BY_KEY.items() if key in entries), None)
-    if known == "branch" and isinstance(entries["branches"].value, dict):
-        known = "parallel"
-    if known is None or "kind" in entries:
+    implied_kind = next((kind for key, kind in KIND_BY_KEY.items() if key in entries), None)
+    if implied_kind == "branch" and isinstance(entries["branches"].value, dict):
+        implied_kind = "parallel"
+    if implied_kind is None or "kind" in entries:
         return node
-    return node.with_value({"kind": node.with_value(known), **entries})
+    return node.with_value({"kind": node.with_value(implied_kind), **entries})
 
 
 _OF_ONE_FORM = ("agent_class", "agent_type", "persona_key", "config")
@@ -262,31 +266,31 @@ def _with_agent_type(node: Node, here: Here) -> Node:
         return node  # the key that its author wrote is reported: the step has no persona
     empty = {key for key in _OF_ONE_FORM if key in entries and entries[key].value is None}
     entries = {key: item for key, item in entries.items() if key not in empty}
-    written = entries.get("persona_key")
-    if written is None or entries.keys() & {"agent_type", "agent_class"}:
+    persona_key = entries.get("persona_key")
+    if persona_key is None or entries.keys() & {"agent_type", "agent_class"}:
         return node.with_value(entries)
     config = node.find(("config",)).entries()
-    listed = [one.value for one in node.find(("personas",)).items()] or [written.value]
+    listed = [persona.value for persona in node.find(("personas",)).items()] or [persona_key.value]
 
-    def said(key: str) -> JsonValue:
+    def value_of(key: str) -> JsonValue:
         own = config.get(key)
         if own is not None:
             return own.plain()
         return here.value_at("llm_config", "personas", str(listed[0]), key)
 
-    agent_type = _default_type({key: said(key) for key in _DECIDING})
-    return node.with_value({**entries, "agent_type": written.with_value(agent_type)})
+    agent_type = _default_type({key: value_of(key) for key in _DECIDING})
+    return node.with_value({**entries, "agent_type": persona_key.with_value(agent_type)})
 
 
 _DECIDING = ("execution_plan", "tools", "subagents", "exclude_tools", "handoffs")
 """The keys of a persona that decide the default `agent_type`."""
 
 
-def _default_type(said: Json) -> str:
+def _default_type(values: Json) -> str:
     """Return the agent type of a persona that has these values of the deciding keys."""
     tools, subagents, excluded = (
-        one if isinstance(one := said[key], list) else []
+        value if isinstance(value := values[key], list) else []
         for key in ("tools", "subagents", "exclude_tools")
     )
-    offers_tools = bool(offered_tools(tools, subagents, excluded) or said["handoffs"])
-    return default_agent_type(has_plan=bool(said["execution_plan"]), offers_tools=offers_tools)
+    offers_tools = bool(offered_tools(tools, subagents, excluded) or values["handoffs"])
+    return default_agent_type(has_plan=bool(values["execution_plan"]), offers_tools=offers_tools)

@@ -93,14 +93,14 @@ class Problems:
             if noted in self._noted:
                 continue
             self._noted.add(noted)
-            kept = self.errors if problem.severity == "error" else self.warnings
-            insort(kept, problem, key=reading_order)
-            meant = key_meant(problem.details) if problem.details is not None else None
+            collection = self.errors if problem.severity == "error" else self.warnings
+            insort(collection, problem, key=reading_order)
+            likely_key = key_meant(problem.details) if problem.details is not None else None
             for length in range(len(problem.location) + 1):
                 above = problem.location[:length]
                 self._at.setdefault(above, []).append(problem)
-                if problem.code == "E101" and meant is not None:
-                    self._misspelt.add((meant, above))
+                if problem.code == "E101" and likely_key is not None:
+                    self._misspelt.add((likely_key, above))
 
     def took_out(self, paths: Collection[NodePath]) -> None:
         """Note which items are removed from the tree at once; later paths do not count them."""
@@ -110,16 +110,18 @@ class Problems:
                 gone.setdefault(path[:-1], []).append(path[-1])
         for path, new in gone.items():
             earlier = (less + number for number, less in enumerate(self._gone.get(path, ())))
-            self._gone[path] = [one - number for number, one in enumerate(sorted({*earlier, *new}))]
+            self._gone[path] = [
+                index - number for number, index in enumerate(sorted({*earlier, *new}))
+            ]
 
     def _path_before_removals(self, path: Sequence[Segment]) -> NodePath:
         """Return a path in the remaining document as a path in the original one."""
-        found: NodePath = ()
+        original: NodePath = ()
         for segment in path:
             if isinstance(segment, int):
-                segment += bisect_right(self._gone.get(found, ()), segment)
-            found = (*found, segment)
-        return found
+                segment += bisect_right(self._gone.get(original, ()), segment)
+            original = (*original, segment)
+        return original
 
     def original_path(self, path: Sequence[Segment]) -> NodePath:
         """Return a path as a path in the original document."""
@@ -140,7 +142,8 @@ class Problems:
         """Return whether a problem of this code is noted at the place."""
         key_path = self.original_path(path)
         return any(
-            one.code == code and one.location == key_path for one in self._at.get(key_path, ())
+            problem.code == code and problem.location == key_path
+            for problem in self._at.get(key_path, ())
         )
 
     def below(self, path: Sequence[Segment]) -> Iterator[Problem]:

@@ -27,16 +27,16 @@ class Dialect(NamedTuple):
 
     def matches(self, tree: Node) -> bool:
         """Return whether a file looks like this system's."""
-        found = tree.entries()
-        if not self.top <= found.keys():
+        entries = tree.entries()
+        if not self.top <= entries.keys():
             return False
         if not self.keys:
             return True
-        part = tree if self.below is None else found[self.below]
+        part = tree if self.below is None else entries[self.below]
         if self.below is not None and self.keys <= part.entries().keys():
             return True
         each = (*part.entries().values(), *part.items())
-        fitting = [self.keys <= one.entries().keys() for one in each]
+        fitting = [self.keys <= node.entries().keys() for node in each]
         return any(fitting) if self.some else bool(each) and all(fitting)
 
 
@@ -86,7 +86,7 @@ def dialect_of(tree: Node) -> Dialect | None:
     """Return the system whose file this is, judged by its keys; None for one of ours."""
     if _OWN_KEYS & tree.entries().keys():
         return None
-    return next((one for one in DIALECTS if one.matches(tree)), None)
+    return next((dialect for dialect in DIALECTS if dialect.matches(tree)), None)
 
 
 _SHOWN = 3
@@ -94,10 +94,10 @@ _SHOWN = 3
 
 @rule("E111")
 def other_system(system: str) -> ProblemText:
-    shown = "; ".join(f"{theirs} -> {ours}" for theirs, ours in WORDS[system][:_SHOWN])
+    words = "; ".join(f"{theirs} -> {ours}" for theirs, ours in WORDS[system][:_SHOWN])
     return ProblemText(
         f"this looks like a file of {system}, which Coterie does not read",
-        fix=f"write a document with `llm_config:` and `orchestration:`: {shown}; the table of "
+        fix=f"write a document with `llm_config:` and `orchestration:`: {words}; the table of "
         f"{system} in docs/comparison.md has the other words",
     )
 

@@ -103,8 +103,8 @@ class Node(NamedTuple):
             return self.mark
         lines = _lines(self.value)
         text = lines[number - 1] if number <= len(lines) else ""
-        found = max(text.find(word), 0)
-        return Mark(self.mark.file, self.mark.line + number, self.indent + found + 1)
+        offset = max(text.find(word), 0)
+        return Mark(self.mark.file, self.mark.line + number, self.indent + offset + 1)
 
     def with_value(self, value: "dict[str, Node] | list[Node] | str | bool") -> "Node":
         """Return a node with another value at the same position."""

@@ -92,15 +92,15 @@ class WrittenEntries:
         return self._text[node.start_mark.index : node.end_mark.index]
 
     def _entry(self, start: int, key: str) -> _Entry | None:
-        found = (entry for entry in self._entries.get(start, ()) if entry.key.value == key)
-        return next(found, None)
+        matches = (entry for entry in self._entries.get(start, ()) if entry.key.value == key)
+        return next(matches, None)
 
     def _replacement(self, start: int, old: str, new: str, *, verbatim: bool) -> SourceEdit | None:
         node = self._scalars.get(start)
         if node is None or node.value != old or node.style in ("|", ">"):
             return None
-        written = self._source_of(node)
-        if written.strip("'\"") != old:  # it has an anchor, a tag or an escape
+        source = self._source_of(node)
+        if source.strip("'\"") != old:  # it has an anchor, a tag or an escape
             return None
         if verbatim or (not node.style and _PLAIN.fullmatch(new)):
             text = new
@@ -138,14 +138,18 @@ class WrittenEntries:
         return None if "#" in self._text[_end(entry.value) : end] else SourceEdit(start, end, "")
 
     def _move(self, entry: _Entry, above: str, name: str) -> SourceEdit | None:
-        keys = [one.value for one, _ in entry.mapping.value if isinstance(one, ScalarNode)]
+        keys = [
+            key_node.value
+            for key_node, _ in entry.mapping.value
+            if isinstance(key_node, ScalarNode)
+        ]
         if above in keys:
             return None
         key, value = entry.key, entry.value
         if isinstance(value, ScalarNode) and value.style not in ("|", ">"):
-            written = self._text[key.end_mark.index : value.end_mark.index]
-            if "\n" not in written:
-                text = f"{above}: {{{name}{written}}}"
+            tail = self._text[key.end_mark.index : value.end_mark.index]
+            if "\n" not in tail:
+                text = f"{above}: {{{name}{tail}}}"
                 return SourceEdit(key.start_mark.index, value.end_mark.index, text)
         lines = self._lines(entry)
         if lines is None:
@@ -161,15 +165,15 @@ class WrittenEntries:
 
 def _nodes(root: Node | None) -> Iterator[Node]:
     """Yield each node of a tree once, although anchors can make it part of several."""
-    open_, seen = [root] if root is not None else [], set[int]()
+    open_, seen_ids = [root] if root is not None else [], set[int]()
     while open_:
         node = open_.pop()
-        if id(node) in seen:
+        if id(node) in seen_ids:
             continue
-        seen.add(id(node))
+        seen_ids.add(id(node))
         yield node
         if isinstance(node, MappingNode):
-            open_ += [one for pair in node.value for one in pair]
+            open_ += [child for pair in node.value for child in pair]
         elif isinstance(node, SequenceNode):
             open_ += node.value
 
@@ -194,8 +198,8 @@ def edited(text: str, edits: Iterable[SourceEdit]) -> str:
 
 def without_overlaps(edits: Iterable[SourceEdit]) -> Sequence[SourceEdit]:
     """Return edits in the order of the text; of those that overlap, the first."""
-    kept: list[SourceEdit] = []
+    result: list[SourceEdit] = []
     for edit in sorted(set(edits)):
-        if not kept or edit.start >= kept[-1].end:
-            kept.append(edit)
-    return kept
+        if not result or edit.start >= result[-1].end:
+            result.append(edit)
+    return result

@@ -58,7 +58,7 @@ def unknown(
     if not problems.describes(code):
         problems.report(UnknownName(code, title, name, (), None), place)
         return
-    there = tuple(sorted({one for one in known if one != UNREADABLE}))
-    meant = closest(name, there)
-    suggestion = None if meant is None else DidYouMean(meant)
+    there = tuple(sorted({candidate for candidate in known if candidate != UNREADABLE}))
+    likely_name = closest(name, there)
+    suggestion = None if likely_name is None else DidYouMean(likely_name)
     problems.report(UnknownName(code, title, name, there, suggestion), place)

@@ -263,7 +263,7 @@ class YamlEvents:
 
 def find_odd_space(text: str) -> int | None:
     """Return the index of the first character that looks like a space and is none."""
-    return found.start() if (found := _ODD_SPACE.search(text)) is not None else None
+    return match.start() if (match := _ODD_SPACE.search(text)) is not None else None
 
 
 def _odd_space_before(text: str, raw: RawMark | None) -> int | None:
@@ -272,8 +272,8 @@ def _odd_space_before(text: str, raw: RawMark | None) -> int | None:
         return None
     start = text.rfind("\n", 0, max(0, text.rfind("\n", 0, raw.index))) + 1
     end = text.find("\n", raw.index)
-    found = find_odd_space(text[start : end if end >= 0 else len(text)])
-    return None if found is None else start + found
+    offset = find_odd_space(text[start : end if end >= 0 else len(text)])
+    return None if offset is None else start + offset
 
 
 def _unreadable(error: YAMLError | UnicodeEncodeError, text: str) -> int:

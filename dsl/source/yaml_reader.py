@@ -152,8 +152,8 @@ def unreadable_scalar(text: str, defect: str) -> ProblemText:
     fix = "put it in quotes to write it as a string"
     match defect:
         case "too_large":
-            shown = f"{text[:20]}{'...' if len(text) > 20 else ''}"
-            return ProblemText(f"{shown} is too large for a number", fix=fix)
+            beginning = f"{text[:20]}{'...' if len(text) > 20 else ''}"
+            return ProblemText(f"{beginning} is too large for a number", fix=fix)
         case "not_json":
             return ProblemText(f"{text} is not a JSON number", fix=fix)
         case "not_a_number":
@@ -220,17 +220,17 @@ class _TreeReader:
 
     def _entries(self, path: NodePath) -> dict[str, Node]:
         entries: dict[str, Node] = {}
-        seen: dict[str, Mark] = {}
+        marks: dict[str, Mark] = {}
         while not self._take_end():
-            mark, key = self._key(path, seen)
+            mark, key = self._key(path, marks)
             if key is None:
                 self._skip()
             else:
-                seen[key] = mark
+                marks[key] = mark
                 entries[key] = self.node((*path, key), mark)
         return entries
 
-    def _key(self, path: NodePath, seen: dict[str, Mark]) -> tuple[Mark, str | None]:
+    def _key(self, path: NodePath, marks: dict[str, Mark]) -> tuple[Mark, str | None]:
         """Return the key that starts with the next event; None if its value must be skipped."""
         number = self.next
         event = self.events.found[number]
@@ -254,8 +254,8 @@ class _TreeReader:
             at = mark._replace(column=mark.column + odd)
             self.problems.report(odd_space_in_key(key[odd]), Place(at, path))
             return mark, None
-        if key in seen:
-            self.problems.report(repeated_key(key, seen[key].line), Place(mark, (*path, key)))
+        if key in marks:
+            self.problems.report(repeated_key(key, marks[key].line), Place(mark, (*path, key)))
             return mark, None
         return mark, key
 
@@ -266,12 +266,12 @@ class _TreeReader:
         self, event: ScalarEvent | CollectionStartEvent, path: NodePath, mark: Mark
     ) -> str | None:
         """Return the tag that is written at a value."""
-        written = event.tag
-        if written is None or written == "!":
+        tag = event.tag
+        if tag is None or tag == "!":
             return None
-        if written not in _TAGS:
-            self.problems.report(tag_not_allowed(written), Place(mark, path))
-        return written
+        if tag not in _TAGS:
+            self.problems.report(tag_not_allowed(tag), Place(mark, path))
+        return tag
 
     def _scalar(self, event: ScalarEvent, path: NodePath, mark: Mark) -> _Scalar:
         text = event.value

@@ -79,15 +79,15 @@ def skill_as_agent(name: str, agent_types: Collection[str]) -> ProblemText:
 def _agent_type(
     step: PersonaStep, path: NodePath, capabilities: Capabilities, tree: Node, problems: Problems
 ) -> None:
-    known = (*capabilities.agent_types, *capabilities.agent_paths)
-    if step.agent_type is None or step.agent_type in known:
+    agent_types = (*capabilities.agent_types, *capabilities.agent_paths)
+    if step.agent_type is None or step.agent_type in agent_types:
         return
     key_path = (*path, "agent_type")
     if step.agent_type in capabilities.skills:
-        problems.report(skill_as_agent(step.agent_type, known), tree.value_at(key_path))
+        problems.report(skill_as_agent(step.agent_type, agent_types), tree.value_at(key_path))
         return
     if ":" not in step.agent_type:
-        unknown(problems, tree.value_at(key_path), "agent type", step.agent_type, known)
+        unknown(problems, tree.value_at(key_path), "agent type", step.agent_type, agent_types)
 
 
 @rule("E105")
@@ -117,7 +117,7 @@ def check_fallback(
         tree: The document.
         problems: Collects the findings.
     """
-    seen = {f"{persona.provider}/{persona.model}"}
+    models = {f"{persona.provider}/{persona.model}"}
     for index, name in enumerate(persona.fallback):
         key_path = (*path, index)
         provider, model = split_model(name)
@@ -127,9 +127,9 @@ def check_fallback(
             problems.report(fallback_not_a_model(name), tree.value_at(key_path))
         elif provider not in providers:
             unknown(problems, tree.value_at(key_path), "provider", provider, providers)
-        elif name in seen:
+        elif name in models:
             problems.report(fallback_named_twice(name), tree.value_at(key_path))
-        seen.add(name)
+        models.add(name)
 
 
 @rule("E105")

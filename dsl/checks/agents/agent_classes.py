@@ -85,19 +85,19 @@ def _agent_types(
 def _provider_kinds(
     document: SystemDocument, tree: Node, problems: Problems, capabilities: Capabilities
 ) -> None:
-    known = capabilities.provider_kinds
-    if known is None:
+    kinds = capabilities.provider_kinds
+    if kinds is None:
         return
     own = () if document.worker is None else document.worker.provider_packages
     allowed = (*(capabilities.provider_packages or ()), *own)
     for provider, section in document.llm_config.providers.items():
         kind = section.kind
-        if kind is None or kind in known:
+        if kind is None or kind in kinds:
             continue
         path: NodePath = ("llm_config", "providers", provider, "kind")
         module = package_path(kind, capabilities.provider_paths)
         if module is None:
-            names = (*known, *capabilities.provider_paths)
+            names = (*kinds, *capabilities.provider_paths)
             unknown(problems, tree.value_at(path), "provider kind", kind, names)
         elif (own or capabilities.provider_packages is not None) and not is_allowed(
             module, allowed

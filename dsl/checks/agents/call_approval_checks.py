@@ -58,14 +58,14 @@ def checked_by(
     return approval.model_copy(update={"schema_": declared})
 
 
-def _with_fixed(given: Json | None, fixed: Json | None) -> Json | None:
+def _with_fixed(schema: Json | None, fixed: Json | None) -> Json | None:
     """Return the schema of an input in which some values are fixed."""
-    if given is None or not fixed:
-        return given
-    kept: JsonValue = {
+    if schema is None or not fixed:
+        return schema
+    constraint: JsonValue = {
         "properties": {key: {"const": value} for key, value in fixed.items()},
         "required": list(fixed),
     }
-    already = given.get("allOf")
+    already = schema.get("allOf")
     parts = already if isinstance(already, list) else []
-    return {**given, "allOf": [*parts, kept]}
+    return {**schema, "allOf": [*parts, constraint]}

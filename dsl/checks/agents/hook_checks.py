@@ -263,18 +263,18 @@ class _HookChecks:
         if self.offered is not None and not self.offered:
             self._note("on", hook_without_tools(hook.on))
         elif hook.tool is not None and not self._matching_tools():
-            known = tuple(self.tools) if self.offered is None else self.offered
+            names = tuple(self.tools) if self.offered is None else self.offered
             path = (*self.path, "tool")
             mark = self.scope.at(path)
             what = "tool" if self.offered is None else "offered tool"
-            unknown(self.scope.problems, Place(mark, path), what, hook.tool, known)
+            unknown(self.scope.problems, Place(mark, path), what, hook.tool, names)
         elif hook.decide == "retry":
             self._once()
 
     def _matching_tools(self) -> list[str]:
         """Return the tools that match the hook."""
-        known = self.tools if self.offered is None else self.offered
-        return [name for name in known if matches_tool(self.hook.tool or "*", name)]
+        names = self.tools if self.offered is None else self.offered
+        return [name for name in names if matches_tool(self.hook.tool or "*", name)]
 
     def _once(self) -> None:
         """Note a retry that would repeat an effect."""
@@ -342,19 +342,19 @@ class _HookChecks:
         path: NodePath = (*self.path, "skill")
         contract = scope.capabilities.skills.get(hook.skill)
         if contract is None:
-            known = scope.capabilities.skills
-            unknown(scope.problems, Place(scope.at(path), path), "skill", hook.skill, known)
+            skills = scope.capabilities.skills
+            unknown(scope.problems, Place(scope.at(path), path), "skill", hook.skill, skills)
             return None
         labels = call_labels(contract, hook.input, scope.capabilities.reach)
         if "egress" in labels:
             is_function = kind_of_call(hook.skill) == "function"
             self._note("skill", hook_sends_data(hook.skill, is_function))
-        given: NodePath = (*self.path, "input")
+        input_path: NodePath = (*self.path, "input")
         if isinstance(hook.input, dict):
             check_command(
-                scope.capabilities, scope.problems, scope.tree, hook.skill, hook.input, given
+                scope.capabilities, scope.problems, scope.tree, hook.skill, hook.input, input_path
             )
-        check_input(scope.tree, scope.problems, contract, hook.input, given)
+        check_input(scope.tree, scope.problems, contract, hook.input, input_path)
         return terms_of(contract).model_copy(update={"labels": labels})
 
     def _templates(self) -> HookTemplates:

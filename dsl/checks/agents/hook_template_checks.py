@@ -67,28 +67,28 @@ class HookTemplates:
         for key, text in (("decide", hook.decide), ("message", hook.message)):
             self._check_templates(text, (*self.path, key), checked)
 
-    def _condition(self, given: tuple[str, ...]) -> None:
+    def _condition(self, names: tuple[str, ...]) -> None:
         assert self.hook.when is not None
         for leaf, path in leaves(self.hook.when, (*self.path, "when")):
             match leaf:
                 case Expression(expression=text):
-                    if self._unseen(text, (*path, "expression"), given):
+                    if self._unseen(text, (*path, "expression"), names):
                         continue
                 case ContextField():
                     pass
                 case _:
-                    self.scope.report_value(hook_tests_tasks((*_ALWAYS, *given)), path)
+                    self.scope.report_value(hook_tests_tasks((*_ALWAYS, *names)), path)
                     continue
-            check_condition(self._scope(given), leaf, path)
+            check_condition(self._scope(names), leaf, path)
 
-    def _check_templates(self, value: JsonValue, path: NodePath, given: tuple[str, ...]) -> None:
+    def _check_templates(self, value: JsonValue, path: NodePath, names: tuple[str, ...]) -> None:
         """Check the templates of a value."""
         for text, inner_path in texts_within(value, path):
-            refused = self._unseen(text, inner_path, given)
+            refused = self._unseen(text, inner_path, names)
             if not refused and not any(self.scope.problems.below(inner_path)):
-                check_value(self._scope(given), text, inner_path)
+                check_value(self._scope(names), text, inner_path)
 
-    def _unseen(self, text: str, path: NodePath, given: tuple[str, ...]) -> bool:
+    def _unseen(self, text: str, path: NodePath, names: tuple[str, ...]) -> bool:
         """Note a name that a hook does not see at its point."""
         scope = self.scope
         if not is_template(text) or any(scope.problems.below(path)):
@@ -96,10 +96,10 @@ class HookTemplates:
         template = parse_template(text, scope.tree.find(path), scope.problems, path)
         if template is None:
             return True
-        known = (*_ALWAYS, *given)
-        wrong = next((named for named in template.paths if named[0] not in known), None)
+        visible_names = (*_ALWAYS, *names)
+        wrong = next((named for named in template.paths if named[0] not in visible_names), None)
         if wrong is not None:
-            scope.report_value(hook_sees_not(wrong[0], known), path)
+            scope.report_value(hook_sees_not(wrong[0], visible_names), path)
         return wrong is not None
 
     def called_skill(self) -> SkillContract | None:
@@ -109,20 +109,20 @@ class HookTemplates:
             return None
         return self.scope.capabilities.skills.get(section.skill)
 
-    def _scope(self, given: tuple[str, ...]) -> StepScope:
+    def _scope(self, names: tuple[str, ...]) -> StepScope:
         """Return the scope of the hook's templates; what they read is noted in the outer scope."""
         variables: dict[str, Json] = {}
         contract = self.scope.capabilities.skills.get(self.hook.skill or "")
-        if CHECK in given and contract is not None:
+        if CHECK in names and contract is not None:
             variables[CHECK] = contract.output_schema
-        called = self.called_skill()
-        if "arguments" in given and called is not None:
-            variables["arguments"] = called.input_schema
+        called_skill = self.called_skill()
+        if "arguments" in names and called_skill is not None:
+            variables["arguments"] = called_skill.input_schema
         outputs = NO_OUTPUTS._replace(variables=variables, context=self.scope.outputs.context)
         return replace(
             self.scope,
             steps=(),
-            given=given,
+            given=names,
             tools={},
             outputs=outputs,
             _steps_with_paths=[],

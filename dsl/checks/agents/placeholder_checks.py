@@ -34,14 +34,14 @@ def placeholders(text: str) -> list[Placeholder]:
     """Return every `{name}` outside of templates, each name once."""
     if "{" not in text:
         return []
-    bare = _TEMPLATE.sub(lambda found: "\n" * found[0].count("\n"), text)
-    found: dict[str, int] = {}
+    bare = _TEMPLATE.sub(lambda template: "\n" * template[0].count("\n"), text)
+    lines: dict[str, int] = {}
     line, counted = 1, 0
     for match in _PLACEHOLDER.finditer(bare):
         line += bare.count("\n", counted, match.start())
         counted = match.start()
-        found.setdefault(match[1], line)
-    return [Placeholder(name, line) for name, line in found.items()]
+        lines.setdefault(match[1], line)
+    return [Placeholder(name, line) for name, line in lines.items()]
 
 
 _MAX_PLACEHOLDERS = 5
@@ -49,9 +49,9 @@ _MAX_PLACEHOLDERS = 5
 
 def shown_names(names: Sequence[str]) -> str:
     """Return placeholders as a problem lists them."""
-    shown = ", ".join(f"`{{{name}}}`" for name in names[:_MAX_PLACEHOLDERS])
-    left = len(names) - _MAX_PLACEHOLDERS
-    return f"{shown} and {left} more" if left > 0 else shown
+    text = ", ".join(f"`{{{name}}}`" for name in names[:_MAX_PLACEHOLDERS])
+    remaining = len(names) - _MAX_PLACEHOLDERS
+    return f"{text} and {remaining} more" if remaining > 0 else text
 
 
 def _template(name: str, root: str) -> str:
@@ -62,10 +62,10 @@ def _template(name: str, root: str) -> str:
 @rule("W512")
 def placeholders_left(names: Sequence[str], *, is_older: bool) -> ProblemText:
     syntax = ", written in the older syntax," if is_older else ""
-    written = f"{_template(names[0], 'input')} or {_template(names[0], 'context')}"
+    templates = f"{_template(names[0], 'input')} or {_template(names[0], 'context')}"
     return ProblemText(
         f"the prompt{syntax} would reach the model with {shown_names(names)} unexpanded",
-        fix="add `prompt_syntax: braces` to the persona" if is_older else f"write {written}",
+        fix="add `prompt_syntax: braces` to the persona" if is_older else f"write {templates}",
     )
 
 
@@ -96,13 +96,19 @@ def check_placeholders(
         key, text = next(iter(templates.items()))
         _note_literal(tree, problems, text, names[0], path_of(key))
         return False
-    found = {key: placeholders(text) for key, text in texts.items()}
-    plain = all(_PLAIN.fullmatch(one.name) for ones in found.values() for one in ones)
-    for key, ones in found.items():
-        if ones:
+    placeholders_by_key = {key: placeholders(text) for key, text in texts.items()}
+    plain = all(
+        _PLAIN.fullmatch(placeholder.name)
+        for group in placeholders_by_key.values()
+        for placeholder in group
+    )
+    for key, group in placeholders_by_key.items():
+        if group:
             is_older = plain and not templates
-            details = placeholders_left([one.name for one in ones], is_older=is_older)
-            _note(tree, problems, ones[0], path_of(key), details)
+            details = placeholders_left(
+                [placeholder.name for placeholder in group], is_older=is_older
+            )
+            _note(tree, problems, group[0], path_of(key), details)
     return True
 
 
@@ -133,21 +139,21 @@ def placeholders_beside_literals(name: str, literal: str) -> ProblemText:
 
 def _note_literal(tree: Node, problems: Problems, text: str, name: str, path: NodePath) -> None:
     literal = _EXPRESSION.search(text)
-    shown = "{{" if literal is None else literal[0]
+    literal_text = "{{" if literal is None else literal[0]
     before = "" if literal is None else text[: literal.start()]
     line = before.count("\n") + 1
-    details = placeholders_beside_literals(name, shown)
-    problems.report(details, Place(tree.find(path).line(line, shown), path))
+    details = placeholders_beside_literals(name, literal_text)
+    problems.report(details, Place(tree.find(path).line(line, literal_text), path))
 
 
 @rule("W512")
 def placeholders_unsupported(names: Sequence[str]) -> ProblemText:
-    written = f"{_template(names[0], 'input')} or {_template(names[0], 'context')}"
+    templates = f"{_template(names[0], 'input')} or {_template(names[0], 'context')}"
     return ProblemText(
         "`prompt_syntax: braces` renders only `{name}` and `{name.field}`, so the prompt would "
         f"reach the model with {shown_names(names)} unexpanded",
         fix="give the value a name of its own in the task's `input`, or remove `prompt_syntax` and "
-        f"write {written}",
+        f"write {templates}",
     )
 
 
@@ -171,11 +177,17 @@ def check_braces(
     for key, text in prompts.items():
         if text is None:
             continue
-        left = [one for one in placeholders(text) if not _PLAIN.fullmatch(one.name)]
-        if left:
-            details = placeholders_unsupported([one.name for one in left])
-            _note(tree, problems, left[0], path_of(key), details)
-        template = next((one for one in _TEMPLATE.finditer(text) if _is_meant(one[0])), None)
+        unsupported_placeholders = [
+            placeholder
+            for placeholder in placeholders(text)
+            if not _PLAIN.fullmatch(placeholder.name)
+        ]
+        if unsupported_placeholders:
+            details = placeholders_unsupported(
+                [placeholder.name for placeholder in unsupported_placeholders]
+            )
+            _note(tree, problems, unsupported_placeholders[0], path_of(key), details)
+        template = next((match for match in _TEMPLATE.finditer(text) if _is_meant(match[0])), None)
         if template is not None:
             line = text.count("\n", 0, template.start()) + 1
             mark = tree.find(path_of(key)).line(line, template[0])
@@ -201,10 +213,12 @@ def placeholders_of_compaction(names: Sequence[str]) -> ProblemText:
 
 def check_compaction_prompt(tree: Node, problems: Problems, text: str, path: NodePath) -> None:
     """Warn of placeholders in the prompt of a summary, which is sent unchanged."""
-    found = placeholders(text)
-    if found:
-        details = placeholders_of_compaction([one.name for one in found])
-        _note(tree, problems, found[0], path, details)
+    bare_placeholders = placeholders(text)
+    if bare_placeholders:
+        details = placeholders_of_compaction(
+            [placeholder.name for placeholder in bare_placeholders]
+        )
+        _note(tree, problems, bare_placeholders[0], path, details)
 
 
 def _note(

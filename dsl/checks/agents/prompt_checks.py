@@ -64,10 +64,10 @@ def check_prompts(
         path: of the step.
         origin: returns where a field of the persona is written.
     """
-    asked = _prompt_to_ask(scope, step, persona, path)
+    prompt_name = _prompt_to_ask(scope, step, persona, path)
     inputs = step.input if isinstance(step.input, dict) else None
-    known = inputs if inputs is not None or step.input is not None else ()
-    prompts = scope.of_prompts(known, tuple(persona.flags or ()))
+    input_names = inputs if inputs is not None or step.input is not None else ()
+    prompts = scope.of_prompts(input_names, tuple(persona.flags or ()))
     known_names = (*scope.variables, *scope.given)
     if not check_syntax(
         scope.tree,
@@ -78,7 +78,7 @@ def check_prompts(
         known_names,
     ):
         return prompts.reads
-    for key in dict.fromkeys((SYSTEM, asked)):
+    for key in dict.fromkeys((SYSTEM, prompt_name)):
         text = persona.prompts.get(key) if key is not None else None
         if text is not None:
             if persona.prompt_syntax == "braces":
@@ -112,9 +112,9 @@ def _prompt_to_ask(
     match choose_prompt(persona.prompts, step.prompt or persona.prompt):
         case ChosenPrompt(name):
             return name
-        case UnknownPrompt(name, known):
+        case UnknownPrompt(name, choices):
             where = (*path, "prompt") if step.prompt else path
-            scope.unknown("prompt", name, known, where)
+            scope.unknown("prompt", name, choices, where)
         case AmbiguousPrompt(names):
             scope.report(prompt_not_chosen(step.persona_key, names), path)
         case NoPrompt() if step.input is None:

@@ -74,8 +74,8 @@ def check_streaming(
         problems.report(details, tree.key_at(key_path))
         return
     check_reasks(persona.output_schema, persona.max_reasks, key_path, tree, problems)
-    asked = call_approval(step.requires_approval)
-    if asked is not None and asked.at == "after":
+    approval = call_approval(step.requires_approval)
+    if approval is not None and approval.at == "after":
         details = streamed_before_approval(step.name)
         problems.report(details, tree.key_at(key_path))
     elif step.fail_when is not None:
@@ -198,8 +198,8 @@ def _shown_tasks(team: Team) -> Iterator[tuple[str, tuple[str, str], NodePath]]:
         if isinstance(step, ApprovalStep):
             for value in templated(step, path):
                 for text, _ in texts_within(value.value):
-                    for read in parse(text).paths if is_template(text) else ():
-                        yield step.name, _task(team.id, read), value.path
+                    for reference in parse(text).paths if is_template(text) else ():
+                        yield step.name, _task(team.id, reference), value.path
 
 
 def _streams(step: PersonaStep, plan: Plan) -> bool:
@@ -207,9 +207,9 @@ def _streams(step: PersonaStep, plan: Plan) -> bool:
     return persona is not None and persona.stream and step.agent_type != ORCHESTRATING
 
 
-def _task(team: str, read: Path) -> tuple[str, str]:
+def _task(team: str, path: Path) -> tuple[str, str]:
     """Return the team and the name of the task that a path reads; empty names for others."""
-    match read:
+    match path:
         case ("tasks", str() as task, *_):
             return team, task
         case ("teams", str() as other, "tasks", str() as task, *_):

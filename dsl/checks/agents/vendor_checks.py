@@ -47,8 +47,10 @@ def check_vendor_rules(
             continue
         call = _call_settings(step, persona, name, section)
         for refusal in broken_rules(section.vendor_api(provider), call, "refuse"):
-            written = (written_at(key) for key in refusal.keys)
-            path: NodePath = next((one for one in written if tree.has(one)), written_at())
+            candidates = (written_at(key) for key in refusal.keys)
+            path: NodePath = next(
+                (candidate for candidate in candidates if tree.has(candidate)), written_at()
+            )
             if not problems.has("E511", path):
                 details = refused_by_vendor(model, refusal.message, refusal.fix)
                 problems.report(details, tree.key_at(path))
@@ -56,10 +58,10 @@ def check_vendor_rules(
 
 def _section(provider: str, sections: Mapping[str, ProviderSection]) -> ProviderSection | None:
     """Return the section of a provider; None where only the worker knows it."""
-    known = sections.get(provider)
-    if known is None and provider_kind(provider, None) in BUILT_IN_KINDS:
+    section = sections.get(provider)
+    if section is None and provider_kind(provider, None) in BUILT_IN_KINDS:
         return ProviderSection()
-    return known
+    return section
 
 
 def _call_settings(

@@ -47,8 +47,8 @@ def contract_mismatches(given: Part, schema: Json, *, whole: bool = True) -> lis
         schema: of the contract's input.
         whole: whether nothing is added to the input later; else nothing counts as missing.
     """
-    found = _Checked(schema).mismatches(given, schema, (), 0)
-    return [mismatch for mismatch in found if whole or not mismatch.missing]
+    mismatches = _Checked(schema).mismatches(given, schema, (), 0)
+    return [mismatch for mismatch in mismatches if whole or not mismatch.missing]
 
 
 def _no_input(name: str) -> str:
@@ -64,42 +64,46 @@ class _Checked:
         self._root = root
 
     def mismatches(
-        self, given: Part, written: JsonValue, path: NodePath, depth: int
+        self, value: Part, subschema: JsonValue, path: NodePath, depth: int
     ) -> list[ContractMismatch]:
-        schema = resolved(written, self._root)
-        if given is Unknown.VALUE or not isinstance(schema, dict) or depth > MAX_DEPTH:
+        schema = resolved(subschema, self._root)
+        if value is Unknown.VALUE or not isinstance(schema, dict) or depth > MAX_DEPTH:
             return []
         for word in ("anyOf", "oneOf"):
             options = schema.get(word)
             if isinstance(options, list):
-                return self._any(given, options, path, depth)
-        found: list[ContractMismatch] = []
+                return self._any(value, options, path, depth)
+        mismatches: list[ContractMismatch] = []
         every = schema.get("allOf")
         for part in every if isinstance(every, list) else ():
-            found += self.mismatches(given, part, path, depth + 1)
-        return found + self._own(given, schema, path, depth)
+            mismatches += self.mismatches(value, part, path, depth + 1)
+        return mismatches + self._own(value, schema, path, depth)
 
     def _any(
-        self, given: Part, options: list[JsonValue], path: NodePath, depth: int
+        self, value: Part, options: list[JsonValue], path: NodePath, depth: int
     ) -> list[ContractMismatch]:
         """Return the mismatches of the option that fits best, among those of the right kind."""
-        tried = [self.mismatches(given, option, path, depth + 1) for option in options]
-        near = [found for found in tried if not any(f.of_type and f.path == path for f in found)]
+        tried = [self.mismatches(value, option, path, depth + 1) for option in options]
+        near = [
+            mismatches
+            for mismatches in tried
+            if not any(f.of_type and f.path == path for f in mismatches)
+        ]
         if near:
             return min(near, key=len)
-        wanted = " or ".join(dict.fromkeys(found[0].allowed for found in tried))
-        return [_wrong(given, path, wanted)._replace(of_type=True)]
+        requirement = " or ".join(dict.fromkeys(mismatches[0].allowed for mismatches in tried))
+        return [_wrong(value, path, requirement)._replace(of_type=True)]
 
-    def _own(self, given: Part, schema: Json, path: NodePath, depth: int) -> list[ContractMismatch]:
-        wrong = _type_mismatch(given, schema, path) or _value_mismatch(given, schema, path)
+    def _own(self, value: Part, schema: Json, path: NodePath, depth: int) -> list[ContractMismatch]:
+        wrong = _type_mismatch(value, schema, path) or _value_mismatch(value, schema, path)
         if wrong is not None:
             return [wrong]
-        if isinstance(given, dict):
-            return self._mapping(given, schema, path, depth)
-        if isinstance(given, list):
+        if isinstance(value, dict):
+            return self._mapping(value, schema, path, depth)
+        if isinstance(value, list):
             return [
                 mismatch
-                for number, item in enumerate(given)
+                for number, item in enumerate(value)
                 for mismatch in self.mismatches(
                     item, schema.get("items"), (*path, number), depth + 1
                 )
@@ -107,41 +111,41 @@ class _Checked:
         return []
 
     def _mapping(
-        self, given: Mapping[str, Part], schema: Json, path: NodePath, depth: int
+        self, inputs: Mapping[str, Part], schema: Json, path: NodePath, depth: int
     ) -> list[ContractMismatch]:
         properties = schema.get("properties")
         if not isinstance(properties, dict):
             return []
         named = {name: key for key, below in properties.items() for name in (key, *_also(below))}
-        there = {named[name] for name in given if name in named}
+        there = {named[name] for name in inputs if name in named}
         required = schema.get("required")
         lacking = [
             key for key in (required if isinstance(required, list) else ()) if key not in there
         ]
-        unknown = [name for name in given if name not in named]
-        found = [
+        unknown = [name for name in inputs if name not in named]
+        mismatches = [
             mismatch
-            for name, item in given.items()
+            for name, item in inputs.items()
             if name in named
             for mismatch in self.mismatches(item, properties[named[name]], (*path, name), depth + 1)
         ]
         if schema.get("additionalProperties") is False:
             for name in unknown:
-                meant = meant_word(name, properties.keys() - there)
-                lacking = [key for key in lacking if key != meant]
+                likely_name = meant_word(name, properties.keys() - there)
+                lacking = [key for key in lacking if key != likely_name]
                 message = _no_input(name)
-                fix = asked_back(meant)
-                found.append(
+                fix = asked_back(likely_name)
+                mismatches.append(
                     ContractMismatch((*path, name), message, listed(properties), fix, unknown=True)
                 )
         for key in lacking:
             below = resolved(properties.get(str(key)), self._root)
             message = _missing_input(str(key))
             fix = f"add `{key}:`"
-            found.append(
+            mismatches.append(
                 ContractMismatch((*path, str(key)), message, wanted_by(below), fix, missing=True)
             )
-        return found
+        return mismatches
 
 
 def _also(schema: JsonValue) -> list[str]:
@@ -163,38 +167,38 @@ def wanted_by(schema: JsonValue) -> str:
 def _kinds(schema: Json) -> list[str]:
     kind = schema.get("type")
     kinds = kind if isinstance(kind, list) else [kind]
-    return [str(one) for one in kinds if one in KINDS]
+    return [str(name) for name in kinds if name in KINDS]
 
 
-def _write_list(shown: str) -> str:
-    return f"write a list: `[{shown}]`"
+def _write_list(item: str) -> str:
+    return f"write a list: `[{item}]`"
 
 
-def _type_mismatch(given: Part, schema: Json, path: NodePath) -> ContractMismatch | None:
+def _type_mismatch(value: Part, schema: Json, path: NodePath) -> ContractMismatch | None:
     kinds = _kinds(schema)
-    if not kinds or any(may_be(given, kind) for kind in kinds):
+    if not kinds or any(may_be(value, kind) for kind in kinds):
         return None
-    fix = _write_list(repr(given)) if kinds == ["array"] and isinstance(given, str) else ""
-    wrong = _wrong(given, path, " or ".join(KINDS[kind] for kind in kinds))
+    fix = _write_list(repr(value)) if kinds == ["array"] and isinstance(value, str) else ""
+    wrong = _wrong(value, path, " or ".join(KINDS[kind] for kind in kinds))
     return wrong._replace(of_type=True, fix=fix)
 
 
-def _other_input(wanted: str, name: str | None, shown: str) -> str:
-    return f"{wanted} for {'its input' if name is None else repr(name)}, not {shown}"
+def _other_input(requirement: str, name: str | None, text: str) -> str:
+    return f"{requirement} for {'its input' if name is None else repr(name)}, not {text}"
 
 
-def _wrong(given: Part, path: NodePath, wanted: str) -> ContractMismatch:
+def _wrong(value: Part, path: NodePath, requirement: str) -> ContractMismatch:
     name = path[-1] if path and isinstance(path[-1], str) else None
-    shown = HIDDEN if path and names_secret(str(path[-1])) else _shown_value(given)
-    return ContractMismatch(path, _other_input(wanted, name, shown), wanted)
+    text = HIDDEN if path and names_secret(str(path[-1])) else _shown_value(value)
+    return ContractMismatch(path, _other_input(requirement, name, text), requirement)
 
 
 def _text_around_template() -> str:
     return "a text around a template"
 
 
-def _shown_value(given: Part) -> str:
-    match given:
+def _shown_value(value: Part) -> str:
+    match value:
         case dict():
             return "a mapping"
         case list():
@@ -203,26 +207,26 @@ def _shown_value(given: Part) -> str:
             return _text_around_template()
         case None:
             return "null"
-        case str() if len(given) > 40:
-            return f"{given[:37]!r}..."
+        case str() if len(value) > 40:
+            return f"{value[:37]!r}..."
         case _:
-            return repr(given)
+            return repr(value)
 
 
-def _value_mismatch(given: Part, schema: Json, path: NodePath) -> ContractMismatch | None:
+def _value_mismatch(value: Part, schema: Json, path: NodePath) -> ContractMismatch | None:
     words = schema.get("enum")
-    if isinstance(words, list) and not any(may_equal(given, word) for word in words):
+    if isinstance(words, list) and not any(may_equal(value, word) for word in words):
         allowed = ", ".join(str(word) for word in words)
-        fix = nearest(given, [str(word) for word in words]) if isinstance(given, str) else ""
-        return _wrong(given, path, "one of " + allowed)._replace(allowed=allowed, fix=fix)
-    if isinstance(given, str):
-        return _text_mismatch(given, schema, path)
-    if isinstance(given, int | float) and not isinstance(given, bool):
+        fix = nearest(value, [str(word) for word in words]) if isinstance(value, str) else ""
+        return _wrong(value, path, "one of " + allowed)._replace(allowed=allowed, fix=fix)
+    if isinstance(value, str):
+        return _text_mismatch(value, schema, path)
+    if isinstance(value, int | float) and not isinstance(value, bool):
         least, largest = schema.get("minimum"), schema.get("maximum")
-        if isinstance(least, int | float) and given < least:
-            return _wrong(given, path, f"at least {least}")
-        if isinstance(largest, int | float) and given > largest:
-            return _wrong(given, path, f"at most {largest}")
+        if isinstance(least, int | float) and value < least:
+            return _wrong(value, path, f"at least {least}")
+        if isinstance(largest, int | float) and value > largest:
+            return _wrong(value, path, f"at most {largest}")
     return None
 
 
@@ -230,16 +234,16 @@ def _text_like(pattern: str) -> str:
     return f"a text like {pattern}"
 
 
-def _text_mismatch(given: str, schema: Json, path: NodePath) -> ContractMismatch | None:
+def _text_mismatch(text: str, schema: Json, path: NodePath) -> ContractMismatch | None:
     shortest, form = schema.get("minLength"), schema.get("pattern")
-    if isinstance(shortest, int) and len(given) < shortest:
-        return _wrong(given, path, f"at least {shortest} character{'' if shortest == 1 else 's'}")
+    if isinstance(shortest, int) and len(text) < shortest:
+        return _wrong(text, path, f"at least {shortest} character{'' if shortest == 1 else 's'}")
     if isinstance(form, str):
         try:
-            fits = pattern(form).search(given) is not None
+            fits = pattern(form).search(text) is not None
         except ValueError:
             return None
-        return None if fits else _wrong(given, path, _text_like(form))
+        return None if fits else _wrong(text, path, _text_like(form))
     return None
 
 
@@ -273,12 +277,12 @@ def may_be(given: Part, kind: str) -> bool:
             return given is None
 
 
-def _may_be_number(given: Part) -> bool:
-    match given:
+def _may_be_number(value: Part) -> bool:
+    match value:
         case bool() | int() | float():
             return True
         case str():
-            return bool(_NUMBER.match(given)) and any(letter.isdigit() for letter in given)
+            return bool(_NUMBER.match(value)) and any(letter.isdigit() for letter in value)
         case PartText(pieces=pieces):
             return all(_IN_A_NUMBER.match(piece) for piece in pieces)
         case _:
@@ -372,8 +376,8 @@ def _wants_mapping(schema: Json) -> bool:
     return isinstance(here, dict) and here.get("type") == "object"
 
 
-def _without_unreadable(given: JsonValue) -> JsonValue:
+def _without_unreadable(value: JsonValue) -> JsonValue:
     """Return the input without the placeholders for unreadable values, already reported."""
-    if isinstance(given, dict):
-        return {key: _without_unreadable(one) for key, one in given.items() if one != UNREADABLE}
-    return given
+    if isinstance(value, dict):
+        return {key: _without_unreadable(part) for key, part in value.items() if part != UNREADABLE}
+    return value

@@ -33,13 +33,13 @@ def missing_field(schema: JsonValue, path: Sequence[str]) -> MissingField | None
     root = schema if isinstance(schema, dict) else {}
     forms: list[JsonValue] = [schema]
     for segment in path:
-        found = [_below(form, segment) for form in _forms(forms, root)]
-        if not found:
+        results = [_below(form, segment) for form in _forms(forms, root)]
+        if not results:
             return None
-        known = [there for _, there in found if there is not None]
-        if len(known) == len(found):
-            return MissingField(segment, known)
-        forms = [below for below, there in found if there is None]
+        names = [there for _, there in results if there is not None]
+        if len(names) == len(results):
+            return MissingField(segment, names)
+        forms = [below for below, there in results if there is None]
     return None
 
 
@@ -58,9 +58,9 @@ _MAX_FORMS = 50
 
 def _forms(schemas: Sequence[JsonValue], root: Json) -> list[JsonValue]:
     """Return the alternatives of unions; null is left out, since it has no fields."""
-    found: list[JsonValue] = []
+    forms: list[JsonValue] = []
     ahead = [*schemas]
-    while ahead and len(found) + len(ahead) <= _MAX_FORMS:
+    while ahead and len(forms) + len(ahead) <= _MAX_FORMS:
         here = resolved(ahead.pop(), root)
         union = (
             next((here[key] for key in ("anyOf", "oneOf") if key in here), None)
@@ -70,8 +70,8 @@ def _forms(schemas: Sequence[JsonValue], root: Json) -> list[JsonValue]:
         if isinstance(union, list):
             ahead += union
         elif not (isinstance(here, dict) and here.get("type") == "null"):
-            found.append(here)
-    return [None] if ahead else found
+            forms.append(here)
+    return [None] if ahead else forms
 
 
 def _below(here: JsonValue, segment: str) -> tuple[JsonValue, Collection[str] | None]:
@@ -120,8 +120,8 @@ def inlined(schema: Json) -> Json:
             return here
         return {key: alone(below, depth + 1) for key, below in here.items() if key != "$defs"}
 
-    found = alone(schema, 0)
-    return found if isinstance(found, dict) else {}
+    result = alone(schema, 0)
+    return result if isinstance(result, dict) else {}
 
 
 def resolved(schema: JsonValue, root: Json) -> JsonValue:

@@ -141,21 +141,21 @@ class DeclaredOutputs:
 
     def _of_team(self, team: str) -> TaskSchemas:
         if team not in self._known:
-            known = self._team_document(team)
-            self._known[team] = {} if known is None else self._tasks(known.tasks, 0)
+            team_document = self._team_document(team)
+            self._known[team] = {} if team_document is None else self._tasks(team_document.tasks, 0)
         return self._known[team]
 
     def _tasks(self, steps: Sequence[Step], depth: int) -> TaskSchemas:
-        found = ((step.name, self._step(step, depth)) for step, _ in walk(steps, ()))
-        return {name: schema for name, schema in found if schema}
+        pairs = ((step.name, self._step(step, depth)) for step, _ in walk(steps, ()))
+        return {name: schema for name, schema in pairs if schema}
 
     def _step(self, step: Step, depth: int) -> Json | None:
         if isinstance(step, PersonaStep | SkillStep) and is_edited(step):
             return None
         match step:
             case PersonaStep():
-                declared = [self._agent(one, depth) for one in step.choices]
-                return declared[0] if all(one == declared[0] for one in declared) else None
+                declared = [self._agent(choice, depth) for choice in step.choices]
+                return declared[0] if all(schema == declared[0] for schema in declared) else None
             case SkillStep(skill=name):
                 return self._contract(name)
             case ToolStep(tool=name) if name in self._document.tools:
@@ -240,14 +240,16 @@ def _variables(steps: Sequence[Step], outputs: Outputs) -> dict[str, Json]:
             setters.setdefault(name, []).append(
                 outputs.tasks.get(step.name) if schema is None else schema
             )
-    return {name: found[0] for name, found in setters.items() if len(found) == 1 and found[0]}
+    return {
+        name: schemas[0] for name, schemas in setters.items() if len(schemas) == 1 and schemas[0]
+    }
 
 
 def _sets(step: Step, item: Callable[[JsonValue], Json]) -> list[tuple[str, Json | None]]:
     """Return `(variable, schema)` of each; empty if unknown, None for the schema of its data."""
     return [
-        (one.name, None if one.path == ("output_variable",) else item(one.item_of))
-        for one in step.variables()
+        (variable.name, None if variable.path == ("output_variable",) else item(variable.item_of))
+        for variable in step.variables()
     ]
 
 
@@ -318,9 +320,9 @@ def _parallel(step: ParallelStep, schema_of: SchemaOf) -> Json:
     }
     properties: Json = {name: _branch(form) for name, form in forms.items()}
     if step.join != "all":
-        known: list[JsonValue] = [form for form in forms.values() if form is not None]
+        known_forms: list[JsonValue] = [form for form in forms.values() if form is not None]
         properties["winner"] = {"enum": [*forms, None]}
-        properties["result"] = _or_null(*known) if len(known) == len(forms) else {}
+        properties["result"] = _or_null(*known_forms) if len(known_forms) == len(forms) else {}
     return closed_mapping(properties)
 
 
@@ -343,8 +345,8 @@ def _or_null(*forms: JsonValue) -> Json:
 
 def is_edited(called: PersonaStep | SkillStep | ToolSection) -> bool:
     """Return whether a person may replace its output."""
-    asked = called.requires_approval
-    return isinstance(asked, CallApproval) and asked.at == "after" and asked.editable
+    approval = called.requires_approval
+    return isinstance(approval, CallApproval) and approval.at == "after" and approval.editable
 
 
 def is_modified(tool: str, document: SystemDocument) -> bool:
@@ -387,4 +389,4 @@ def is_own_answer(step: PersonaStep, persona: PersonaDocument) -> bool:
     over = step.config
     policies = persona.tool_policy if over is None or over.tool_policy is None else over.tool_policy
     calls = persona.tool_calls if over is None or over.tool_calls is None else over.tool_calls
-    return calls != "return" and not any(one.exit_on_success for one in policies or ())
+    return calls != "return" and not any(policy.exit_on_success for policy in policies or ())

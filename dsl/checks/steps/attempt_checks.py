@@ -102,9 +102,9 @@ def check_retry_of_once(scope: StepScope, step: Step, path: NodePath) -> None:
     if step.retry is None:
         return
     for inner, _ in walk((step,), path):
-        called = _once_call(scope, inner)
-        if called is not None:
-            scope.report(retry_of_once(step.name, called, inner is step), (*path, "retry"))
+        call = _once_call(scope, inner)
+        if call is not None:
+            scope.report(retry_of_once(step.name, call, inner is step), (*path, "retry"))
             return
 
 

@@ -63,8 +63,8 @@ def check_bound(
                 scope.report_value(details, key_path)
             if bound.maximum > key.high:
                 key_path = (*path, "maximum")
-                found = Found("scalar", bound.maximum)
-                details = OutOfBounds(WrongValue("maximum"), found, "at most", key.high)
+                value = Found("scalar", bound.maximum)
+                details = OutOfBounds(WrongValue("maximum"), value, "at most", key.high)
                 scope.report_value(details, key_path)
         case str() if not _gives_a_bound(bound, key):
             scope.report(not_a_bound(brief(bound), is_length=length), path)

@@ -121,15 +121,15 @@ def _check_context_field(scope: StepScope, leaf: ContextField, leaf_path: NodePa
 
 def _check_operator_value(scope: StepScope, leaf: TaskField | ContextField, path: NodePath) -> None:
     """Check that an operator can use its value, unless a problem already explains why not."""
-    found = _wrong_operand(leaf)
-    if found is None:
+    details = _wrong_operand(leaf)
+    if details is None:
         return
     if any(p.code.startswith(("E1", "E401")) for p in scope.problems.below(path)):
         return  # the missing field may be misspelled
-    if found.code == "E102":
-        scope.problems.report(found, Place(scope.tree.find(path).at, (*path, "value")))
+    if details.code == "E102":
+        scope.problems.report(details, Place(scope.tree.find(path).at, (*path, "value")))
     else:
-        scope.report_value(found, (*path, "value"))
+        scope.report_value(details, (*path, "value"))
 
 
 @rule("E102")
@@ -248,15 +248,15 @@ def _check_data(
     if possible_in(here, operator, leaf.value) or any(scope.problems.below(path)):
         return
     key_path = (*path, "value" if "value" in leaf.model_fields_set else "operator")
-    shown = here if scope.problems.describes("E404") else {}
+    schema = here if scope.problems.describes("E404") else {}
     details = decided_condition(
         _field(leaf),
-        _data(shown),
+        _data(schema),
         leaf.operator,
         brief(leaf.value),
-        allowed=_briefs(_few(shown) or ()),
-        meant=_nearest_word(shown, leaf.value),
-        unquoted=_without_quotes(shown, operator, leaf.value),
+        allowed=_briefs(_few(schema) or ()),
+        meant=_nearest_word(schema, leaf.value),
+        unquoted=_without_quotes(schema, operator, leaf.value),
         always=always,
     )
     scope.report_value(details, key_path)
@@ -304,10 +304,10 @@ def _few(schema: Json) -> list[JsonValue] | None:
 
 def _types(schema: Json) -> list[str]:
     """Return the types that the schema allows; none if it does not restrict them, or is invalid."""
-    written = schema.get("type")
-    names = written if isinstance(written, list) else [written]
-    known = [name for name in names if isinstance(name, str) and name in _TYPES]
-    return known if len(known) == len(names) else []
+    types = schema.get("type")
+    names = types if isinstance(types, list) else [types]
+    known_types = [name for name in names if isinstance(name, str) and name in _TYPES]
+    return known_types if len(known_types) == len(names) else []
 
 
 def _bounds(schema: Json, name: str) -> Iterator[Claim]:
@@ -334,8 +334,8 @@ def _data(schema: Json) -> str:
 def _briefs(values: Sequence[JsonValue]) -> list[str]:
     """Return values for a sentence; of very many the first, and how many there are besides."""
     more = len(values) - MAX_LISTED
-    shown = [brief(value) for value in values[:MAX_LISTED]]
-    return [*shown, f"and {more:,} more"] if more > 0 else shown
+    texts = [brief(value) for value in values[:MAX_LISTED]]
+    return [*texts, f"and {more:,} more"] if more > 0 else texts
 
 
 def _words(schema: Json) -> list[str]:

@@ -71,10 +71,10 @@ def _described_paths(problems: Problems, declared: Declarations) -> tuple[str, .
 def operation_mismatch(
     operation: str, path: str, form: str, fitting: tuple[str, ...]
 ) -> ProblemText:
-    written = f"{', '.join(f'`{one}`' for one in fitting)} or " if fitting else ""
+    choices = f"{', '.join(f'`{name}`' for name in fitting)} or " if fitting else ""
     return ProblemText(
         f"`{operation}` cannot update {path!r}, which is {form}",
-        fix=f"write {written}a value that replaces it, or correct the schema",
+        fix=f"write {choices}a value that replaces it, or correct the schema",
     )
 
 
@@ -99,11 +99,15 @@ def check_declared(scope: StepScope, key: str, value: JsonValue, key_path: NodeP
     owner = _owner(scope, path, key_path)
     if owner is None or parse(owner) != path:
         return
-    wanted = _HELD[operation]
+    needed_kinds = _HELD[operation]
     types = declared[owner].schema_.get("type")
-    known = types if isinstance(types, list) else [types] if types is not None else wanted
-    if not any(kind in wanted for kind in known):
-        fitting = tuple(one for one, held in _HELD.items() if any(kind in held for kind in known))
+    possible_kinds = (
+        types if isinstance(types, list) else [types] if types is not None else needed_kinds
+    )
+    if not any(kind in needed_kinds for kind in possible_kinds):
+        fitting = tuple(
+            name for name, held in _HELD.items() if any(kind in held for kind in possible_kinds)
+        )
         details = operation_mismatch(operation, owner, form_of(declared[owner]), fitting)
         scope.report_value(details, key_path)
 
@@ -133,14 +137,14 @@ def unknown_operation(name: str, path: str, form: str) -> ProblemText:
 
 def _misspelt(scope: StepScope, path: Path, value: JsonValue, key_path: NodePath) -> bool:
     """Note a mapping of one unknown operation where no mapping can be; return whether it is one."""
-    one = scope.outputs.context.get(".".join(path))
-    types = None if one is None else one.schema_.get("type")
-    if one is None or types is None or not isinstance(value, dict) or len(value) != 1:
+    declaration = scope.outputs.context.get(".".join(path))
+    types = None if declaration is None else declaration.schema_.get("type")
+    if declaration is None or types is None or not isinstance(value, dict) or len(value) != 1:
         return False
     if types == "object" or (isinstance(types, list) and "object" in types):
         return False
     (name,) = value
-    details = unknown_operation(name, ".".join(path), form_of(one))
+    details = unknown_operation(name, ".".join(path), form_of(declaration))
     scope.problems.report(details, Place(scope.tree.find((*key_path, name)).at, key_path))
     return True
 
@@ -172,7 +176,7 @@ def check_resets(
     team: TeamDocument, declared: Declarations, tree: Node, problems: Problems, team_path: NodePath
 ) -> tuple[str, ...]:
     """Note the paths that a team cannot reset; return those that it can."""
-    found: list[str] = []
+    paths: list[str] = []
     for index, path in enumerate(team.resets):
         here = (*team_path, "resets", index)
         if not declared:
@@ -184,8 +188,8 @@ def check_resets(
         elif declared[path].required:
             problems.report(reset_without_default(path), tree.value_at(here))
         else:
-            found.append(path)
-    return tuple(dict.fromkeys(found))
+            paths.append(path)
+    return tuple(dict.fromkeys(paths))
 
 
 @rule("E405")
@@ -200,8 +204,8 @@ def _check_write(scope: StepScope, path: Path, value: JsonValue, key_path: NodeP
     owner = _owner(scope, path, key_path)
     if owner is None or parse(owner) != path or any(is_template(text) for text in _texts(value)):
         return
-    one = scope.outputs.context[owner]
-    problems = value_problems(owner, kept(value, one), one)
+    declaration = scope.outputs.context[owner]
+    problems = value_problems(owner, kept(value, declaration), declaration)
     if problems:
         scope.report_value(update_refused(owner, "; ".join(problems)), key_path)
 
@@ -242,24 +246,24 @@ def _owner(scope: StepScope, path: Path, key_path: NodePath) -> str | None:
     if owner is None:
         below = declared_below(path, declared)
         strange = ".".join(path) if below else stranger(path, declared)
-        known = _described_paths(scope.problems, declared)
-        details = undeclared_path(strange or "", known, below=below)
+        names = _described_paths(scope.problems, declared)
+        details = undeclared_path(strange or "", names, below=below)
         scope.report(details, key_path)
         return None
     rest = path[len(parse(owner)) :]
     missing = missing_field(declared[owner].schema_, rest)
     if missing is None:
         return owner
-    known = missing.known if scope.problems.describes("E210") else ()
-    details = unknown_field(("context", owner), rest, missing.segment, known)
+    names = missing.known if scope.problems.describes("E210") else ()
+    details = unknown_field(("context", owner), rest, missing.segment, names)
     scope.report(details, key_path)
     return None
 
 
 def _leaves(
-    given: Json, path: Path, key_path: NodePath, declared: Declarations
+    mapping: Json, path: Path, key_path: NodePath, declared: Declarations
 ) -> Iterator[tuple[Path, JsonValue, NodePath]]:
-    for key, value in given.items():
+    for key, value in mapping.items():
         here = (*path, key)
         is_above = declared_at(here, declared) is None and declared_below(here, declared)
         if is_above and isinstance(value, dict):

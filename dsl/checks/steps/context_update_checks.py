@@ -55,10 +55,10 @@ _TAKES = {
 
 @rule("E103")
 def operand_mismatch(operation: str, path: str, kind: str) -> ProblemText:
-    wanted, fix = _TAKES[operation]
+    operand, fix = _TAKES[operation]
     return ProblemText(
-        f"`{operation}` takes {wanted}, and the update of {path!r} gives it {kind}",
-        f"{wanted}, or a template for one",
+        f"`{operation}` takes {operand}, and the update of {path!r} gives it {kind}",
+        f"{operand}, or a template for one",
         fix,
     )
 
@@ -132,17 +132,17 @@ def takes(operation: str, operand: JsonValue) -> bool:
             return True
 
 
-def _is_one_slip(word: str, meant: str) -> bool:
+def _is_one_slip(word: str, candidate: str) -> bool:
     """Whether one letter is missing, added, wrong or swapped with its neighbour, at most."""
-    if word == meant:
+    if word == candidate:
         return True
-    start = next((i for i, (a, b) in enumerate(zip(word, meant, strict=False)) if a != b), None)
+    start = next((i for i, (a, b) in enumerate(zip(word, candidate, strict=False)) if a != b), None)
     if start is None:
-        return abs(len(word) - len(meant)) == 1
-    rest, wanted = word[start:], meant[start:]
+        return abs(len(word) - len(candidate)) == 1
+    rest, other_rest = word[start:], candidate[start:]
     return (
-        rest[1:] == wanted[1:]
-        or rest[1:] == wanted
-        or rest == wanted[1:]
-        or (rest[:2] == wanted[1::-1] and rest[2:] == wanted[2:])
+        rest[1:] == other_rest[1:]
+        or rest[1:] == other_rest
+        or rest == other_rest[1:]
+        or (rest[:2] == other_rest[1::-1] and rest[2:] == other_rest[2:])
     )

@@ -83,17 +83,17 @@ def loop_variable_taken(name: str, loop: str) -> ProblemText:
 
 
 def _loop_variables(
-    scope: StepScope, steps: Sequence[Step], path: NodePath, taken: Mapping[str, str]
+    scope: StepScope, steps: Sequence[Step], path: NodePath, outer_items: Mapping[str, str]
 ) -> None:
     """Note a loop whose item has the name of an outer loop's item, which it would hide."""
     for index, step in enumerate(steps):
         here = (*path, index)
-        inner = dict(taken)
-        for one in (one for one in step.variables() if one.exists == "within"):
-            item = one.name
-            if item in taken:
-                key_path = (*here, *one.path)
-                scope.report_value(loop_variable_taken(item, taken[item]), key_path)
+        inner = dict(outer_items)
+        for variable in (variable for variable in step.variables() if variable.exists == "within"):
+            item = variable.name
+            if item in outer_items:
+                key_path = (*here, *variable.path)
+                scope.report_value(loop_variable_taken(item, outer_items[item]), key_path)
             inner[item] = step.name
         for below in step.lists(here):
             _loop_variables(scope, below.steps, below.path, inner)

@@ -110,12 +110,12 @@ class StepScope:
 
     def of_prompts(self, inputs: Collection[str] | None, flags: Collection[str]) -> "StepScope":
         """Return the scope of an agent's prompts: with its input and flags, and without tools."""
-        known = {
+        caches = {
             "_steps_with_paths": self.steps_with_paths,
             "_names": self.task_names,
             "_variables": self.variables,
         }
-        return replace(self, inputs=inputs, flags=flags, tools={}, reads=OutsideReads(), **known)
+        return replace(self, inputs=inputs, flags=flags, tools={}, reads=OutsideReads(), **caches)
 
     def of_output(self, path: NodePath) -> "StepScope":
         """Return the scope of the output written at a path: variables end with their visit."""

@@ -55,9 +55,9 @@ def forbidden_template(reason: str, name: str = "", known: Collection[str] = ())
     return _broken_template(reason, name, known)
 
 
-def _broken_template(reason: str, name: str, known: Collection[str]) -> ProblemText:
-    fix = nearest(name, known)
-    allowed = listed(known) if known and not fix else ""
+def _broken_template(reason: str, name: str, names: Collection[str]) -> ProblemText:
+    fix = nearest(name, names)
+    allowed = listed(names) if names and not fix else ""
     return ProblemText(f"the template does not work: {reason}", allowed, fix)
 
 
@@ -143,5 +143,5 @@ def check_field(scope: StepScope, declared: Declared, spot: TextSpot) -> None:
         return
     missing = missing_field(schema, path)
     if missing is not None and not scope.problems.has("E303", spot.path):
-        known = missing.known if scope.problems.describes("E210") else ()
-        scope.report_spot(unknown_field(owner, path, missing.segment, known), spot)
+        names = missing.known if scope.problems.describes("E210") else ()
+        scope.report_spot(unknown_field(owner, path, missing.segment, names), spot)

@@ -39,7 +39,7 @@ def check_branch_writes(scope: StepScope, step: ParallelStep, path: NodePath) ->
         return
     if step.only is not None and (not isinstance(step.only, list) or any(map(_open, step.only))):
         return
-    only = None if step.only is None else {one for one in step.only if isinstance(one, str)}
+    only = None if step.only is None else {name for name in step.only if isinstance(name, str)}
     running = {
         name: list(_certain(branch.steps, _branch_path(step, name, path)))
         for name, branch in step.ranked_branches.items()
@@ -50,7 +50,7 @@ def check_branch_writes(scope: StepScope, step: ParallelStep, path: NodePath) ->
         for name, policy in step.merge.items()
         if name.startswith(CONTEXT)
     }
-    writes = {name: [one.write for one in own] for name, own in running.items()}
+    writes = {name: [item.write for item in own] for name, own in running.items()}
     by_place, places = list(running), {name: place for place, name in enumerate(running)}
     for conflict in write_conflicts(writes, policies):
         key_path = running[by_place[conflict.last.branch]][conflict.last.number].path
@@ -89,7 +89,7 @@ def check_round_writes(scope: StepScope, step: LoopStep, path: NodePath) -> None
     if min(maximum, len(step.iterate_on) if isinstance(step.iterate_on, list) else maximum) <= 1:
         return
     own = list(_certain(step.body, (*path, "body")))
-    writes = [one.write for one in own]
+    writes = [item.write for item in own]
     for conflict in write_conflicts({"one": writes, "other": writes}, {}):
         key_path = own[conflict.last.number].path
         if scope.problems.has("W525", key_path):

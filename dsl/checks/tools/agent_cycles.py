@@ -68,7 +68,9 @@ def check_cycles(
                 noted.add(call.tool)
                 cycle = [point, *_path(call.to, point, graph, within)]
                 path = tool_paths[call.tool]
-                problems.report(agents_in_a_circle([one.name for one in cycle]), tree.key_at(path))
+                problems.report(
+                    agents_in_a_circle([node.name for node in cycle]), tree.key_at(path)
+                )
 
 
 def _graph(

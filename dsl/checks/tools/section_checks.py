@@ -221,18 +221,18 @@ def check_tool_condition(
         tree: The document.
         problems: Receives what is wrong.
     """
-    asked = section.requires_approval
-    if not isinstance(asked, CallApproval) or asked.when is None:
+    approval = section.requires_approval
+    if not isinstance(approval, CallApproval) or approval.when is None:
         return
-    known = _CALL_AND_RESULT if asked.at == "after" else _CALL
+    names = _CALL_AND_RESULT if approval.at == "after" else _CALL
     schemas = {"arguments": given, "data": result}
-    outputs = NO_OUTPUTS._replace(variables={one: schemas[one] for one in known})
-    scope = StepScope(tree, problems, capabilities, {}, (), (), given=known, outputs=outputs)
+    outputs = NO_OUTPUTS._replace(variables={variable: schemas[variable] for variable in names})
+    scope = StepScope(tree, problems, capabilities, {}, (), (), given=names, outputs=outputs)
     key_path: NodePath = ("tools", name, *APPROVAL_CONDITION)
-    for leaf, path in leaves(asked.when, key_path):
+    for leaf, path in leaves(approval.when, key_path):
         if isinstance(leaf, Expression):
             check_condition(scope, leaf, path)
-            if any(problems.below(path)) or _names(leaf) <= set(known):
+            if any(problems.below(path)) or _names(leaf) <= set(names):
                 continue
         problems.report(not_of_a_call(approval_of_tool(name)), tree.value_at(path))
 

@@ -25,9 +25,9 @@ def written_personas(document: SystemDocument) -> Iterator[tuple[PersonaDocument
     Tools and teams belong to a document, and the personas of a catalog to many: what a persona
     names there counts only in documents that use it.
     """
-    used = used_personas(document)
+    used_keys = used_personas(document)
     for key, persona in document.llm_config.personas.items():
-        if key in used:
+        if key in used_keys:
             yield persona, ("llm_config", "personas", key)
     for step, path in document.steps:
         if isinstance(step, PersonaStep) and step.config is not None:
@@ -37,18 +37,22 @@ def written_personas(document: SystemDocument) -> Iterator[tuple[PersonaDocument
 def used_personas(document: SystemDocument) -> set[str]:
     """Return the personas that a step or a tool names, and the subagents that these name."""
     personas = document.llm_config.personas
-    ahead = [one.agent for one in document.tools.values() if isinstance(one, AgentToolSection)]
+    ahead = [
+        section.agent
+        for section in document.tools.values()
+        if isinstance(section, AgentToolSection)
+    ]
     for step, _ in document.steps:
         if isinstance(step, PersonaStep):
             ahead += [step.persona_key, *step.personas]
             ahead += (step.config.subagents or ()) if step.config is not None else ()
-    used = set[str]()
+    keys = set[str]()
     while ahead:
         key = ahead.pop()
-        if key in personas and key not in used:
-            used.add(key)
+        if key in personas and key not in keys:
+            keys.add(key)
             ahead += personas[key].subagents or ()
-    return used
+    return keys
 
 
 def subagents_of(document: SystemDocument) -> Iterator[tuple[str, NodePath]]:
@@ -62,20 +66,20 @@ def check_tool_names(document: SystemDocument, tree: Node, problems: Problems) -
     """Note every unknown or repeated name, and tools whose names no provider accepts."""
     orchestration = document.orchestration
     teams = () if orchestration is None else tuple(orchestration.teams)
-    known = _Known(
+    checker = _Known(
         tuple(document.tools), tuple(document.llm_config.personas), teams, tree, problems
     )
     offered: set[str] = set()
     for persona, path in written_personas(document):
-        known.check(persona.tools, (*path, "tools"), "tool", known.tools)
+        checker.check(persona.tools, (*path, "tools"), "tool", checker.tools)
         subagents = persona.subagents
-        known.check(subagents, (*path, "subagents"), "persona", known.personas)
-        names = (*known.tools, *(subagents or ()))
-        known.check(persona.exclude_tools, (*path, "exclude_tools"), "tool", names)
-        known.check(persona.handoffs, (*path, "handoffs"), "team", known.teams)
+        checker.check(subagents, (*path, "subagents"), "persona", checker.personas)
+        names = (*checker.tools, *(subagents or ()))
+        checker.check(persona.exclude_tools, (*path, "exclude_tools"), "tool", names)
+        checker.check(persona.handoffs, (*path, "handoffs"), "team", checker.teams)
         for index, policy in enumerate(persona.tool_policy or ()):
             key_path = (*path, "tool_policy", index, "tool")
-            known.check_one(policy.tool, key_path, "tool", (*known.tools, *known.personas))
+            checker.check_one(policy.tool, key_path, "tool", (*checker.tools, *checker.personas))
         offered.update(persona.tools or ())
     for name in offered & document.tools.keys():
         _check_offered(name, ("tools", name), tree, problems)
@@ -86,7 +90,7 @@ def check_tool_names(document: SystemDocument, tree: Node, problems: Problems) -
         reads = section.reads if isinstance(section, AgentToolSection) else ()
         for index, edge in enumerate(reads):
             key_path = ("tools", name, "reads", index, "from")
-            known.check_one(edge.source, key_path, "tool", known.tools)
+            checker.check_one(edge.source, key_path, "tool", checker.tools)
 
 
 @rule("E105")
@@ -123,22 +127,22 @@ class _Known:
         names: tuple[str, ...] | None,
         path: NodePath,
         what: str,
-        known: Collection[str],
+        choices: Collection[str],
     ) -> None:
         """Note the names of a list that are not known, or that it has twice."""
-        seen: set[str] = set()
+        seen_names: set[str] = set()
         for index, name in enumerate(names or ()):
             key_path = (*path, index)
-            self.check_one(name, key_path, what, known)
-            if name in seen:
+            self.check_one(name, key_path, what, choices)
+            if name in seen_names:
                 details = tool_named_twice(name, str(path[-1]))
                 self.problems.report(details, self.tree.value_at(key_path))
-            seen.add(name)
+            seen_names.add(name)
 
-    def check_one(self, name: str, path: NodePath, what: str, known: Collection[str]) -> None:
+    def check_one(self, name: str, path: NodePath, what: str, choices: Collection[str]) -> None:
         """Note a name that is not known."""
-        if name not in known:
-            unknown(self.problems, self.tree.value_at(path), what, name, known)
+        if name not in choices:
+            unknown(self.problems, self.tree.value_at(path), what, name, choices)
 
 
 @rule("W517")
@@ -162,10 +166,10 @@ def check_exclusions(document: SystemDocument, tree: Node, problems: Problems) -
                 offered[key] |= _offered_tools(step.config, personas[key], groups)
     own = [(personas[key], ("llm_config", "personas", key), {key}) for key in offered]
     for persona, path, keys in (*own, *configs):
-        known = {name for key in keys for name in offered[key]}
+        offered_names = {name for key in keys for name in offered[key]}
         for index, name in enumerate(persona.exclude_tools or ()):
             here = (*path, "exclude_tools", index)
-            is_offered = bool(known & {name, *groups.get(name, ())})
+            is_offered = bool(offered_names & {name, *groups.get(name, ())})
             if keys and not is_offered and not problems.has("E204", here):
                 problems.report(exclusion_without_effect(name), tree.value_at(here))
 
@@ -177,8 +181,11 @@ def _offered_tools(
     lists = [persona.tools, persona.subagents]
     if base is not None:
         inherited = (base.tools, base.subagents)
-        lists = [kept if own is None else own for own, kept in zip(lists, inherited, strict=True)]
-    names = [name for one in lists for name in one or ()]
+        lists = [
+            inherited_names if own is None else own
+            for own, inherited_names in zip(lists, inherited, strict=True)
+        ]
+    names = [name for entries in lists for name in entries or ()]
     return {*names, *(member for name in names for member in groups.get(name, ()))}
 
 
@@ -195,16 +202,18 @@ def check_unused_tools(document: SystemDocument, tree: Node, problems: Problems)
 
     Tools of other files serve any document.
     """
-    called = [step.tool for step, _ in document.steps if isinstance(step, ToolStep)]
-    if any(map(is_template, called)):
+    called_tools = [step.tool for step, _ in document.steps if isinstance(step, ToolStep)]
+    if any(map(is_template, called_tools)):
         return  # any tool may be called
-    used = set(called)
+    used_names = set(called_tools)
     for persona, _ in written_personas(document):
-        used |= {*(persona.tools or ()), *(persona.subagents or ())}
+        used_names |= {*(persona.tools or ()), *(persona.subagents or ())}
     for group, members in tool_groups(document.tools).items():
-        used |= {*members, group} if group in used or used & {*members} else {*members}
+        used_names |= (
+            {*members, group} if group in used_names or used_names & {*members} else {*members}
+        )
     file = tree.find(("orchestration", "entry_team")).mark.file
     for name in document.tools:
         path = ("tools", name)
-        if name not in used and tree.find(path).at.file == file:
+        if name not in used_names and tree.find(path).at.file == file:
             problems.report(unused_tool(name), tree.key_at(path))

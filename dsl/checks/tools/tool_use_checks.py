@@ -211,27 +211,27 @@ class _ToolUse:
         choice = self._persona.tool_choice
         if isinstance(choice, NamedTool) and choice.tool not in self._persona.tools:
             path = self._written_at("tool_choice", "tool")
-            known = self._persona.tools
-            unknown(self._problems, self._tree.value_at(path), "offered tool", choice.tool, known)
+            tools = self._persona.tools
+            unknown(self._problems, self._tree.value_at(path), "offered tool", choice.tool, tools)
 
     def policies(self) -> None:
         """Note policies of tools that are not offered, and bounds that no run can meet."""
-        seen: set[str] = set()
+        seen_names: set[str] = set()
         for index, policy in enumerate(self._persona.tool_policy):
             path = (*self._written_at("tool_policy"), index)
-            if policy.tool in seen:
+            if policy.tool in seen_names:
                 self._note((*path, "tool"), tool_named_twice(policy.tool, "tool_policy"))
-            seen.add(policy.tool)
+            seen_names.add(policy.tool)
             if policy.tool not in self._persona.tools:
                 where = (*path, "tool")
-                known = self._persona.tools
+                tools = self._persona.tools
                 if not self._problems.has("E204", where):
                     unknown(
                         self._problems,
                         self._tree.value_at(where),
                         "offered tool",
                         policy.tool,
-                        known,
+                        tools,
                     )
             self._policy(policy, path)
 

@@ -52,21 +52,21 @@ def check_offered_schemas(
         tree: The document.
         problems: Collects the findings.
     """
-    found: dict[NodePath, dict[str, _Refused]] = {}
+    refusals: dict[NodePath, dict[str, _Refused]] = {}
     for persona in personas.values():
         own = frozenset(_apis_of(persona, sections))
         for name in persona.tools:
             refused = _find_refusal(tools.get(name), own)
             if refused.rules:
                 group = _written_as(name, paths, tree)
-                of_tools = found.setdefault(group, {})
+                of_tools = refusals.setdefault(group, {})
                 of_tools[name] = refused.with_apis(of_tools.get(name))
-    for path, of_tools in found.items():
+    for path, of_tools in refusals.items():
         broken: set[ToolSchemaRule] = set()
         apis: set[VendorApi] = set()
-        for one in of_tools.values():
-            broken |= one.rules
-            apis |= one.apis
+        for refusal in of_tools.values():
+            broken |= refusal.rules
+            apis |= refusal.apis
         rules: list[ToolSchemaRule] = [rule for rule in TOOL_SCHEMA_RULES if rule in broken]
         findings = [TOOL_SCHEMA_RULES[rule] for rule in rules]
         details = schemas_rewritten(sorted(of_tools), vendor_names(apis), findings)
@@ -95,7 +95,10 @@ def within_vendor_limits(
     personas: Mapping[str, Persona], sections: Sections, tree: Node, problems: Problems
 ) -> dict[str, Persona]:
     """Return the personas without the tools beyond what their vendors take; warn of these."""
-    return {key: _within_limit(key, one, sections, tree, problems) for key, one in personas.items()}
+    return {
+        key: _within_limit(key, persona, sections, tree, problems)
+        for key, persona in personas.items()
+    }
 
 
 @rule("W527")
@@ -125,16 +128,16 @@ def _within_limit(
     path: NodePath = ("llm_config", "personas", key.partition("/")[0], "tools")
     path = path if tree.has(path) else ("llm_config", "personas")
     problems.report(tools_left_out(key, vendor, limit, left_out), tree.key_at(path))
-    kept = tuple(name for name in persona.tools if name not in left_out)
-    return persona.model_copy(update={"tools": kept})
+    tools = tuple(name for name in persona.tools if name not in left_out)
+    return persona.model_copy(update={"tools": tools})
 
 
 def _find_refusal(tool: Tool | None, apis: frozenset[VendorApi]) -> _Refused:
     if tool is None or tool.offered_schema is None or tool.input_schema is None:
         return _Refused(frozenset(), frozenset())
-    found = offered_schema(tool.input_schema).rules
-    rules = {rule: apis & refusing_apis(rule) for rule in found}
-    broken: list[ToolSchemaRule] = [rule for rule in found if rules[rule]]
+    schema_rules = offered_schema(tool.input_schema).rules
+    rules = {rule: apis & refusing_apis(rule) for rule in schema_rules}
+    broken: list[ToolSchemaRule] = [rule for rule in schema_rules if rules[rule]]
     return _Refused(frozenset(broken), frozenset[VendorApi]().union(*rules.values()))
 
 
@@ -142,7 +145,7 @@ def _apis_of(persona: Persona, sections: Sections) -> Iterator[VendorApi]:
     """Yield the APIs of a persona's model and of its fallbacks, where they are known."""
     if not persona.provider:
         return
-    for name in (persona.provider, *(split_model(one)[0] for one in persona.fallback)):
+    for name in (persona.provider, *(split_model(model)[0] for model in persona.fallback)):
         section = sections.get(name) or ProviderSection()
         api = section.vendor_api(name)
         if api is not None:

@@ -67,14 +67,14 @@ def read_json(text: str) -> JsonValue | AnswerProblem:
     if not text:
         return AnswerProblem("the answer is empty; it must be one JSON value")
     try:
-        found = _whole(text) or _fenced_values(text) or _values_in(text)
+        values = _whole(text) or _fenced_values(text) or _values_in(text)
     except _Unsound as error:
         return AnswerProblem(str(error))
     except (ValueError, RecursionError) as error:
         return AnswerProblem(f"the answer is not JSON: {_why(error)}")
-    if len(found) == 1:
-        return found[0]
-    counted = f"{len(found)} JSON values" if found else "no JSON value"
+    if len(values) == 1:
+        return values[0]
+    counted = f"{len(values)} JSON values" if values else "no JSON value"
     return AnswerProblem(f"the answer contains {counted}; it must contain exactly one")
 
 
@@ -105,7 +105,7 @@ def _values_in(text: str) -> list[JsonValue]:
         ValueError: The only value is broken; or a bracket does not match, so that an apparent
             value may be the inside of a broken one.
     """
-    found: list[JsonValue] = []
+    values: list[JsonValue] = []
     broken: list[ValueError] = []
     position = 0
     while bracket := _BRACKET.search(text, position):
@@ -113,16 +113,16 @@ def _values_in(text: str) -> list[JsonValue]:
             if bracket[0] in "]}":
                 raise json.JSONDecodeError("Unmatched closing bracket", text, bracket.start())
             value, position = _DECODER.raw_decode(text, bracket.start())
-            found.append(value)
+            values.append(value)
         except ValueError as error:
             broken.append(error)
             end = _balanced_end(text, bracket.start())
             if end is None or len(broken) > _MAX_BRACKETS:
                 raise broken[0] from None
             position = end
-    if broken and not found:
+    if broken and not values:
         raise broken[0]
-    return [_sound(found[0], text)] if len(found) == 1 else found
+    return [_sound(values[0], text)] if len(values) == 1 else values
 
 
 def _balanced_end(text: str, start: int) -> int | None:

@@ -145,9 +145,9 @@ class Attempt:
         """Return what the server says now; what it said before a freeze may be out of date."""
         end = self._clock() + self._patience
         while True:
-            asked = self._clock()
+            start = self._clock()
             standing = await self._ask()
-            late = standing is Standing.CURRENT and self._clock() - asked > self._timeout / 2
+            late = standing is Standing.CURRENT and self._clock() - start > self._timeout / 2
             if late and not self.is_over:
                 continue
             if standing is not Standing.UNKNOWN or self._clock() >= end:

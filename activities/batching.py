@@ -157,9 +157,9 @@ async def cancel_batch(providers: ProviderAccess, provider: str, batch: StartedB
     Raises:
         ProviderFailure: The provider does not exist, or did not take the request.
     """
-    known = providers.get(provider)
-    if isinstance(known, BatchProvider):
-        await known.cancel(batch)
+    batch_provider = providers.get(provider)
+    if isinstance(batch_provider, BatchProvider):
+        await batch_provider.cancel(batch)
 
 
 def _call_of(request: ModelRequest) -> tuple[str, datetime]:

@@ -51,14 +51,14 @@ def command_for(extra: str, found: Installation) -> str:
     return shlex.join([*_words(found), *what])
 
 
-def _words(found: Installation) -> tuple[str, ...]:
-    match found.installer:
+def _words(installation: Installation) -> tuple[str, ...]:
+    match installation.installer:
         case Installer.PIP:
-            return (f"{found.prefix}/bin/pip", "install")
+            return (f"{installation.prefix}/bin/pip", "install")
         case Installer.PIPX:
             return ("pipx", "install", "--force")
         case Installer.UV:
-            return ("uv", "pip", "install", "--python", found.prefix)
+            return ("uv", "pip", "install", "--python", installation.prefix)
         case Installer.UV_TOOL:
             return ("uv", "tool", "install", "--force")
 

@@ -87,9 +87,9 @@ class AgentFactory:
         return agent
 
     def _get_agent_class(self, agent_type: str) -> type[BaseAgent]:
-        found = self._agent_types.get(agent_type)
-        if found is not None:
-            return found
+        agent_class = self._agent_types.get(agent_type)
+        if agent_class is not None:
+            return agent_class
         if ":" in agent_type and agent_type not in self._skills:
             check_agent_path(agent_type, self._agent_packages)
             return extension_agent(agent_type)

@@ -26,9 +26,9 @@ class SecretsInterceptor(Interceptor):
 
 
 class _Inbound(ActivityInboundInterceptor):
-    def __init__(self, next: ActivityInboundInterceptor, known: KnownSecrets) -> None:
+    def __init__(self, next: ActivityInboundInterceptor, known_secrets: KnownSecrets) -> None:
         super().__init__(next)
-        self._known = known
+        self._known = known_secrets
 
     def init(self, outbound: ActivityOutboundInterceptor) -> None:
         super().init(_Outbound(outbound, self._known))
@@ -44,27 +44,27 @@ class _Inbound(ActivityInboundInterceptor):
 
 
 class _Outbound(ActivityOutboundInterceptor):
-    def __init__(self, next: ActivityOutboundInterceptor, known: KnownSecrets) -> None:
+    def __init__(self, next: ActivityOutboundInterceptor, known_secrets: KnownSecrets) -> None:
         super().__init__(next)
-        self._known = known
+        self._known = known_secrets
 
     def heartbeat(self, *details: Any) -> None:
-        super().heartbeat(*(_clean_detail(one, self._known) for one in details))
+        super().heartbeat(*(_clean_detail(detail, self._known) for detail in details))
 
 
-def _clean(error: Exception, known: KnownSecrets) -> Exception:
+def _clean(error: Exception, known_secrets: KnownSecrets) -> Exception:
     """Return the failure without secrets; the same object when it and its causes have none."""
     words = str(error)
     if not isinstance(error, ApplicationError):
         chain = _chain(error)
-        if all(known.without(str(one)) == str(one) for one in chain):
+        if all(known_secrets.without(str(cause)) == str(cause) for cause in chain):
             return error
-        return ApplicationError(known.without(words), type=type(error).__name__)
-    message = known.without(error.message)
-    details = [_clean_detail(one, known) for one in error.details]
+        return ApplicationError(known_secrets.without(words), type=type(error).__name__)
+    message = known_secrets.without(error.message)
+    details = [_clean_detail(detail, known_secrets) for detail in error.details]
     causes = _chain(error)[1:]
     same = message == error.message and details == list(error.details)
-    if same and all(known.without(str(one)) == str(one) for one in causes):
+    if same and all(known_secrets.without(str(cause)) == str(cause) for cause in causes):
         return error
     return ApplicationError(
         message,
@@ -76,23 +76,23 @@ def _clean(error: Exception, known: KnownSecrets) -> Exception:
     )
 
 
-def _clean_result(result: object, known: KnownSecrets) -> object:
+def _clean_result(result: object, known_secrets: KnownSecrets) -> object:
     """Remove secrets from the failure that an agent's result reports."""
     if not isinstance(result, AgentResponse) or result.error is None:
         return result
-    message = known.without(result.error.message)
+    message = known_secrets.without(result.error.message)
     return result.model_copy(update={"error": result.error.model_copy(update={"message": message})})
 
 
 def _chain(error: BaseException) -> list[BaseException]:
     """List the failure and its causes, in the order in which Temporal reports them."""
-    found: list[BaseException] = [error]
-    while (cause := found[-1].__cause__ or found[-1].__context__) and cause not in found:
-        found.append(cause)
-    return found
+    chain: list[BaseException] = [error]
+    while (cause := chain[-1].__cause__ or chain[-1].__context__) and cause not in chain:
+        chain.append(cause)
+    return chain
 
 
-def _clean_detail(detail: object, known: KnownSecrets) -> object:
+def _clean_detail(detail: object, known_secrets: KnownSecrets) -> object:
     if isinstance(detail, str | list | dict):
-        return known.without_in(cast("Any", detail))
+        return known_secrets.without_in(cast("Any", detail))
     return detail

@@ -117,9 +117,9 @@ async def kept_alive(
     finally:
         current.reset(token)
         first.cancel()
-        for one in beating:
-            one.cancel()
-            await asyncio.wait([one])
+        for beat_task in beating:
+            beat_task.cancel()
+            await asyncio.wait([beat_task])
 
 
 def _interval() -> float:

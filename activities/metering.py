@@ -55,7 +55,7 @@ class Meter:
         self._unpriced = earlier.unpriced
         self._cut_off = earlier.cut_off
         self._estimated = earlier.estimated
-        self._inner_calls = {one.skill: one for one in earlier.inner_calls}
+        self._inner_calls = {call.skill: call for call in earlier.inner_calls}
         self._in_progress: dict[object, OpenModelCall] = {}
         self._earlier = earlier.seconds
         self._clock = clock
@@ -113,8 +113,8 @@ class Meter:
 
     def note_call(self, call: InnerCall) -> None:
         """Keep that the agent's own code calls a skill, also if this attempt is lost."""
-        known = self._inner_calls.get(call.skill)
-        if known is None or not set(call.labels) <= set(known.labels):
+        earlier = self._inner_calls.get(call.skill)
+        if earlier is None or not set(call.labels) <= set(earlier.labels):
             self._inner_calls[call.skill] = call
             if activity.in_activity():
                 self.beat()
@@ -122,7 +122,7 @@ class Meter:
     @property
     def has_met_untrusted(self) -> bool:
         """Whether the agent's own code has met text of others, in any attempt."""
-        return any("untrusted" in one.labels for one in self._inner_calls.values())
+        return any("untrusted" in call.labels for call in self._inner_calls.values())
 
     def beat(self) -> None:
         """Send a heartbeat now; a local activity has none."""
@@ -186,8 +186,8 @@ class Meter:
             del self._in_progress[call]
         finally:
             timer.cancel()
-            for one in reports:
-                one.cancel()
+            for task in reports:
+                task.cancel()
 
     async def _report_open(self, call: object, provider: str, model: str, tokens: int) -> None:
         """Send a heartbeat with the open call and its price."""

@@ -41,8 +41,8 @@ class Pricing:
         settings = self._providers[provider]
         counts = (usage.input_tokens, usage.output_tokens)
         cache = (usage.cached_tokens, usage.cache_write_tokens, usage.hour_cache_write_tokens)
-        found = public_cost(settings.kind, settings.api_base, model, *counts, *cache)
-        return None if found is None else found.input + found.output
+        cost = public_cost(settings.kind, settings.api_base, model, *counts, *cache)
+        return None if cost is None else cost.input + cost.output
 
     def context_window(self, provider: str, model: str) -> int | None:
         """Return the context window of a model in tokens; None if unknown."""

@@ -120,44 +120,44 @@ class NotificationActivities:
         if channel is not None:
             notice = _without_private_data(notice, channel)
         body = json.dumps(await self._message(notice, channel), ensure_ascii=False)
-        sent = body.encode(errors="replace")
+        content = body.encode(errors="replace")
         match channel:
             case None:
-                known = listed(self._channels) or "none"
+                names = listed(self._channels) or "none"
                 raise NotificationFailed(
-                    f"this worker has no channel {notice.channel!r}; it has: {known}",
+                    f"this worker has no channel {notice.channel!r}; it has: {names}",
                     may_pass=False,
                 )
             case Webhook():
-                await _post(channel, notice, sent)
+                await _post(channel, notice, content)
             case NotificationCommand():
-                await self._run(channel, notice, sent)
+                await self._run(channel, notice, content)
 
     async def _message(self, notice: Notification, channel: Channel | None) -> Json:
         """Return what a receiver gets: the notification, with the diff of files that change.
 
         Files are private: there is no diff where text of others may have chosen what it shows.
         """
-        sent = cast("Json", notice.model_dump(mode="json", exclude={"channel", "subject"}))
+        message = cast("Json", notice.model_dump(mode="json", exclude={"channel", "subject"}))
         if channel is None or ("untrusted" in notice.labels and not channel.grants):
-            return sent
-        given = notice.show if notice.subject is None else notice.subject
+            return message
+        subject = notice.show if notice.subject is None else notice.subject
         whole = join(("coterie", "show", notice.run, notice.request))
         commit: list[str] = []
         if notice.call == COMMIT.name:
             here = Workspace(self._folder, environment=self._environment)
-            commit = await shown_commit(given, here)
-        asked = AskedChange(notice.show, given, notice.call, commit)
-        diff = await SKILL_THREADS.run(shortened_diff, asked, self._folder, whole)
-        return {**sent, "diff": diff} if diff else sent
+            commit = await shown_commit(subject, here)
+        change = AskedChange(notice.show, subject, notice.call, commit)
+        diff = await SKILL_THREADS.run(shortened_diff, change, self._folder, whole)
+        return {**message, "diff": diff} if diff else message
 
     async def _run(self, command: NotificationCommand, notice: Notification, body: bytes) -> None:
-        seen = SAFE_IMPORTS | environment_of(command.env, self._environment)
+        environment = SAFE_IMPORTS | environment_of(command.env, self._environment)
         try:
             ended = await run_group(
                 command.run,
                 cwd=self._folder,
-                environment=seen,
+                environment=environment,
                 seconds=command.timeout,
                 output=BoundedOutput(),
                 given=body,

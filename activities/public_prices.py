@@ -50,15 +50,15 @@ def public_cost(
     )
     try:
         if api_base is not None:
-            found = calc_price(usage, model, provider_api_url=api_base)
+            price = calc_price(usage, model, provider_api_url=api_base)
         else:
-            found = calc_price(usage, model, provider_id=kind)
+            price = calc_price(usage, model, provider_id=kind)
     except LookupError:
         return None
-    known = found.model_price
-    if known.input_mtok is None or known.output_mtok is None:
+    rates = price.model_price
+    if rates.input_mtok is None or rates.output_mtok is None:
         return None
-    return PublicCost(float(found.input_price), float(found.output_price))
+    return PublicCost(float(price.input_price), float(price.output_price))
 
 
 def context_window(kind: str, api_base: str | None, model: str) -> int | None:
@@ -73,7 +73,7 @@ def context_window(kind: str, api_base: str | None, model: str) -> int | None:
 
     vendor = kind if api_base is None else None
     try:
-        _, found = get_snapshot().find_provider_model(model, None, vendor, api_base)
+        _, model_info = get_snapshot().find_provider_model(model, None, vendor, api_base)
     except LookupError:
         return None
-    return found.context_window
+    return model_info.context_window

@@ -201,8 +201,8 @@ class BaseAgent(ABC):
 
     def _get_prompt(self, inputs: Json) -> str:
         """Return the prompt, rendered with the inputs; without a prompt, the input itself."""
-        asked = user_message(self.persona, inputs, self.unique_name)
-        return "\n\n".join((asked, *self.services.notices))
+        message = user_message(self.persona, inputs, self.unique_name)
+        return "\n\n".join((message, *self.services.notices))
 
     async def _messages_with_images(
         self, messages: Sequence[ModelMessage]
@@ -230,8 +230,8 @@ class BaseAgent(ABC):
         Raises:
             AgentRefused: A field is missing or invalid.
         """
-        given = self._get_agent_config()
-        settings: Json = {key: value for key, value in given.items() if value is not None}
+        config = self._get_agent_config()
+        settings: Json = {key: value for key, value in config.items() if value is not None}
         settings.pop("execution_plan", None)
         settings |= self._model(settings)
         problems = [
@@ -256,5 +256,5 @@ class BaseAgent(ABC):
         if not (isinstance(provider, str | None) and isinstance(model, str | None)):
             return {}  # the persona's own check says what is wrong
         chosen = read_defaults(self.full_config).choose(provider, model)
-        found: Json = {"provider": chosen.provider, "model": chosen.model}
-        return {key: value for key, value in found.items() if value is not None}
+        choice: Json = {"provider": chosen.provider, "model": chosen.model}
+        return {key: value for key, value in choice.items() if value is not None}

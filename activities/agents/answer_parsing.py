@@ -30,12 +30,12 @@ class ParsedAnswer(Frozen):
 def parse(answer: AnswerText) -> ParsedAnswer:
     """Parse an answer; blocking."""
     try:
-        found = parse_answer(answer.text, answer.schema_)
+        result = parse_answer(answer.text, answer.schema_)
     except UnusableSchema as error:
         return ParsedAnswer(unusable_schema=str(error))
-    if isinstance(found, AnswerProblem):
-        return ParsedAnswer(problem=found.message)
-    return ParsedAnswer(data=found)
+    if isinstance(result, AnswerProblem):
+        return ParsedAnswer(problem=result.message)
+    return ParsedAnswer(data=result)
 
 
 PARSE = Work[AnswerText, ParsedAnswer](
@@ -57,11 +57,11 @@ async def parsed(text: str, schema: Json | None, runner: WorkRunner) -> JsonValu
     if len(text) <= _LARGE:  # off the event loop: a hostile schema uses up its CPU budget
         return await TURN_THREADS.run(parse_answer, text, schema)
     try:
-        found = await runner.run(PARSE, AnswerText(text=text, schema_=schema))
+        answer = await runner.run(PARSE, AnswerText(text=text, schema_=schema))
     except WorkEnded as end:
         if end.limit is None:  # the answer is paid for
             return await TURN_THREADS.run(parse_answer, text, schema)
         return AnswerProblem(f"the answer is too large to be read: {end}")
-    if found.unusable_schema is not None:
-        raise UnusableSchema(found.unusable_schema)
-    return found.data if found.problem is None else AnswerProblem(found.problem)
+    if answer.unusable_schema is not None:
+        raise UnusableSchema(answer.unusable_schema)
+    return answer.data if answer.problem is None else AnswerProblem(answer.problem)

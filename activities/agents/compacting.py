@@ -68,8 +68,8 @@ class CompactingAgent(GenericToolCallingAgent):
             AgentRefused: There is no provider or no conversation.
             ProviderFailure: The model is unreachable or refuses the request.
         """
-        conversation, asked = self.services.conversation, self.services.compaction
-        if self.services.providers is None or conversation is None or asked is None:
+        conversation, compaction = self.services.conversation, self.services.compaction
+        if self.services.providers is None or conversation is None or compaction is None:
             raise AgentRefused(f"agent {self.unique_name!r} has no conversation to compact")
         turns = await conversation.all()
         try:
@@ -78,17 +78,19 @@ class CompactingAgent(GenericToolCallingAgent):
             return template_failure(self.unique_name, error)
         sizes = [estimated_parts(turn.question, turn.reply) for turn in turns]
         least = 1 if turns and turns[-1].calls else 0
-        kept = turns_to_keep(sizes, asked.keep_turns, asked.limit, least)
-        left = turns[: len(turns) - kept]
-        if kept < least or not _is_shortened(left):
+        keep = turns_to_keep(sizes, compaction.keep_turns, compaction.limit, least)
+        old_turns = turns[: len(turns) - keep]
+        if keep < least or not _is_shortened(old_turns):
             return AgentResponse(data={"summarised": 0, "kept": len(turns)})
-        request = await self._summary_request(turns, len(left), name, opening, asked)
+        request = await self._summary_request(turns, len(old_turns), name, opening, compaction)
         completion = await self.services.providers.get(self.persona.provider).complete(request)
         summary = completion.text.strip()
         problem = self._problem(completion, summary)
         if problem is not None:
             return problem
-        return await self._store_conversation(turns, len(left), summary, name, opening, completion)
+        return await self._store_conversation(
+            turns, len(old_turns), summary, name, opening, completion
+        )
 
     async def _prefix(
         self, turns: Sequence[Turn], conversation: OpenConversation, context: Json
@@ -111,7 +113,7 @@ class CompactingAgent(GenericToolCallingAgent):
         cut: int,
         name: str | None,
         opening: Opening,
-        asked: CompactionTurn,
+        compaction: CompactionTurn,
     ) -> ModelRequest:
         """Return the old conversation up to the cut, with the instruction as its last message."""
         persona = self.persona
@@ -120,10 +122,12 @@ class CompactingAgent(GenericToolCallingAgent):
         if cut < len(turns):
             results = left_results(earlier, turns[cut])
         if cut < len(turns) and turns[cut].opening == name and name is not None:
-            results = tuple(one for one in turns[cut].question if isinstance(one, ToolResultPart))
-        said = (*results, TextPart(asked.prompt or INSTRUCTION))
-        question = ModelMessage("user", with_results(earlier, said))
-        own = not asked.other_model
+            results = tuple(
+                part for part in turns[cut].question if isinstance(part, ToolResultPart)
+            )
+        parts = (*results, TextPart(compaction.prompt or INSTRUCTION))
+        question = ModelMessage("user", with_results(earlier, parts))
+        own = not compaction.other_model
         return ModelRequest(
             model=persona.model,
             messages=await self._messages_with_images(with_question(earlier, question)),
@@ -197,6 +201,6 @@ class CompactingAgent(GenericToolCallingAgent):
         )
 
 
-def _is_shortened(left: Sequence[Turn]) -> bool:
+def _is_shortened(turns: Sequence[Turn]) -> bool:
     """Return whether a summary would replace more than an earlier summary."""
-    return any(not turn.summary or turn.reply for turn in left)
+    return any(not turn.summary or turn.reply for turn in turns)

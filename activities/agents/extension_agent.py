@@ -82,8 +82,8 @@ class ExtensionAgent(BaseAgent):
         match EXTENSION_NOTE.validate_json(note):
             case ModelQuestion() as question:
                 answer: JsonValue = await self._ask_child(question)
-            case SkillQuestion(skill=skill, input=given):
-                answer = await self.call_skill(skill, given)
+            case SkillQuestion(skill=skill, input=skill_input):
+                answer = await self.call_skill(skill, skill_input)
             case TextNote():
                 raise AgentRefused(f"agent {self.unique_name!r} answered before its end")
         return f"{json.dumps(answer)}\n".encode()

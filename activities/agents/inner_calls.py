@@ -88,8 +88,8 @@ class InnerCaller:
             result = await self.call(request.model_copy(update={"untrusted": untrusted}))
         except ApplicationError as error:
             spent = handed_on(error.details)
-            for one in () if spent is None else spent.inner_calls:
-                self._note_labels(inner, one.labels)
+            for call in () if spent is None else spent.inner_calls:
+                self._note_labels(inner, call.labels)
             raise ApplicationError(
                 error.message,
                 *self.meter.details(),

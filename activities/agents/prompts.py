@@ -60,10 +60,10 @@ def prompt_name(persona: Persona, agent: str) -> str | None:
             return name
         case NoPrompt():
             return None
-        case UnknownPrompt(name, known):
+        case UnknownPrompt(name, prompts):
             raise AgentRefused(
                 f"agent {agent!r} uses prompt {name!r}, which its persona does not have; "
-                f"it has: {listed(known)}"
+                f"it has: {listed(prompts)}"
             )
         case AmbiguousPrompt(names):
             raise AgentRefused(
@@ -76,8 +76,8 @@ def _fill_prompt(text: str, persona: Persona, inputs: Json) -> str:
     if "{" not in text:
         return text
     if persona.prompt_syntax == "braces":
-        given = inputs.get("input")
-        text = braces_to_template(text, given.keys() if isinstance(given, dict) else ())
+        value = inputs.get("input")
+        text = braces_to_template(text, value.keys() if isinstance(value, dict) else ())
     names: dict[str, object] = {"flags": persona.flags or {}, **inputs}
     return fill_text(text, Names(names, meter_of(inputs)))
 

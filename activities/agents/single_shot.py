@@ -71,22 +71,22 @@ class GenericSingleShotAgent(BaseAgent):
         except (TemplateFailed, BadTemplate) as error:
             return template_failure(self.unique_name, error)
         media = references(context.get("input"))
-        asked = conversation(prompt, self.services.reask, persona.output_schema, media)
-        messages = with_question(await self._earlier(), *asked)
-        left = await self._left_results()
+        question = conversation(prompt, self.services.reask, persona.output_schema, media)
+        messages = with_question(await self._earlier(), *question)
+        leftovers = await self._left_results()
         request = self._request(
             persona,
             system,
             await self._messages_with_images(messages),
-            self._input_by_earlier_count(asked),
+            self._input_by_earlier_count(question),
         )
         completion = await self.services.providers.get(persona.provider).complete(request)
         response = await self._response_of(persona, completion)
-        said = completion.text if response.success else (response.answer or "").strip()
-        if not response.success and not said:
+        reply = completion.text if response.success else (response.answer or "").strip()
+        if not response.success and not reply:
             return response  # nothing was said that the conversation could continue from
-        kept = AddedTurn(prompt, said, media, tokens_of(completion), left)
-        return await self._keep_turn(kept, request, completion, response)
+        turn = AddedTurn(prompt, reply, media, tokens_of(completion), leftovers)
+        return await self._keep_turn(turn, request, completion, response)
 
     async def _prompts_of(self, persona: Persona, inputs: Json) -> tuple[str, str | None]:
         """Return the prompt and the system prompt.
@@ -131,7 +131,7 @@ class GenericSingleShotAgent(BaseAgent):
 
     async def _keep_turn(
         self,
-        kept: AddedTurn,
+        turn: AddedTurn,
         request: ModelRequest,
         completion: Completion,
         response: AgentResponse,
@@ -140,12 +140,12 @@ class GenericSingleShotAgent(BaseAgent):
         if self.services.conversation is None:
             return response
         try:
-            head = await self.services.conversation.add(kept)
+            head = await self.services.conversation.add(turn)
         except BlobsUnusable as error:
             message = f"task {self.unique_name!r}: could not store the model's answer: {error}"
             return failed(FailureType.STORAGE_UNUSABLE, message, completion)
-        used = await self._context(self.persona, request, completion)
-        return response.model_copy(update={"conversation": head, "context": used})
+        usage = await self._context(self.persona, request, completion)
+        return response.model_copy(update={"conversation": head, "context": usage})
 
     async def _context(
         self, persona: Persona, request: ModelRequest, completion: Completion
@@ -161,21 +161,21 @@ class GenericSingleShotAgent(BaseAgent):
         return ContextUse(tokens=tokens, window=window, turns=conversation.turns)
 
     async def _room_of_results(self, results: int, characters: int) -> int | None:
-        known, persona = self.services.windows, self.persona
-        if known is None:
+        windows, persona = self.services.windows, self.persona
+        if windows is None:
             return None
-        return await known.room_of_results(persona.provider, persona.model, results, characters)
+        return await windows.room_of_results(persona.provider, persona.model, results, characters)
 
     async def _window(self, persona: Persona) -> int | None:
-        known = self.services.windows
-        return None if known is None else await known.of(persona.provider, persona.model)
+        windows = self.services.windows
+        return None if windows is None else await windows.of(persona.provider, persona.model)
 
-    def _input_by_earlier_count(self, asked: tuple[ModelMessage, ...]) -> int | None:
+    def _input_by_earlier_count(self, messages: tuple[ModelMessage, ...]) -> int | None:
         """Return the input by what the vendor counted before; None if it has not."""
-        known = self.services.conversation
-        if known is None or known.tokens is None:
+        open_conversation = self.services.conversation
+        if open_conversation is None or open_conversation.tokens is None:
             return None
-        return known.tokens + sum(map(estimated_message, asked))
+        return open_conversation.tokens + sum(map(estimated_message, messages))
 
     def _request(
         self,
@@ -205,14 +205,14 @@ class GenericSingleShotAgent(BaseAgent):
 
     async def _response_of(self, persona: Persona, completion: Completion) -> AgentResponse:
         """Return the response, with the data of an answer that may be whole."""
-        found: JsonValue | AnswerProblem = None
+        value: JsonValue | AnswerProblem = None
         if completion.stop_reason in ("end", "other"):
             runner = self.services.runner
-            found = await parsed(completion.text, persona.output_schema, runner)
-        return self._response(persona, completion, found)
+            value = await parsed(completion.text, persona.output_schema, runner)
+        return self._response(persona, completion, value)
 
     def _response(
-        self, persona: Persona, completion: Completion, found: JsonValue | AnswerProblem
+        self, persona: Persona, completion: Completion, value: JsonValue | AnswerProblem
     ) -> AgentResponse:
         match completion.stop_reason:
             case "max_tokens":
@@ -237,10 +237,10 @@ class GenericSingleShotAgent(BaseAgent):
             case "tool_calls":
                 result = AnswerProblem("the model called a tool, and this agent offers none")
             case "end" | "other":
-                result = found
+                result = value
         if isinstance(result, AnswerProblem):
-            said = f"; the answer starts with: {_beginning(completion.text)}"
-            message = result.message + (said if completion.text.strip() else "")
+            excerpt = f"; the answer starts with: {_beginning(completion.text)}"
+            message = result.message + (excerpt if completion.text.strip() else "")
             return failed(FailureType.ANSWER_UNUSABLE, message, completion, answer=completion.text)
         model = None if completion.model == persona.model else completion.model
         return AgentResponse(success=True, data=result, usage=completion.usage, model=model)
@@ -250,14 +250,14 @@ def conversation(
     prompt: str, reask: Reask | None, schema: Json | None, media: tuple[StoredPart, ...] = ()
 ) -> tuple[ModelMessage, ...]:
     """Build the messages of a turn; a re-ask includes the unusable answer and its problem."""
-    asked = ModelMessage("user", (TextPart(prompt), *media))
+    question = ModelMessage("user", (TextPart(prompt), *media))
     if reask is None:
-        return (asked,)
+        return (question,)
     again = reask_text(reask, schema)
     if not reask.answer.strip():  # providers reject an empty message
         return (ModelMessage("user", (TextPart(f"{prompt}\n\n{again}"), *media)),)
     return (
-        asked,
+        question,
         ModelMessage.of("assistant", reask.answer),
         ModelMessage.of("user", again),
     )

@@ -69,16 +69,16 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
             )
         conversation.room = self._room_of_results
         try:
-            name, opening, asked = await self._question(turn, conversation, context)
+            name, opening, parts = await self._question(turn, conversation, context)
         except (TemplateFailed, BadTemplate) as error:
             return template_failure(self.unique_name, error)
         earlier = await conversation.earlier(name, continues=turn.continues)
         results = await self._results(turn, earlier, conversation)
-        left = () if turn.continues else await conversation.left_results(name, turn.results)
+        leftovers = () if turn.continues else await conversation.left_results(name, turn.results)
         missing = TOO_LATE if turn.continues else LOST
-        question = ModelMessage("user", with_results(earlier, (*results, *asked), missing))
-        shown = await self._messages_with_images(with_question(earlier, question))
-        request = self._model_request(opening, turn, shown)
+        question = ModelMessage("user", with_results(earlier, (*results, *parts), missing))
+        messages = await self._messages_with_images(with_question(earlier, question))
+        request = self._model_request(opening, turn, messages)
         request = replace(request, input_tokens=_input_by_earlier_count(conversation, question))
         completion = await self.services.providers.get(opening.persona.provider).complete(request)
         completion = replace(completion, content=storable(completion.content))
@@ -89,13 +89,13 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
         try:
             tokens = tokens_of(completion)
             head = await conversation.add_messages(
-                name, question, reply, tokens, left, continues=turn.continues
+                name, question, reply, tokens, leftovers, continues=turn.continues
             )
         except BlobsUnusable as error:
             message = f"task {self.unique_name!r}: could not store the model's answer: {error}"
             return failed(FailureType.STORAGE_UNUSABLE, message, completion)
-        used = await self._context(opening.persona, request, completion)
-        return response.model_copy(update={"conversation": head, "answer": None, "context": used})
+        usage = await self._context(opening.persona, request, completion)
+        return response.model_copy(update={"conversation": head, "answer": None, "context": usage})
 
     async def _question(
         self, turn: ToolTurn, conversation: OpenConversation, context: Json
@@ -129,9 +129,9 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
     ) -> tuple[str, Opening]:
         """Return the agent's opening in its conversation, new or from an earlier step."""
         agent = self._agent_digest(turn)
-        known = await conversation.opening_of(agent)
-        if known is not None:
-            return known, _of_model(await conversation.opening(known), self.persona)
+        name = await conversation.opening_of(agent)
+        if name is not None:
+            return name, _of_model(await conversation.opening(name), self.persona)
         persona = self.persona.model_copy(update={"prompts": {}, "prompt": None})
         opening = Opening(agent=agent, persona=persona, system=system, tools=turn.offered)
         return await conversation.begin(opening), opening
@@ -150,14 +150,14 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
         Results that an earlier step left answer nothing if the latest turn is another agent's, or
         outside the window: then its calls are not sent.
         """
-        calls, given = calls_of(earlier[-1].content) if earlier else (), turn.results
-        if len(given) > len(calls):
+        calls, results = calls_of(earlier[-1].content) if earlier else (), turn.results
+        if len(results) > len(calls):
             if not turn.continues:
                 return ()
             raise AgentRefused(
-                f"agent {self.unique_name!r} got {len(given)} results for {len(calls)} calls"
+                f"agent {self.unique_name!r} got {len(results)} results for {len(calls)} calls"
             )
-        return await conversation.result_parts(calls, given)
+        return await conversation.result_parts(calls, results)
 
     def _model_request(
         self, opening: Opening, turn: ToolTurn, messages: tuple[ModelMessage, ...]

@@ -64,10 +64,10 @@ class Change(Documented):
 
 def repeated(changes: "list[Change]") -> list[str]:
     """Return the paths that more than one change names, each once, in order."""
-    seen: set[str] = set()
+    paths: set[str] = set()
     twice: dict[str, None] = {}
     for change in changes:
-        if change.file_path in seen:
+        if change.file_path in paths:
             twice[change.file_path] = None
-        seen.add(change.file_path)
+        paths.add(change.file_path)
     return list(twice)

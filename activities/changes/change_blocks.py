@@ -53,24 +53,24 @@ def has_blocks(text: str) -> bool:
 def parse_blocks(text: str) -> ParsedBlocks:
     """Read every block of an answer; each one yields a change or a problem."""
     blocks, problems = _split(text)
-    found = ParsedBlocks(problems=problems)
+    result = ParsedBlocks(problems=problems)
     for block in blocks:
         values, problems_here = _fields(block)
         name = _name(block, values)
         if not block.closed:
-            found.problems.append(
+            result.problems.append(
                 f"{name} has no {END}: the answer was cut off, or the line is lost"
             )
         elif problems_here:
-            found.problems.append(f"{name} {'; '.join(problems_here)}")
+            result.problems.append(f"{name} {'; '.join(problems_here)}")
         else:
             try:
-                found.changes.append((name, _change(values)))
+                result.changes.append((name, _change(values)))
             except ValidationError as error:
-                found.problems.append(f"{name}: {validation_problems(error)}")
+                result.problems.append(f"{name}: {validation_problems(error)}")
             except DiffProblem as problem:
-                found.problems.append(f"{name}: {problem}")
-    return found
+                result.problems.append(f"{name}: {problem}")
+    return result
 
 
 def _split(text: str) -> tuple[list[_Block], list[str]]:

@@ -70,10 +70,10 @@ def finish(workspace: Workspace, backup: Backup) -> Backup:
                 )
         except OSError as error:
             raise OSError(error.errno, error.strerror, file.path) from error
-    done = Backup(backup.directory, backup.journal.model_copy(update={"state": "done"}))
-    done.save()
+    finished_backup = Backup(backup.directory, backup.journal.model_copy(update={"state": "done"}))
+    finished_backup.save()
     shutil.rmtree(backup.directory / "new", ignore_errors=True)
-    return done
+    return finished_backup
 
 
 def undo(workspace: Workspace, backup: Backup) -> None:

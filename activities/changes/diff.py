@@ -250,10 +250,10 @@ def _hunks(body: list[str]) -> tuple[Hunk, ...]:
     hunks: list[Hunk] = []
     for begin, end in pairwise([-1, *starts, len(body)]):
         head = body[begin] if begin >= 0 else ""
-        written = body[begin + 1 : end]
-        lines = without_trailing_blanks(written)
+        section = body[begin + 1 : end]
+        lines = without_trailing_blanks(section)
         if lines:
-            hunks.append(_hunk(len(hunks) + 1, head, lines, len(written) - len(lines)))
+            hunks.append(_hunk(len(hunks) + 1, head, lines, len(section) - len(lines)))
     return tuple(hunks)
 
 
@@ -263,16 +263,16 @@ def _hunk(number: int, head: str, lines: list[str], trimmed: int) -> Hunk:
     if numbers:
         start, new_start = _index(numbers[1], numbers[2]), _index(numbers[3], numbers[4])
         counts = int(numbers[2] or 1), int(numbers[4] or 1)
-    read: list[HunkLine] = []
+    hunk_lines: list[HunkLine] = []
     ends_bare: bool | None = None
     for line in lines:
         if _NO_NEWLINE.match(line):
             # After a removed line the marker refers to the old file: the new one ends with a
             # newline.
-            ends_bare = bool(read) and read[-1].op != "-"
+            ends_bare = bool(hunk_lines) and hunk_lines[-1].op != "-"
         else:
-            read.append(_hunk_line(line))
-    return Hunk(number, tuple(read), start, new_start, counts, trimmed, ends_bare)
+            hunk_lines.append(_hunk_line(line))
+    return Hunk(number, tuple(hunk_lines), start, new_start, counts, trimmed, ends_bare)
 
 
 def _index(number: str, count: str | None) -> int:

@@ -50,13 +50,13 @@ def read_header(lines: list[str], file_path: str) -> tuple[DiffHeader, list[str]
     for path in paths.values():
         if not names_file(path, file_path):
             raise DiffProblem(f"the diff is for another file, {path!r}")
-    found = DiffHeader(
+    diff_header = DiffHeader(
         present=bool(header),
         creates=paths.get("---") in _NOWHERE,
         deletes=paths.get("+++") in _NOWHERE,
         executable=_executable(header),
     )
-    return found, lines[at:]
+    return diff_header, lines[at:]
 
 
 def is_file_header(lines: list[str], at: int) -> bool:
@@ -68,12 +68,12 @@ def names_file(header_path: str, file_path: str) -> bool:
     """Return whether a header's path can mean this file; `a/`, `b/` and roots may differ."""
     if header_path in _NOWHERE:
         return True
-    said = [part for part in PurePosixPath(header_path).parts if part != "/"]
-    meant = list(PurePosixPath(file_path).parts)
-    if said[:1] in (["a"], ["b"]) and len(said) > 1:
-        said = said[1:]
-    shared = min(len(said), len(meant))
-    return said[-shared:] == meant[-shared:]
+    header_parts = [part for part in PurePosixPath(header_path).parts if part != "/"]
+    file_parts = list(PurePosixPath(file_path).parts)
+    if header_parts[:1] in (["a"], ["b"]) and len(header_parts) > 1:
+        header_parts = header_parts[1:]
+    shared = min(len(header_parts), len(file_parts))
+    return header_parts[-shared:] == file_parts[-shared:]
 
 
 def _end(lines: list[str]) -> int:
@@ -97,7 +97,7 @@ def _talk(lines: list[str]) -> int:
     """Count the lines of prose before the lines that name the files."""
     for at, line in enumerate(lines):
         below = lines[at + 2 : at + 3]
-        if is_file_header(lines, at) and any(one.startswith("@@") for one in below):
+        if is_file_header(lines, at) and any(next_line.startswith("@@") for next_line in below):
             return at
         if line.startswith(("+", "-", "@", " ")):
             break

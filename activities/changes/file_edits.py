@@ -149,15 +149,15 @@ def _patch_file(before: bytes, diff: Diff) -> Patched:
 def _read(root: Path, path: Path) -> bytes | None:
     """Read the file's bytes; None if it does not exist."""
     relative = path.relative_to(root).as_posix()
-    found = status_of(root, relative)
-    if found is None:
+    status = status_of(root, relative)
+    if status is None:
         above = next(parent for parent in path.parents if parent.exists())
         if not above.is_dir():
             raise DiffProblem(f"{above.name} is a file, not a directory")
         return None
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise DiffProblem("it is a directory")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise DiffProblem("it is not a regular file")
     return read_file(root, relative)
 

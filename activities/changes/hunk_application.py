@@ -70,10 +70,10 @@ def confirmed_reading(lines: list[str], hunk: Hunk) -> Hunk:
 
 
 def _as_context(hunk: Hunk, chosen: tuple[int, ...]) -> Hunk:
-    read = tuple(
+    lines = tuple(
         HunkLine(" ", line.written) if at in chosen else line for at, line in enumerate(hunk.lines)
     )
-    return replace(hunk, lines=read)
+    return replace(hunk, lines=lines)
 
 
 def _unclear(hunk: Hunk, doubtful: list[int]) -> DiffProblem:
@@ -96,26 +96,26 @@ def first_missing(lines: list[str], hunk: Hunk) -> str:
         return "it has only added lines, so its place is unknown"
     if not lines:
         return "the file is empty"
-    for wanted in hunk.old:
-        if not any(wanted.is_like(line) for line in lines):
-            near = get_close_matches(wanted.text, lines[:_LONG], cutoff=0.5)
+    for hunk_line in hunk.old:
+        if not any(hunk_line.is_like(line) for line in lines):
+            near = get_close_matches(hunk_line.text, lines[:_LONG], cutoff=0.5)
             hint = f"; the nearest is line {lines.index(near[0]) + 1}, {near[0]!r}" if near else ""
-            return f"the file has no line {wanted.text!r}{hint}"
+            return f"the file has no line {hunk_line.text!r}{hint}"
     at, fitting = _longest_start(lines, hunk.old)
-    wanted, before = hunk.old[fitting], hunk.old[fitting - 1]
+    hunk_line, before = hunk.old[fitting], hunk.old[fitting - 1]
     if at + fitting >= len(lines):
-        return f"after its last line, {before.text!r}, the file has no {wanted.text!r}"
+        return f"after its last line, {before.text!r}, the file has no {hunk_line.text!r}"
     return (
-        f"after {before.text!r} in line {at + fitting} the file has no {wanted.text!r} "
+        f"after {before.text!r} in line {at + fitting} the file has no {hunk_line.text!r} "
         f"but {lines[at + fitting]!r}"
     )
 
 
-def _longest_start(lines: list[str], wanted: tuple[HunkLine, ...]) -> tuple[int, int]:
+def _longest_start(lines: list[str], hunk_lines: tuple[HunkLine, ...]) -> tuple[int, int]:
     """Find where most of the wanted lines follow one another from the first, and count them."""
 
     def fitting(at: int) -> int:
-        alike = map(HunkLine.is_like, wanted, lines[at : at + len(wanted)])
+        alike = map(HunkLine.is_like, hunk_lines, lines[at : at + len(hunk_lines)])
         return len([*takewhile(bool, alike)])
 
     at = max(range(len(lines)), key=fitting)
@@ -168,13 +168,13 @@ def patch(text: str, hunks: tuple[Hunk, ...]) -> Patched:
         ends.append(newline)
     placed = _hunk_positions(lines, hunks)
     result = _weave(list(zip(lines, ends, strict=True)), placed, newline)
-    for one in placed:
-        if one.end == len(lines) and one.hunk.ends_bare is not None:
-            bare = one.hunk.ends_bare
+    for position in placed:
+        if position.end == len(lines) and position.hunk.ends_bare is not None:
+            bare = position.hunk.ends_bare
     if bare and result:
         result[-1] = (result[-1][0], "")
     new = mark + "".join(line + end for line, end in result)
-    work = [one.hunk for one in placed if not one.already] if new != text else []
+    work = [position.hunk for position in placed if not position.already] if new != text else []
     return Patched(
         text=new,
         added=sum(line.op == "+" for hunk in work for line in hunk.lines),
@@ -191,12 +191,12 @@ def _weave(
     """Build the new lines with their ends; unchanged lines keep their own whitespace."""
     result: list[tuple[str, str]] = []
     at = 0
-    for one in placed:
-        if one.already:
+    for position in placed:
+        if position.already:
             continue
-        result += lines[at : one.at]
-        at = one.at
-        for line in one.hunk.lines:
+        result += lines[at : position.at]
+        at = position.at
+        for line in position.hunk.lines:
             if line.op == "+":
                 result.append((line.text, newline))
             else:
@@ -208,27 +208,29 @@ def _weave(
 
 def _hunk_positions(lines: list[str], hunks: tuple[Hunk, ...]) -> list[_HunkPosition]:
     """Find the one place of every hunk, in the order of the text."""
-    read: list[Hunk] = []
+    readings: list[Hunk] = []
     problems: list[str] = []
     for hunk in hunks:
         try:
-            read.append(confirmed_reading(lines, hunk))
+            readings.append(confirmed_reading(lines, hunk))
         except DiffProblem as problem:
             problems.append(str(problem))
-    exact = {hunk.number: exact_positions(lines, hunk.old) for hunk in read}
+    exact = {hunk.number: exact_positions(lines, hunk.old) for hunk in readings}
     choices: list[list[_HunkPosition]] = []
-    for hunk in read:
+    for hunk in readings:
         try:
-            choices.append(_options(lines, hunk, exact, read))
+            choices.append(_options(lines, hunk, exact, readings))
         except DiffProblem as problem:
             problems.append(str(problem))
-    if is_in_order(read, exact):
+    if is_in_order(readings, exact):
         _decide_by_order(choices)
     problems += [_ambiguous(options) for options in choices if len(options) > 1]
     if problems:
         settled = [options[0] for options in choices if len(options) == 1]
         raise DiffProblem(_summary(len(hunks), settled, problems))
-    placed = sorted((options[0] for options in choices), key=lambda one: (one.at, one.end))
+    placed = sorted(
+        (options[0] for options in choices), key=lambda position: (position.at, position.end)
+    )
     _refuse_overlap(placed)
     _refuse_repetition(lines, placed)
     return placed
@@ -272,9 +274,9 @@ def _options(
 def _why_not(lines: list[str], hunk: Hunk, standing: list[int]) -> str:
     if not standing:
         return first_missing(lines, hunk)
-    shown = ", ".join(str(at + 1) for at in standing[:5])
+    line_numbers = ", ".join(str(at + 1) for at in standing[:5])
     return (
-        f"{first_missing(lines, hunk)}; its result is at line {shown}, but nothing confirms "
+        f"{first_missing(lines, hunk)}; its result is at line {line_numbers}, but nothing confirms "
         "this place: leave the hunk out if it is right, or correct the line number"
     )
 
@@ -283,7 +285,7 @@ def _summary(count: int, settled: list[_HunkPosition], problems: list[str]) -> s
     """Summarise how many hunks fit, are already present and are refused, and why."""
     if count == 1:
         return problems[0]
-    present = sum(one.already for one in settled)
+    present = sum(position.already for position in settled)
     fitting = len(settled) - present
     return (
         f"of {count} hunks {fitting} can be applied, {present} already present, "
@@ -299,39 +301,47 @@ def _decide_by_order(choices: list[list[_HunkPosition]]) -> None:
         for index, options in enumerate(choices):
             if len(options) == 1:
                 continue
-            before = [one[0].end for one in choices[:index] if len(one) == 1]
-            after = [one[0].at for one in choices[index + 1 :] if len(one) == 1]
+            before = [choice[0].end for choice in choices[:index] if len(choice) == 1]
+            after = [choice[0].at for choice in choices[index + 1 :] if len(choice) == 1]
             low, high = max(before, default=0), min(after, default=None)
-            kept = [one for one in options if one.at >= low and (high is None or one.end <= high)]
-            if kept and len(kept) < len(options):
-                choices[index] = kept
+            candidates = [
+                option
+                for option in options
+                if option.at >= low and (high is None or option.end <= high)
+            ]
+            if candidates and len(candidates) < len(options):
+                choices[index] = candidates
                 changed = True
 
 
 def _refuse_overlap(placed: list[_HunkPosition]) -> None:
-    for one, other in pairwise(placed):
-        if other.at < one.end:
-            first, second = sorted((one.hunk.number, other.hunk.number))
+    for position, other in pairwise(placed):
+        if other.at < position.end:
+            first, second = sorted((position.hunk.number, other.hunk.number))
             raise DiffProblem(f"hunks {first} and {second} change the same lines")
 
 
 def _refuse_repetition(lines: list[str], placed: list[_HunkPosition]) -> None:
     """Refuse an insertion whose lines already follow: it is most likely a repetition."""
-    for one in placed:
+    for position in placed:
         # After an insertion, its hunk may fit again, lower by its own length.
-        near = range(max(0, one.at - one.hunk.growth), one.at + 1) if one.hunk.growth > 0 else ()
-        if not one.already and any(result_stands(lines, one.hunk, at) for at in near):
+        near = (
+            range(max(0, position.at - position.hunk.growth), position.at + 1)
+            if position.hunk.growth > 0
+            else ()
+        )
+        if not position.already and any(result_stands(lines, position.hunk, at) for at in near):
             raise DiffProblem(
-                f"hunk {one.hunk.number} adds lines that are already near line {one.at + 1}; "
-                "to add them once more, give it more context lines"
+                f"hunk {position.hunk.number} adds lines that are already near line "
+                f"{position.at + 1}; to add them once more, give it more context lines"
             )
 
 
 def _ambiguous(options: list[_HunkPosition]) -> str:
     hunk = options[0].hunk
-    shown = ", ".join(str(one.at + 1) for one in options[:5])
+    line_numbers = ", ".join(str(option.at + 1) for option in options[:5])
     more = f" and {len(options) - 5} more" if len(options) > 5 else ""
     return (
-        f"hunk {hunk.number} fits in {len(options)} places, at lines {shown}{more}; "
+        f"hunk {hunk.number} fits in {len(options)} places, at lines {line_numbers}{more}; "
         "it needs more context lines or the right line number"
     )

@@ -32,7 +32,7 @@ def proven_position(
     """Return the one of a hunk's exact places that the numbers prove; None if they prove none."""
     if hunk.start is None or not _is_counted(hunk, hunks):
         return None
-    others = [one for one in hunks if one is not hunk]
+    others = [other for other in hunks if other is not hunk]
     numbered = {hunk.start + by for by in _shifts_around(hunk.start, others, exact) or [0]}
     proven = numbered & set(exact[hunk.number])
     at_edge = {at for at in _edges(lines, hunk) if at in exact[hunk.number]}
@@ -91,16 +91,16 @@ def _is_counted(hunk: Hunk, hunks: list[Hunk]) -> bool:
     """Return whether the counts and the new number agree with the lines, as a tool writes them."""
     if hunk.start is None or hunk.new_start is None or not hunk.fits_its_counts:
         return False
-    above = [one for one in hunks if one.start is not None and one.start < hunk.start]
-    return hunk.new_start - hunk.start == sum(one.growth for one in above)
+    above = [other for other in hunks if other.start is not None and other.start < hunk.start]
+    return hunk.new_start - hunk.start == sum(other.growth for other in above)
 
 
 def _shifts_around(start: int, others: list[Hunk], exact: ExactPositions) -> list[int]:
     """Return how far the nearest unique hunks above and below are from their own numbers."""
     unique = sorted(
-        (one.start, exact[one.number][0] - one.start)
-        for one in others
-        if one.start is not None and len(exact[one.number]) == 1
+        (hunk.start, exact[hunk.number][0] - hunk.start)
+        for hunk in others
+        if hunk.start is not None and len(exact[hunk.number]) == 1
     )
     above = [by for other, by in unique if other <= start][-1:]
     return above + [by for other, by in unique if other > start][:1]
@@ -124,9 +124,9 @@ def _is_changed_copy(lines: list[str], hunk: Hunk, at: int) -> bool:
     if at < 0:
         return False
     there = lines[at : at + len(hunk.old)]
-    wanted = [want.text.strip() != "" for want in hunk.old]
+    has_text = [want.text.strip() != "" for want in hunk.old]
     alike = sum(
         counts and want.is_like(line)
-        for want, line, counts in zip(hunk.old, there, wanted, strict=False)
+        for want, line, counts in zip(hunk.old, there, has_text, strict=False)
     )
-    return alike >= max(1, MIN_ALIKE * sum(wanted))
+    return alike >= max(1, MIN_ALIKE * sum(has_text))

@@ -72,7 +72,7 @@ def drifted_positions(lines: list[str], hunk: Hunk) -> list[int]:
     before, inner, after = _parts(hunk)
     old = [*before, *inner, *after]
     first, maximum = len(before), MAX_DRIFTED if inner else 1
-    found: list[int] = []
+    positions: list[int] = []
     for at in range(len(lines) - len(old) + 1):
         core = at + first
         if (
@@ -80,8 +80,8 @@ def drifted_positions(lines: list[str], hunk: Hunk) -> list[int]:
             and _differing(before, lines[at:core]) <= maximum
             and _differing(after, lines[core + len(inner) :]) <= maximum
         ):
-            found.append(at)
-    return found
+            positions.append(at)
+    return positions
 
 
 def is_safe_drift(lines: list[str], hunk: Hunk, at: int, expected: list[int]) -> bool:
@@ -124,5 +124,5 @@ def _stands(want: HunkLine, line: str) -> bool:
     return line == want.text if want.op == "-" else want.is_like(line)
 
 
-def _differing(wanted: list[HunkLine], lines: list[str]) -> int:
-    return sum(not want.is_like(line) for want, line in zip(wanted, lines, strict=False))
+def _differing(hunk_lines: list[HunkLine], lines: list[str]) -> int:
+    return sum(not want.is_like(line) for want, line in zip(hunk_lines, lines, strict=False))

@@ -131,7 +131,7 @@ def backups(workspace: Workspace) -> list[Backup]:
         SkillFailure: A journal is damaged.
     """
     home = workspace.state_dir / "backups"
-    found: list[Backup] = []
+    result: list[Backup] = []
     for directory in sorted(home.iterdir()) if home.is_dir() else ():
         if not directory.is_dir():
             continue
@@ -140,8 +140,8 @@ def backups(workspace: Workspace) -> list[Backup]:
         except FileNotFoundError:
             shutil.rmtree(directory, ignore_errors=True)
         else:
-            found.append(Backup(directory, _read(text, directory)))
-    return found
+            result.append(Backup(directory, _read(text, directory)))
+    return result
 
 
 def _read(text: bytes, directory: Path) -> Journal:

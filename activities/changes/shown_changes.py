@@ -64,23 +64,23 @@ FileChange = Change | TextEdit
 def split_changes(show: JsonValue) -> tuple[list[FileChange], JsonValue]:
     """Split the subject of a request into file changes and the rest."""
     if isinstance(show, Mapping):
-        found: list[FileChange] = []
+        nested_changes: list[FileChange] = []
         rest: dict[str, JsonValue] = {}
-        one = _change(show) or _written_file(show) or _edited_file(show)
-        if one is not None:
+        file_change = _change(show) or _written_file(show) or _edited_file(show)
+        if file_change is not None:
             condition = show.get("if_sha256")
-            return [one], None if condition is None else {"if_sha256": condition}
+            return [file_change], None if condition is None else {"if_sha256": condition}
         for key, value in show.items():
-            inner, left = split_changes(value)
-            found += inner
-            if not inner or left not in (None, [], {}):
-                rest[key] = left
-        return found, rest or None
+            inner, inner_rest = split_changes(value)
+            nested_changes += inner
+            if not inner or inner_rest not in (None, [], {}):
+                rest[key] = inner_rest
+        return nested_changes, rest or None
     if isinstance(show, Sequence) and not isinstance(show, str) and show:
         changes = [_change(item) for item in show]
-        known: list[FileChange] = [change for change in changes if change is not None]
-        if len(known) == len(changes):
-            return known, None
+        file_changes: list[FileChange] = [change for change in changes if change is not None]
+        if len(file_changes) == len(changes):
+            return file_changes, None
     return [], show
 
 
@@ -89,9 +89,9 @@ def asked_changes(asked: AskedChange) -> tuple[list[FileChange], JsonValue]:
 
     What would run counts, whatever the request shows: only that is drawn as a diff.
     """
-    shown, rest = split_changes(asked.show)
-    made, _ = split_changes(asked.given)
-    return made, rest if all(one in made for one in shown) else asked.show
+    preview, rest = split_changes(asked.show)
+    changes, _ = split_changes(asked.given)
+    return changes, rest if all(change in changes for change in preview) else asked.show
 
 
 def diff_lines(
@@ -216,9 +216,9 @@ def cut_diff(lines: Sequence[str], maximum: int, whole: str) -> list[str]:
     if not hidden:
         return list(lines)
     named = [f"{_count_text(more, 'line')} of {name}" for name, more in hidden.items()]
-    shown = "; ".join(named[:_MAX_NAMED])
+    names = "; ".join(named[:_MAX_NAMED])
     rest = f"; and {_count_text(len(named) - _MAX_NAMED, 'more hunk')}" * (len(named) > _MAX_NAMED)
-    return [*lines[:maximum], f"[hidden: {shown}{rest}; whole: {whole}]"]
+    return [*lines[:maximum], f"[hidden: {names}{rest}; whole: {whole}]"]
 
 
 def _count_text(count: int, word: str) -> str:

@@ -56,8 +56,8 @@ class TurnSuffix:
     @classmethod
     def parse(cls, text: str) -> "TurnSuffix":
         """Return a suffix from its text; the empty one if the text is none."""
-        found = re.fullmatch(_SUFFIX, text)
-        return cls() if found is None else _suffix(found)
+        match = re.fullmatch(_SUFFIX, text)
+        return cls() if match is None else _suffix(match)
 
 
 class NamedTurn(NamedTuple):
@@ -76,19 +76,19 @@ def named_turn(summary: str, task: str) -> NamedTurn:
         task: The name of the step.
     """
     above, slash, last = summary.rpartition("/")
-    found = re.fullmatch(f"(?P<name>{re.escape(task)}{_OF_A_CALL}){_SUFFIX}", last)
-    if found is None:
+    match = re.fullmatch(f"(?P<name>{re.escape(task)}{_OF_A_CALL}){_SUFFIX}", last)
+    if match is None:
         return NamedTurn(summary)
-    return NamedTurn(f"{above}{slash}{found['name']}", _suffix(found))
+    return NamedTurn(f"{above}{slash}{match['name']}", _suffix(match))
 
 
-def _suffix(found: re.Match[str]) -> TurnSuffix:
+def _suffix(match: re.Match[str]) -> TurnSuffix:
     return TurnSuffix(
-        turn=int(found["turn"] or 0),
-        reask=int(found["reask"] or 0),
-        compacts=found["compacts"] is not None,
-        again=found["again"] is not None,
-        fallback=int(found["fallback"] or 0),
+        turn=int(match["turn"] or 0),
+        reask=int(match["reask"] or 0),
+        compacts=match["compacts"] is not None,
+        again=match["again"] is not None,
+        fallback=int(match["fallback"] or 0),
     )
 
 
@@ -139,6 +139,6 @@ def step_of_id(id: str, steps: Mapping[str, str]) -> str:
     """
     if id in steps:
         return steps[id]
-    found = _OF_AN_ID.fullmatch(id)
-    team, dot, name = (id if found is None else found["step"]).partition(".")
+    match = _OF_AN_ID.fullmatch(id)
+    team, dot, name = (id if match is None else match["step"]).partition(".")
     return f"{team}/{name}" if dot else team

@@ -75,8 +75,8 @@ class Spent(Frozen):
         """Return the usage of an attempt that was lost: its open model calls are paid, too."""
         if not self.open:
             return self
-        usage = TokenUsage(input_tokens=sum(one.input_tokens for one in self.open))
-        costs = [one.cost for one in self.open if one.cost is not None]
+        usage = TokenUsage(input_tokens=sum(call.input_tokens for call in self.open))
+        costs = [call.cost for call in self.open if call.cost is not None]
         return Spent(
             usage=usage if self.usage is None else self.usage + usage,
             cost=sum(costs, self.cost or 0.0) if costs else self.cost,

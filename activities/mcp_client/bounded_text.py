@@ -9,5 +9,5 @@ def cut_text(given: str, size: int) -> str:
     encoded = text.encode()
     if len(encoded) <= size:
         return text
-    kept = encoded[:size].decode(errors="ignore")
-    return f"{kept}\n[cut off: {len(encoded) - len(kept.encode())} more bytes]"
+    head = encoded[:size].decode(errors="ignore")
+    return f"{head}\n[cut off: {len(encoded) - len(head.encode())} more bytes]"

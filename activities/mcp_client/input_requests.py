@@ -34,7 +34,7 @@ class Replied(TypedDict, total=False):
 def reply_fields(reply: InputReply) -> Replied:
     """Return a reply as parameters of a request."""
     responses: types.InputResponses = {
-        key: accepted_input(one) for key, one in reply.answers.items()
+        key: accepted_input(answer) for key, answer in reply.answers.items()
     }
     return Replied(input_responses=responses, request_state=reply.state)
 
@@ -64,15 +64,15 @@ def input_asked(result: types.InputRequiredResult, task: ServerTask | None = Non
     if problems:
         why = shortened_text("; ".join(problems), _MAX_MESSAGE_LENGTH)
         return InputAsked(why, None, begun=task is not None)
-    messages = "; ".join(one.message for one in questions.values())
-    asked = AskedInput(questions=questions, state=result.request_state, task=task)
-    return InputAsked(messages, asked)
+    messages = "; ".join(form.message for form in questions.values())
+    input_request = AskedInput(questions=questions, state=result.request_state, task=task)
+    return InputAsked(messages, input_request)
 
 
 def question_key(params: types.ElicitRequestParams, asked: Counter[str]) -> str:
     """Return the key of a question within a call: its digest, and which of its kind it is."""
-    said = params.model_dump_json(include={"message", "requested_schema", "url"})
-    digest = sha256(json.dumps(json.loads(said), sort_keys=True).encode()).hexdigest()[:16]
+    text = params.model_dump_json(include={"message", "requested_schema", "url"})
+    digest = sha256(json.dumps(json.loads(text), sort_keys=True).encode()).hexdigest()[:16]
     asked[digest] += 1
     return f"{digest}.{asked[digest]}"
 
@@ -82,8 +82,8 @@ def asked_within(params: types.ElicitRequestParams, key: str, *, certain: bool) 
     question = _form_of(types.ElicitRequest(params=params))
     if isinstance(question, str):
         return InputAsked(question, None, certain=certain, begun=True)
-    asked = AskedInput(questions={key: question}, within_call=True)
-    return InputAsked(question.message, asked, certain=certain, begun=True)
+    request = AskedInput(questions={key: question}, within_call=True)
+    return InputAsked(question.message, request, certain=certain, begun=True)
 
 
 def _form_of(request: types.InputRequest) -> AskedForm | str:
@@ -98,10 +98,10 @@ def _form_of(request: types.InputRequest) -> AskedForm | str:
         case _:
             return f"it asks for {one_line(request.method)}, which is not supported"
     try:
-        written = json.dumps(form, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(form, ensure_ascii=False, allow_nan=False)
     except ValueError:
         return f"{message} (the form of the answer is not JSON)"
-    if len(written.encode()) > _MAX_FORM_SIZE:
+    if len(text.encode()) > _MAX_FORM_SIZE:
         return f"{message} (the form of the answer has more than {_MAX_FORM_SIZE} bytes)"
     if form.get("type") != "object" or grammar_problem(form) is not None:
         return f"{message} (the form of the answer is not a JSON Schema of an object)"

@@ -54,13 +54,13 @@ async def call_with_input(
                 raise
             reply, forgotten = None, True
         except InputAsked as question:
-            asked = question.asked
-            if asked is None or asked.within_call or asked.task is not None:
+            request = question.asked
+            if request is None or request.within_call or request.task is not None:
                 raise
-            if not asked.questions:
-                reply = InputReply({}, asked.state)
-            elif forgotten and given is not None and asked.questions == given.asked.questions:
-                reply, given = InputReply(given.answers, asked.state), None
+            if not request.questions:
+                reply = InputReply({}, request.state)
+            elif forgotten and given is not None and request.questions == given.asked.questions:
+                reply, given = InputReply(given.answers, request.state), None
             else:
                 raise
     raise McpCallRefused(f"the tool wants to be asked again after {_MAX_ROUNDS} requests")

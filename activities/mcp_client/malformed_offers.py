@@ -53,9 +53,11 @@ def without_malformed(result: Json, version: str) -> Json:
     for key, kind in _LISTS.items():
         items = result.get(key)
         if isinstance(items, list):
-            read = items[: MAX_TOOLS + 1]  # one more shows that there are more
-            made = [_sound(one, n, key, kind, version, result) for n, one in enumerate(read, 1)]
-            result = {**result, key: made}
+            offers = items[: MAX_TOOLS + 1]  # one more shows that there are more
+            checked_offers = [
+                _sound(offer, n, key, kind, version, result) for n, offer in enumerate(offers, 1)
+            ]
+            result = {**result, key: checked_offers}
     return result
 
 
@@ -75,8 +77,8 @@ def _sound(
     if why is None:
         return item
     name = item.get("name") if isinstance(item, dict) else None
-    shown = name if isinstance(name, str) and name else f"{key}#{number}"
-    return {"name": shown, **kind.empty, "_meta": {_MARK: shortened_text(why, _MAX_REASON_LENGTH)}}
+    label = name if isinstance(name, str) and name else f"{key}#{number}"
+    return {"name": label, **kind.empty, "_meta": {_MARK: shortened_text(why, _MAX_REASON_LENGTH)}}
 
 
 def _problem(item: JsonValue, key: str, kind: _ListKind, version: str, result: Json) -> str | None:
@@ -86,11 +88,11 @@ def _problem(item: JsonValue, key: str, kind: _ListKind, version: str, result: J
     except KeyError:
         return None  # this version has no such list
     except ValidationError as error:
-        for one in error.errors(include_url=False, include_input=False):
-            if one["loc"][:2] == (key, 0):
-                path = [str(part) for part in one["loc"][2:]]
+        for mismatch in error.errors(include_url=False, include_input=False):
+            if mismatch["loc"][:2] == (key, 0):
+                path = [str(part) for part in mismatch["loc"][2:]]
                 where = ".".join(part for part in path if "[" not in part) or "its form"
-                return f"it is malformed at {where}: {one['msg']}"
+                return f"it is malformed at {where}: {mismatch['msg']}"
         return None
     if key != "tools" or version not in MODERN_PROTOCOL_VERSIONS:
         return None

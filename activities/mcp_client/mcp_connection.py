@@ -83,11 +83,11 @@ class ConnectionFailures:
         reason = one_line(str(plain)).strip() or type(plain).__name__
         if isinstance(plain, TimeoutError | asyncio.CancelledError):
             reason = ""
-        said = self._errors.last_line
+        last_words = self._errors.last_line
         parts = (
             f"HTTP status {status}" if status is not None else "",
             self._broken or shortened_text(reason, _MAX_MESSAGE_LENGTH),
-            f"its last words: {said}" if said else "",
+            f"its last words: {last_words}" if last_words else "",
         )
         why = "; ".join(part for part in parts if part)
         return f"the MCP server {self._server!r} {what}" + (f": {why}" if why else "")
@@ -183,9 +183,9 @@ class McpConnection:
         """
         oldest = monotonic() - max_age
         async with self._one_listing:
-            known = self._listings.get(kind)
-            if known is not None and known.begun >= oldest and kind not in self._changed:
-                return known.offers
+            listing = self._listings.get(kind)
+            if listing is not None and listing.begun >= oldest and kind not in self._changed:
+                return listing.offers
             self._check_use()
             try:
                 async with asyncio.timeout(self._server.section.start_timeout):
@@ -300,7 +300,7 @@ class McpConnection:
                     client = await stack.enter_async_context(await self._client(stack))
                 self._relay.version = client.protocol_version
                 self._ready.set_result(client)
-                ends = [asyncio.create_task(one.wait()) for one in (self._stop, self._over)]
+                ends = [asyncio.create_task(event.wait()) for event in (self._stop, self._over)]
                 try:
                     await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
                 finally:

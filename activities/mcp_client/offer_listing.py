@@ -38,21 +38,21 @@ async def list_offers(
         offer_of: Returns an item as a tool.
         kind: What is listed.
     """
-    found: dict[str, ServerTool] = {}
+    tools: dict[str, ServerTool] = {}
     left_out: list[UnusableTool] = []
-    seen, old_pages = 0, 0
+    item_count, old_pages = 0, 0
     cursor: str | None = None
     cursors = set[str]()
     end: str | None = None
     for _ in range(_MAX_PAGES):
         page = await page_at(cursor)
-        known = len(found) + len(left_out)
-        for item in page.items[: MAX_TOOLS - seen]:
-            _take(offer_of(item), kind, found, left_out)
-        seen += len(page.items)
+        earlier_count = len(tools) + len(left_out)
+        for item in page.items[: MAX_TOOLS - item_count]:
+            _take(offer_of(item), kind, tools, left_out)
+        item_count += len(page.items)
         cursor = page.next_cursor
-        old_pages = 0 if len(found) + len(left_out) > known else old_pages + 1
-        if seen > MAX_TOOLS or (seen == MAX_TOOLS and cursor is not None):
+        old_pages = 0 if len(tools) + len(left_out) > earlier_count else old_pages + 1
+        if item_count > MAX_TOOLS or (item_count == MAX_TOOLS and cursor is not None):
             end = f"the server has more than {MAX_TOOLS} {kind}s"
         elif cursor in cursors:
             end = f"the server lists its {kind}s in a circle: a page names an earlier one as next"
@@ -68,28 +68,28 @@ async def list_offers(
     if len(left_out) > _MAX_LEFT_OUT:
         more = len(left_out) - _MAX_LEFT_OUT
         left_out[_MAX_LEFT_OUT:] = [UnusableTool("...", f"and {more} more")]
-    return FoundServerTools(tuple(found.values()), tuple(left_out))
+    return FoundServerTools(tuple(tools.values()), tuple(left_out))
 
 
 def _take(
     offer: ServerTool | UnusableTool,
     kind: OfferKind,
-    found: dict[str, ServerTool],
+    tools: dict[str, ServerTool],
     left_out: list[UnusableTool],
 ) -> None:
     """Add an offer to those that are usable, or to those that are not."""
     if isinstance(offer, UnusableTool):
         left_out.append(offer)
         return
-    own = _with_own_name(offer, found)
-    same = found.setdefault(own.name, own)
+    own = _with_own_name(offer, tools)
+    same = tools.setdefault(own.name, own)
     if same != own:
         left_out.append(UnusableTool(own.name, f"an earlier {kind} has the same name"))
 
 
-def _with_own_name(offer: ServerTool, found: dict[str, ServerTool]) -> ServerTool:
+def _with_own_name(offer: ServerTool, tools: dict[str, ServerTool]) -> ServerTool:
     """Tell a resource from another one of the same name by its URI."""
-    same = found.get(offer.name)
+    same = tools.get(offer.name)
     if same is None or same.uri == offer.uri:
         return offer
     suffix = sha256(offer.uri.encode()).hexdigest()[:8]

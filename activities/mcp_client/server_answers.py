@@ -69,7 +69,7 @@ def shown_name(name: str) -> str:
 
 def is_usable_name(name: str) -> bool:
     """Return whether documents and models can use a name as it is."""
-    return bool(name) and shown_name(name) == name and not any(one.isspace() for one in name)
+    return bool(name) and shown_name(name) == name and not any(char.isspace() for char in name)
 
 
 def _sort_keys(schema: Json) -> Json:
@@ -110,10 +110,10 @@ def _is_mirror(text: str, data: JsonValue) -> bool:
     if not text.strip() or text in (inner, str(inner)):
         return True
     try:
-        said: JsonValue = json.loads(text)
+        value: JsonValue = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    return json_equal(said, data) or json_equal(said, inner)
+    return json_equal(value, data) or json_equal(value, inner)
 
 
 def _text(parts: Iterable[types.ContentBlock]) -> str:

@@ -129,10 +129,10 @@ class McpServers:
             ServerUnreachable: It cannot be started or reached, or does not answer.
         """
         connection, _ = await self._connection(server)
-        found = [await connection.offers(kind, 0.0) for kind in get_args(OfferKind)]
+        listings = [await connection.offers(kind, 0.0) for kind in get_args(OfferKind)]
         return FoundServerTools(
-            tuple(tool for one in found for tool in one.tools),
-            tuple(unusable for one in found for unusable in one.left_out),
+            tuple(tool for listing in listings for tool in listing.tools),
+            tuple(unusable for listing in listings for unusable in listing.left_out),
         )
 
     async def close(self) -> None:
@@ -140,12 +140,12 @@ class McpServers:
         closed = {*self._open.values(), *self._closing.values()}
         retiring = list(self._closing)
         self._open.clear()
-        await asyncio.gather(*(one.close() for one in closed), *retiring)
+        await asyncio.gather(*(connection.close() for connection in closed), *retiring)
 
     async def _call_on(self, connection: "McpConnection", call: PinnedCall) -> ToolAnswer:
         max_age = 0.0 if call.once else MAX_LISTING_AGE
         offered = await connection.offers(kind_of_offer(call.tool), max_age)
-        current = self._current(call, {one.name: one for one in offered.tools})
+        current = self._current(call, {tool.name: tool for tool in offered.tools})
 
         async def send(reply: InputReply | None) -> ToolAnswer:
             if call.begin is not None:
@@ -183,8 +183,8 @@ class McpServers:
     ) -> ToolAnswer:
         """Check the result of a task against the schema of its tool, if that is still offered."""
         offered = await connection.offers(kind_of_offer(call.tool), MAX_LISTING_AGE)
-        known = next((one for one in offered.tools if one.name == call.tool), None)
-        return _check_answer(answer, known)
+        tool = next((offer for offer in offered.tools if offer.name == call.tool), None)
+        return _check_answer(answer, tool)
 
     async def cancel_task(self, server: str, task: ServerTask) -> None:
         """Ask a server to end a task, and ignore its answer."""
@@ -215,8 +215,8 @@ class McpServers:
         if digest is None or digest_of_tool(current) == digest:
             return current
         listing = self._recorded().get(server)
-        known = () if listing is None else listing.tools
-        before = next((one for one in known if digest_of_tool(one) == digest), None)
+        tools = () if listing is None else listing.tools
+        before = next((offer for offer in tools if digest_of_tool(offer) == digest), None)
         what = (
             "the recorded listing has another version, too"
             if before is None
@@ -230,11 +230,11 @@ class McpServers:
     async def _connection(self, server: str) -> "tuple[McpConnection, bool]":
         """Return the open connection, or a new one; and whether it was open already."""
         async with self._locks[server]:
-            known = self._open.get(server)
-            if known is not None and not known.is_over:
-                return known, True
-            if known is not None:
-                self._drop(server, known)
+            open_connection = self._open.get(server)
+            if open_connection is not None and not open_connection.is_over:
+                return open_connection, True
+            if open_connection is not None:
+                self._drop(server, open_connection)
             connection = self._open[server] = await self._new_connection(server)
             return connection, False
 

@@ -55,7 +55,7 @@ def resource_offer(resource: types.Resource | types.ResourceTemplate) -> ServerT
                 return UnusableTool(name, "the template of its URI is not valid or not supported")
             optional = template.query_variable_names
             names = template.variable_names
-            required = [one for one in names if one not in optional]
+            required = [variable for variable in names if variable not in optional]
             arguments = _object(dict.fromkeys(names, _STRING), required)
     offer = ServerTool(
         name=name,
@@ -72,19 +72,19 @@ def prompt_offer(prompt: types.Prompt) -> ServerTool | UnusableTool:
     if not is_usable_name(prompt.name):
         why = "its name is empty, too long, or not printable"
         return UnusableTool(f"{PROMPT}{shown_name(prompt.name)}", why)
-    given = prompt.arguments or []
+    arguments = prompt.arguments or []
     offer = ServerTool(
         name=f"{PROMPT}{prompt.name}",
         description=prompt.description or prompt.title or "",
         input_schema=_object(
             {
-                one.name: {
+                argument.name: {
                     **_STRING,
-                    **({"description": one.description} if one.description else {}),
+                    **({"description": argument.description} if argument.description else {}),
                 }
-                for one in given
+                for argument in arguments
             },
-            [one.name for one in given if one.required],
+            [argument.name for argument in arguments if argument.required],
         ),
         output_schema=_MESSAGES,
     )
@@ -95,25 +95,27 @@ def resource_uri(tool: ServerTool, arguments: Json) -> str:
     """Return the URI of a resource, with the variables of its template."""
     if not tool.input_schema.get("properties"):
         return tool.uri
-    given = {key: value for key, value in arguments.items() if isinstance(value, str)}
-    return UriTemplate.parse(tool.uri).expand(given)
+    variables = {key: value for key, value in arguments.items() if isinstance(value, str)}
+    return UriTemplate.parse(tool.uri).expand(variables)
 
 
 def resource_answer(result: types.ReadResourceResult) -> ToolAnswer:
     """Return the text of a resource."""
-    parts = (types.EmbeddedResource(type="resource", resource=one) for one in result.contents)
+    parts = (
+        types.EmbeddedResource(type="resource", resource=content) for content in result.contents
+    )
     return ToolAnswer(cut_text("\n".join(map(part_text, parts)), MAX_TEXT))
 
 
 def prompt_answer(result: types.GetPromptResult) -> ToolAnswer:
     """Return the messages of a prompt; all texts together are bounded."""
     messages: list[JsonValue] = []
-    left = MAX_TEXT
+    remaining = MAX_TEXT
     for message in result.messages:
-        text = cut_text(part_text(message.content), left)
+        text = cut_text(part_text(message.content), remaining)
         messages.append({"role": message.role, "text": text})
-        left -= len(text.encode()) + 50  # with what is around it
-        if left <= 0:
+        remaining -= len(text.encode()) + 50  # with what is around it
+        if remaining <= 0:
             break
     return ToolAnswer({"messages": messages})
 
@@ -177,8 +179,8 @@ def request_of(offer: ServerTool, arguments: Json, reply: InputReply | None) -> 
             return ServerRequest(types.CallToolRequest(params=params), _TOOL)
         case "resource":
             uri = resource_uri(offer, arguments)
-            wanted = types.ReadResourceRequestParams(uri=uri, **replied)
-            return ServerRequest(types.ReadResourceRequest(params=wanted), _RESOURCE)
+            read_params = types.ReadResourceRequestParams(uri=uri, **replied)
+            return ServerRequest(types.ReadResourceRequest(params=read_params), _RESOURCE)
         case "prompt":
             texts = {key: value for key, value in arguments.items() if isinstance(value, str)}
             name = offer.name.removeprefix(PROMPT)
@@ -237,11 +239,11 @@ async def list_kind(
 
 def joined_offers(first: FoundServerTools, second: FoundServerTools) -> FoundServerTools:
     """Return two lists as one; the first of two offers with the same name counts."""
-    names = {one.name for one in first.tools}
-    twice = [one.name for one in second.tools if one.name in names]
+    names = {tool.name for tool in first.tools}
+    twice = [tool.name for tool in second.tools if tool.name in names]
     left_out = (UnusableTool(name, "another resource has the same name") for name in twice)
     return FoundServerTools(
-        (*first.tools, *(one for one in second.tools if one.name not in names)),
+        (*first.tools, *(tool for tool in second.tools if tool.name not in names)),
         (*first.left_out, *second.left_out, *left_out),
     )
 

@@ -30,7 +30,7 @@ class McpServer:
     def headers(self) -> dict[str, str]:
         """The headers of its requests."""
         section = self.section
-        made = {header: self.values[name] for header, name in section.headers.items()}
+        headers = {header: self.values[name] for header, name in section.headers.items()}
         if section.token_env is not None:
-            made["Authorization"] = f"Bearer {self.values[section.token_env]}"
-        return made
+            headers["Authorization"] = f"Bearer {self.values[section.token_env]}"
+        return headers

@@ -67,13 +67,13 @@ async def follow_task(
         ServerUnreachable: The server does not answer.
     """
     if answers:
-        given = {key: accepted_input(answer) for key, answer in answers.items()}
-        params = TaskReplyParams(task_id=task.id, input_responses={**given})
+        responses = {key: accepted_input(answer) for key, answer in answers.items()}
+        params = TaskReplyParams(task_id=task.id, input_responses={**responses})
         await connection.request(UpdateTask(params=params), types.EmptyResult)
     while True:
         asking = GetTask(params=TaskIdParams(task_id=task.id))
         details = await connection.request(asking, TaskDetails)
-        known = ServerTask(id=task.id, poll_seconds=_interval(details))
+        current = ServerTask(id=task.id, poll_seconds=_interval(details))
         match details.status:
             case "completed":
                 return _result(details)
@@ -84,17 +84,17 @@ async def follow_task(
                 return ToolAnswer(_words(details.status_message or "it was cancelled"), failed=True)
             case "input_required":
                 requests = details.input_requests or {}
-                new = {key: one for key, one in requests.items() if key not in answers}
+                new = {key: request for key, request in requests.items() if key not in answers}
                 if new:
-                    asked = types.InputRequiredResult(input_requests=new)
-                    raise input_asked(asked, known)
+                    requirement = types.InputRequiredResult(input_requests=new)
+                    raise input_asked(requirement, current)
             case "working":
                 pass
             case _ as never:
                 assert_never(never)
-        if monotonic() + known.poll_seconds >= until:
-            raise _continues(known, details)
-        await asyncio.sleep(known.poll_seconds)
+        if monotonic() + current.poll_seconds >= until:
+            raise _continues(current, details)
+        await asyncio.sleep(current.poll_seconds)
 
 
 async def cancel_task(connection: TaskConnection, task: ServerTask) -> None:
@@ -116,8 +116,8 @@ def _result(details: TaskDetails) -> ToolAnswer:
 
 
 def _interval(details: TaskMessage) -> float:
-    wanted = details.poll_interval_ms
-    seconds = _POLL_SECONDS if wanted is None else wanted / 1000
+    milliseconds = details.poll_interval_ms
+    seconds = _POLL_SECONDS if milliseconds is None else milliseconds / 1000
     return min(max(seconds, _MIN_POLL_SECONDS), _MAX_POLL_SECONDS)
 
 

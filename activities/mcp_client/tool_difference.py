@@ -15,10 +15,10 @@ _MAX_VALUE_LENGTH = 160
 
 def differences(before: ServerTool, after: ServerTool) -> list[str]:
     """Return a line for each part that differs: `input_schema.required: ["a"] -> ["a", "b"]`."""
-    found = list(_of(before.model_dump(mode="json"), after.model_dump(mode="json"), ""))
-    if len(found) > _MAX_LINES:
-        return [*found[:_MAX_LINES], f"and {len(found) - _MAX_LINES} more"]
-    return found
+    lines = list(_of(before.model_dump(mode="json"), after.model_dump(mode="json"), ""))
+    if len(lines) > _MAX_LINES:
+        return [*lines[:_MAX_LINES], f"and {len(lines) - _MAX_LINES} more"]
+    return lines
 
 
 def _of(before: JsonValue, after: JsonValue, path: str) -> Iterator[str]:
@@ -54,5 +54,5 @@ def _json(value: JsonValue) -> str:
 
 def _cut(text: str, start: int) -> str:
     rest = text[start:]
-    shown = rest if len(rest) <= _MAX_VALUE_LENGTH else f"{rest[:_MAX_VALUE_LENGTH]}..."
-    return f"...{shown}" if start else shown
+    excerpt = rest if len(rest) <= _MAX_VALUE_LENGTH else f"{rest[:_MAX_VALUE_LENGTH]}..."
+    return f"...{excerpt}" if start else excerpt

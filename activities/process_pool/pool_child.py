@@ -47,20 +47,20 @@ class _Call(NamedTuple):
 
 
 def _read_call(line: bytes) -> _Call:
-    name, cpu, given = line.split(SEPARATOR, 2)
+    name, cpu, payload = line.split(SEPARATOR, 2)
     work: Work[Any, Any] = find_object(name.decode())
-    return _Call(work, int(cpu), work.given.validate_json(given))
+    return _Call(work, int(cpu), work.given.validate_json(payload))
 
 
 def _answer(call: _Call, _: Channel) -> dict[str, object]:
     return _outcome(*call).model_dump(mode="json")
 
 
-def _outcome(work: Work[Any, Any], cpu: int, given: Any) -> WorkOutcome:
+def _outcome(work: Work[Any, Any], cpu: int, value: Any) -> WorkOutcome:
     _limit_resources(cpu, work.memory)
     try:
         return WorkDone(
-            result=work.result.dump_python(work.call(given), mode="json", by_alias=True)
+            result=work.result.dump_python(work.call(value), mode="json", by_alias=True)
         )
     except MemoryError:
         return OutOfMemory()
@@ -72,8 +72,8 @@ def _outcome(work: Work[Any, Any], cpu: int, given: Any) -> WorkOutcome:
 
 def _limit_resources(cpu: int, memory: int) -> None:
     """Set the limits of one call, also for processes that it starts."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = int(used.ru_utime + used.ru_stime) + cpu + 1
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = int(usage.ru_utime + usage.ru_stime) + cpu + 1
     for kind, value in ((resource.RLIMIT_CPU, seconds), (resource.RLIMIT_DATA, memory)):
         _, maximum = resource.getrlimit(kind)
         within = value if maximum == resource.RLIM_INFINITY else min(value, maximum)

@@ -129,11 +129,11 @@ def choose(turns: Sequence[CpuTurn], used: dict[str, float], cores: int) -> list
         cores: How many to return.
     """
     ahead = dict(used)
-    left, chosen = list(turns), list[CpuTurn]()
-    while left and len(chosen) < cores:
-        least = min(left, key=lambda turn: (ahead[turn.run], turn.used))
+    candidates, chosen = list(turns), list[CpuTurn]()
+    while candidates and len(chosen) < cores:
+        least = min(candidates, key=lambda turn: (ahead[turn.run], turn.used))
         ahead[least.run] += SLICE
-        left.remove(least)
+        candidates.remove(least)
         chosen.append(least)
     return chosen
 

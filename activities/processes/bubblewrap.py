@@ -119,10 +119,10 @@ class Bubblewrap:
         return [*prefix, self.program, *_options(view), "--", *argv]
 
     def _serves(self, user: CommandUser, view: SandboxView) -> bool:
-        read = [path for path in view.read if path.exists()]
-        used = (Path(self.program), _EMPTY, view.root, view.cwd, *read)
+        readable_paths = [path for path in view.read if path.exists()]
+        paths = (Path(self.program), _EMPTY, view.root, view.cwd, *readable_paths)
         mounts = _inside(view, (*view.trusted, *view.hidden))
-        return user.may_use(used) and user.may_reach((*used, *mounts))
+        return user.may_use(paths) and user.may_reach((*paths, *mounts))
 
 
 def _options(view: SandboxView) -> Iterator[str]:
@@ -173,17 +173,17 @@ def _protecting_options(view: SandboxView) -> Iterator[str]:
     and put another one in its place.
     """
     hidden = _inside(view, (path for path in view.hidden if path not in view.read))
-    kept = _inside(view, view.trusted)
+    trusted_paths = _inside(view, view.trusted)
     above = {
         folder
-        for path in (*kept, *hidden)
+        for path in (*trusted_paths, *hidden)
         for folder in path.parents
         if folder != view.root and folder.is_relative_to(view.root)
     }
     for folder in sorted(above):
         yield from ("--bind", str(folder), str(folder))
-    for path in sorted(kept):
-        if not any(path.is_relative_to(one) for one in hidden):
+    for path in sorted(trusted_paths):
+        if not any(path.is_relative_to(hidden_path) for hidden_path in hidden):
             yield from ("--ro-bind", str(path), str(path))
     for path in sorted(hidden):
         if path.is_dir():
@@ -213,8 +213,8 @@ def find_bubblewrap(path: str, user: CommandUser | None = None) -> Bubblewrap | 
     for program in (shutil.which("bwrap", path=path), _bundled_program()):
         if program is None:
             continue
-        for one in dict.fromkeys((user, None)):
-            tried = Bubblewrap(program, one)
+        for candidate in dict.fromkeys((user, None)):
+            tried = Bubblewrap(program, candidate)
             problem = _problem(tried)
             if problem is None:
                 return tried

@@ -139,8 +139,8 @@ def _line_of(error: BaseException) -> str:
 
 def cut_text(text: str, length: int = _MAX_REASON_LENGTH) -> str:
     """Return the first characters of a text, with a mark that says how many others follow."""
-    left = len(text) - length
-    return text if left <= 0 else f"{text[:length]} [cut off: {left:,} more characters]"
+    excess = len(text) - length
+    return text if excess <= 0 else f"{text[:length]} [cut off: {excess:,} more characters]"
 
 
 def said(result: object) -> str:
@@ -168,9 +168,9 @@ def _line(descriptor: int) -> bytes:
 
 
 def _write(descriptor: int, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(descriptor, left) :]
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def _flush(stream: Any) -> None:
@@ -190,6 +190,8 @@ def _children() -> int:
 def _children_of(process: str) -> list[str]:
     threads = Path(f"/proc/{process}/task")
     try:
-        return " ".join(one.joinpath("children").read_text() for one in threads.iterdir()).split()
+        return " ".join(
+            thread.joinpath("children").read_text() for thread in threads.iterdir()
+        ).split()
     except OSError:
         return []

@@ -32,8 +32,8 @@ class CommandUser(NamedTuple):
     def _may_use(self, path: Path) -> bool:
         status = path.stat()
         whose = 6 if status.st_uid == self.uid else 3 if status.st_gid == self.gid else 0
-        wanted = stat.S_IXOTH if stat.S_ISDIR(status.st_mode) else stat.S_IROTH
-        return bool(status.st_mode >> whose & wanted)
+        permission = stat.S_IXOTH if stat.S_ISDIR(status.st_mode) else stat.S_IROTH
+        return bool(status.st_mode >> whose & permission)
 
 
 def command_user(workspace: Path, path: str) -> CommandUser | None:

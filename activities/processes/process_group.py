@@ -156,11 +156,11 @@ async def _start(
     cwd: Path,
     environment: Mapping[str, str],
     keeping: Sequence[int],
-    given: bytes | None,
+    input_bytes: bytes | None,
     limits: str,
 ) -> tuple[asyncio.subprocess.Process, "_Status"]:
     """Start the supervisor, and return its process and status reader."""
-    reads = _as_file(given)  # may hit a full disk, so before anything else is open
+    reads = _as_file(input_bytes)  # may hit a full disk, so before anything else is open
     reader, writer = os.pipe()
     try:
         process = await start_supervised(
@@ -178,12 +178,12 @@ async def _start(
     return process, await _Status.open(reader)
 
 
-def _as_file(given: bytes | None) -> int:
+def _as_file(content: bytes | None) -> int:
     """Write the input to an unlinked file: a pipe could fill up before the command reads."""
-    if given is None:
+    if content is None:
         return os.open(os.devnull, os.O_RDONLY)
     with tempfile.TemporaryFile() as file:
-        file.write(given)
+        file.write(content)
         file.seek(0)  # and writes what is still in the buffer
         return os.dup(file.fileno())
 

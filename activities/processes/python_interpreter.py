@@ -61,15 +61,15 @@ def folders_of(program: Path, home: Path | None) -> tuple[Path, ...]:
         program: Path as found; it may be a link.
         home: Home directory; its `lib` and `share`, and those in `.local`, do not count.
     """
-    found: list[Path] = []
+    folders: list[Path] = []
     for folder in {program.parent, program.resolve().parent}:
-        found.append(folder)
+        folders.append(folder)
         prefix = folder.parent
         if (prefix / "pyvenv.cfg").is_file():
-            found += (prefix, *_base_of(prefix))
+            folders += (prefix, *_base_of(prefix))
         elif folder.name == "bin" and home is not None and prefix not in (home, home / ".local"):
-            found += (prefix / part for part in ("lib", "lib64", "libexec", "share"))
-    return tuple(path for path in dict.fromkeys(found) if path.is_dir() and path != path.parent)
+            folders += (prefix / part for part in ("lib", "lib64", "libexec", "share"))
+    return tuple(path for path in dict.fromkeys(folders) if path.is_dir() and path != path.parent)
 
 
 def _up_to(folder: Path, root: Path) -> Iterator[Path]:
@@ -101,8 +101,10 @@ def _base_of(place: Path) -> tuple[Path, ...]:
         lines = (place / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         return ()
-    said = dict(line.split("=", 1) for line in lines if "=" in line)
-    home = next((Path(value.strip()) for key, value in said.items() if key.strip() == "home"), None)
+    settings = dict(line.split("=", 1) for line in lines if "=" in line)
+    home = next(
+        (Path(value.strip()) for key, value in settings.items() if key.strip() == "home"), None
+    )
     if home is None or not home.is_absolute():
         return ()
     return _parts(home.parent) + (_parts(home.resolve().parent) if home.is_symlink() else ())
@@ -119,12 +121,12 @@ def _interpreter_behind(
     program: Path, folder: Path, environment: Mapping[str, str]
 ) -> PythonInterpreter:
     """Run a Python from PATH, which may be a script that chooses one, to find the real one."""
-    seen = {name: value for name, value in environment.items() if name.startswith(_CHOOSERS)}
+    variables = {name: value for name, value in environment.items() if name.startswith(_CHOOSERS)}
     try:
         completed = subprocess.run(
             [program, "-I", "-c", _WHERE],
             cwd=folder,
-            env=seen,
+            env=variables,
             text=True,
             capture_output=True,
             stdin=subprocess.DEVNULL,
@@ -134,7 +136,7 @@ def _interpreter_behind(
         executable, prefix, base = completed.stdout.splitlines()
     except (OSError, subprocess.SubprocessError, ValueError):
         return PythonInterpreter(program)
-    found = Path(executable or program)
+    path = Path(executable or program)
     place = Path(prefix)
     environment_of = (place,) if prefix != base else ()
-    return PythonInterpreter(found, (*environment_of, *_parts(Path(base))))
+    return PythonInterpreter(path, (*environment_of, *_parts(Path(base))))

@@ -15,16 +15,16 @@ def path_outside(path: str, root: Path) -> str:
     """
     places = [place for place in path.split(os.pathsep) if Path(place).is_absolute()]
     roots = (root, root.resolve())
-    kept = (
+    remaining = (
         place
         for place in places
         if not any(
-            written.is_relative_to(one)
-            for written in (Path(place), Path(place).resolve())
-            for one in roots
+            form.is_relative_to(project)
+            for form in (Path(place), Path(place).resolve())
+            for project in roots
         )
     )
-    return os.pathsep.join(kept) or os.defpath
+    return os.pathsep.join(remaining) or os.defpath
 
 
 def command_outside(argv: Sequence[str], path: str, root: Path) -> tuple[str, ...] | None:
@@ -37,8 +37,8 @@ def command_outside(argv: Sequence[str], path: str, root: Path) -> tuple[str, ..
     """
     if "/" in argv[0]:
         return tuple(argv)
-    found = shutil.which(argv[0], path=path_outside(path, root))
-    return None if found is None else (found, *argv[1:])
+    program = shutil.which(argv[0], path=path_outside(path, root))
+    return None if program is None else (program, *argv[1:])
 
 
 def fixed_command(argv: Sequence[str], path: str) -> tuple[str, ...]:
@@ -51,5 +51,5 @@ def fixed_command(argv: Sequence[str], path: str) -> tuple[str, ...]:
         argv: The command; a program that is not there stays as it is.
         path: A PATH.
     """
-    found = None if not argv or "/" in argv[0] else shutil.which(argv[0], path=path)
-    return tuple(argv) if found is None else (str(Path(found).absolute()), *argv[1:])
+    program = None if not argv or "/" in argv[0] else shutil.which(argv[0], path=path)
+    return tuple(argv) if program is None else (str(Path(program).absolute()), *argv[1:])

@@ -97,38 +97,38 @@ async def _start(start: Coroutine[None, None, Process]) -> Process:
         raise
 
 
-async def _await_end(process: Process, maximum: int, given: bytes) -> ProgramOutput:
+async def _await_end(process: Process, maximum: int, input_bytes: bytes) -> ProgramOutput:
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
     errors = asyncio.create_task(_head(process.stderr, _MAX_ERRORS))
-    process.stdin.write(given)  # sent while the output is read; a program need not read it
+    process.stdin.write(input_bytes)  # sent while the output is read; a program need not read it
     process.stdin.close()
     try:
         output = await _up_to(process.stdout, maximum + 1)
         complete = len(output) <= maximum
         if not complete:
             _kill(process)
-        written = (await errors).decode(errors="replace")
+        error_text = (await errors).decode(errors="replace")
     finally:
         errors.cancel()
         await asyncio.wait({errors})
-    return ProgramOutput(await wait_for_exit(process), output[:maximum], written, complete)
+    return ProgramOutput(await wait_for_exit(process), output[:maximum], error_text, complete)
 
 
 async def _up_to(stream: asyncio.StreamReader, maximum: int) -> bytes:
-    found = bytearray()
-    while chunk := await stream.read(maximum - len(found)):
-        found += chunk
-    return bytes(found)
+    output = bytearray()
+    while chunk := await stream.read(maximum - len(output)):
+        output += chunk
+    return bytes(output)
 
 
 async def _head(stream: asyncio.StreamReader, maximum: int) -> bytes:
     """Read everything, so that the writer never waits; return the beginning."""
-    found = bytearray()
+    output = bytearray()
     while chunk := await stream.read(65_536):
-        found += chunk[: maximum - len(found)]
-    return bytes(found)
+        output += chunk[: maximum - len(output)]
+    return bytes(output)
 
 
 def _kill(process: Process) -> None:

@@ -147,17 +147,17 @@ def _end_descendants() -> None:
     stopped: set[int] = set()
     until = time.monotonic() + _END_SECONDS
     while time.monotonic() < until:
-        found = set(_family(os.getpid())[1:])
-        if not found:
+        descendants = set(_family(os.getpid())[1:])
+        if not descendants:
             return
-        for pid in found - stopped:
+        for pid in descendants - stopped:
             _send(pid, signal.SIGSTOP)
-        if found <= stopped:
-            for pid in found:
+        if descendants <= stopped:
+            for pid in descendants:
                 _send(pid, signal.SIGKILL)
             _bury()
             time.sleep(_END_LOOK)
-        stopped |= found
+        stopped |= descendants
 
 
 def _bury() -> None:
@@ -169,18 +169,18 @@ def _bury() -> None:
 
 def _family(pid: int) -> list[int]:
     """List a process and its descendants; only itself where /proc is missing."""
-    found: list[int] = []
+    family: list[int] = []
     todo = [pid]
     while todo:
-        one = todo.pop()
-        found.append(one)
+        member = todo.pop()
+        family.append(member)
         try:
-            for thread in os.listdir(f"/proc/{one}/task"):
-                with open(f"/proc/{one}/task/{thread}/children", encoding="ascii") as file:
+            for thread in os.listdir(f"/proc/{member}/task"):
+                with open(f"/proc/{member}/task/{thread}/children", encoding="ascii") as file:
                     todo += map(int, file.read().split())
         except OSError:
             continue  # it has ended
-    return found
+    return family
 
 
 def _memory_of(pid: int) -> int:

@@ -54,8 +54,8 @@ class _Case:
     kind: str | None = None
     """The type of failure; None: by the status."""
 
-    def fits(self, status: int, said: str) -> bool:
-        return status in self.statuses and (self.words is None or bool(self.words.search(said)))
+    def fits(self, status: int, message: str) -> bool:
+        return status in self.statuses and (self.words is None or bool(self.words.search(message)))
 
 
 _TOO_LONG = re.compile(r"prompt is too long|context[ _](length|window|limit|size)", re.IGNORECASE)
@@ -162,13 +162,13 @@ def from_status(
     lower = {name.lower(): value for name, value in headers.items()}
     wait = retry_after(lower)
     retryable = _retryable(status, lower)
-    said = f"{status}: {endpoint.quote(words)}" if words else str(status)
+    detail = f"{status}: {endpoint.quote(words)}" if words else str(status)
     asks = f", asking to wait {wait:g} s" if retryable and wait else ""
     what, fix, kind = _explain(status, f"{words} {code}")
     names = {"model": request.model, "key_env": endpoint.key_env, "address": endpoint.address}
     return ProviderFailure(
         kind or _kind(status, retryable=retryable),
-        f"{endpoint.provider} {what.format(**names)} ({said}){asks}; {fix.format(**names)}",
+        f"{endpoint.provider} {what.format(**names)} ({detail}){asks}; {fix.format(**names)}",
         retryable=retryable and kind is None,
         retry_after=wait,
     )
@@ -222,10 +222,10 @@ def _kind(status: int, *, retryable: bool) -> str:
     return FailureType.PROVIDER_UNAVAILABLE if unavailable else FailureType.PROVIDER_REFUSED
 
 
-def _explain(status: int, said: str) -> tuple[str, str, str | None]:
+def _explain(status: int, message: str) -> tuple[str, str, str | None]:
     """Return what happened, the fix, and the type of failure if the status does not decide it."""
     for case in _CASES:
-        if case.fits(status, said):
+        if case.fits(status, message):
             return case.what, case.fix, case.kind
     if status >= 500:
         return "had an internal error", "try again later, or choose another model", None
@@ -254,5 +254,5 @@ def _error_of(body: object) -> tuple[str, str]:
 def _status_of(code: str) -> int:
     if code.isdecimal() and 400 <= int(code) <= 599:
         return int(code)
-    known = _STATUS_OF_TYPE.get(code)
-    return known or (400 if _FINAL.match(code) else 500)
+    status = _STATUS_OF_TYPE.get(code)
+    return status or (400 if _FINAL.match(code) else 500)

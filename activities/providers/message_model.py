@@ -145,8 +145,8 @@ def returnable(content: tuple[Part, ...]) -> tuple[Part, ...]:
 
 def unbound(content: tuple[Part, ...]) -> tuple[Part, ...]:
     """Return an answer without what only its own model takes, in its own conversation."""
-    found = (_unbound(part) for part in content)
-    return tuple(part for part in found if part is not None)
+    parts = (_unbound(part) for part in content)
+    return tuple(part for part in parts if part is not None)
 
 
 def _unbound(part: Part) -> Part | None:

@@ -47,8 +47,8 @@ class OpenAIResponsesProvider(OpenAIBatchProvider[ResponsesAnswer]):
         if last is None:
             raise malformed(self._access.endpoint, "it contains no event")
         if last.type == "error":
-            said = {"code": last.code, "message": last.message}
-            raise self._access.reported(request, said)
+            details = {"code": last.code, "message": last.message}
+            raise self._access.reported(request, details)
         if last.type not in _ENDS:
             raise cut(self._access.endpoint)
         answer = last.response

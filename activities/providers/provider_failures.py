@@ -127,8 +127,8 @@ class Endpoint:
         return text if len(text) <= _MAX_QUOTE_LENGTH else text[: _MAX_QUOTE_LENGTH - 1] + "…"
 
 
-def _usable_key(given: str | None, env: str, *, is_needed: bool) -> str | None:
-    key = (given or "").strip() or None
+def _usable_key(value: str | None, env: str, *, is_needed: bool) -> str | None:
+    key = (value or "").strip() or None
     if key is None and is_needed:
         raise missing_key(env)
     if key is not None and not (key.isascii() and key.isprintable() and " " not in key):

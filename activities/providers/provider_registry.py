@@ -91,10 +91,10 @@ class Providers:
         return make(settings)
 
 
-def _unknown(what: str, name: str, known: Mapping[str, object]) -> ProviderFailure:
-    hint = nearest(name, known)
+def _unknown(what: str, name: str, choices: Mapping[str, object]) -> ProviderFailure:
+    hint = nearest(name, choices)
     return ProviderFailure(
         FailureType.PROVIDER_REFUSED,
-        f"{what}; allowed: {listed(known)}" + (f": {hint}" if hint else ""),
+        f"{what}; allowed: {listed(choices)}" + (f": {hint}" if hint else ""),
         retryable=False,
     )

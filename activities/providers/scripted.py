@@ -190,7 +190,7 @@ def answer_by_schema(request: ModelRequest) -> ScriptedAnswer:
     call = named_call(request.label)
     content = schema_content(request)
     entry: dict[str, object] = {"task": f"{call.team}/{call.task}"}
-    calls = [{"tool": one.name, "arguments": one.arguments} for one in calls_of(content)]
+    calls = [{"tool": part.name, "arguments": part.arguments} for part in calls_of(content)]
     entry |= {"tool_calls": calls} if calls else {"answer": text_of(content)}
     return ScriptedAnswer.model_validate(entry)
 

@@ -189,14 +189,14 @@ def _set_aside(prepared: Prepared, workspace: Workspace) -> tuple[str, ...]:
         ) from None
 
 
-def _values(command: Command, given: dict[str, JsonValue], workspace: Workspace) -> Values:
+def _values(command: Command, arguments: dict[str, JsonValue], workspace: Workspace) -> Values:
     """Check the arguments, before anything starts."""
     try:
         for name, parameter in command.parameters.items():
             if parameter.type == "path":
-                _refuse_outside(given.get(name), workspace)
+                _refuse_outside(arguments.get(name), workspace)
         values = checked_values(
-            command.parameters, given, workspace.root, _folder(command, workspace)
+            command.parameters, arguments, workspace.root, _folder(command, workspace)
         )
         filled(command.run, values)
     except ParameterProblem as problem:
@@ -210,8 +210,8 @@ def _refuse_outside(value: JsonValue, workspace: Workspace) -> None:
         case str():
             workspace.inside(value)
         case list():
-            for one in value:
-                _refuse_outside(one, workspace)
+            for item in value:
+                _refuse_outside(item, workspace)
         case _:
             return
 

@@ -89,18 +89,20 @@ async def collect(value: DiscoveryInput | None, context: SkillContext) -> Discov
         SkillRefusal: The path leads outside the project, or a glob is malformed.
         SkillFailure: Nothing exists at the path.
     """
-    wanted = value or DiscoveryInput()
-    top = context.workspace.inside(wanted.path)
+    request = value or DiscoveryInput()
+    top = context.workspace.inside(request.path)
     if not top.exists():
-        raise SkillFailure(f"nothing exists at {wanted.path!r} in the project")
-    globs = Globs.of(wanted.include, wanted.exclude)
-    return await SKILL_THREADS.finish(_collect, wanted, top, context.workspace.root, globs, context)
+        raise SkillFailure(f"nothing exists at {request.path!r} in the project")
+    globs = Globs.of(request.include, request.exclude)
+    return await SKILL_THREADS.finish(
+        _collect, request, top, context.workspace.root, globs, context
+    )
 
 
 def _collect(
-    wanted: DiscoveryInput, top: Path, root: Path, globs: Globs, context: SkillContext
+    request: DiscoveryInput, top: Path, root: Path, globs: Globs, context: SkillContext
 ) -> DiscoveryResult:
-    collection = _Collection(wanted, root)
+    collection = _Collection(request, root)
     for entry in walk(root, top, globs, never=context.workspace.state_dir):
         collection.take(entry)
     return collection.result()
@@ -109,8 +111,8 @@ def _collect(
 class _Collection:
     """Takes entries in order while they fit the budget."""
 
-    def __init__(self, wanted: DiscoveryInput, root: Path) -> None:
-        self._wanted = wanted
+    def __init__(self, request: DiscoveryInput, root: Path) -> None:
+        self._wanted = request
         self._root = root
         self._files: list[FoundFile] = []
         self._left_out: list[LeftOut] = []
@@ -132,9 +134,9 @@ class _Collection:
             return
         text = decoded(content)
         if text is not None and self._used + len(content) > self._wanted.max_bytes:
-            left = self._wanted.max_bytes - self._used
+            remaining = self._wanted.max_bytes - self._used
             limit = self._wanted.max_bytes
-            self._leave(entry, f"over the budget: {left} of max_bytes ({limit}) were left")
+            self._leave(entry, f"over the budget: {remaining} of max_bytes ({limit}) were left")
             return
         self._used += len(content) if text is not None else 0
         self._files.append(

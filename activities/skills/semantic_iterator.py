@@ -58,11 +58,11 @@ async def initialize(value: IteratorInput, context: SkillContext) -> list[Change
         SkillRefusal: A change names a file that skills may not touch.
         SkillFailure: The answer has problems; the message lists each by block or change.
     """
-    found = _parse_blocks(value)
-    changes = [change for _, change in found.changes]
+    blocks = _parse_blocks(value)
+    changes = [change for _, change in blocks.changes]
     problems = [
-        *found.problems,
-        *_unusable(found.changes),
+        *blocks.problems,
+        *_unusable(blocks.changes),
         *(
             f"{path} has more than one change; give one with all its hunks"
             for path in repeated(changes)
@@ -70,7 +70,7 @@ async def initialize(value: IteratorInput, context: SkillContext) -> list[Change
     ]
     if problems:
         raise SkillFailure(f"the answer is unusable: {'; '.join(problems)}")
-    _refuse_outside(found.changes, context)
+    _refuse_outside(blocks.changes, context)
     return changes
 
 
@@ -135,15 +135,15 @@ def _json_in(text: str) -> list[JsonValue]:
 
 
 def _read_list(items: list[JsonValue]) -> ParsedBlocks:
-    found = ParsedBlocks()
+    blocks = ParsedBlocks()
     for number, item in enumerate(items, start=1):
         try:
             change = Change.model_validate(item)
         except ValidationError as error:
-            found.problems.append(f"change {number}: {validation_problems(error)}")
+            blocks.problems.append(f"change {number}: {validation_problems(error)}")
         else:
-            found.changes.append((f"change {number} ({change.file_path})", change))
-    return found
+            blocks.changes.append((f"change {number} ({change.file_path})", change))
+    return blocks
 
 
 def _unusable(changes: list[tuple[str, Change]]) -> list[str]:

@@ -120,8 +120,8 @@ def _is_vouched_for(workspace: Workspace, file: Path) -> bool:
 
 
 def _shows_labelled(workspace: Workspace, file: Path | None) -> bool:
-    known = labelled_files(workspace)
-    return any_labelled(workspace, known) if file is None else known.hold(file)
+    record = labelled_files(workspace)
+    return any_labelled(workspace, record) if file is None else record.hold(file)
 
 
 MAX_LOCAL_RESULT = 64_000
@@ -279,8 +279,8 @@ class SkillActivities:
                     data = await self._call_skill(skill, request, meter, effect, seconds, long)
                     effect.end(data_and_text(data, whole=True)[0])
                     labels = await labels_of_read(self._workspace, request)
-                    made = await self._result(data, request, meter)
-                    return made.model_copy(update={"labels": labels}) if labels else made
+                    result = await self._result(data, request, meter)
+                    return result.model_copy(update={"labels": labels}) if labels else result
 
     async def _result(
         self, result: JsonValue | SaidBeside, request: SkillRequest, meter: Meter
@@ -322,8 +322,8 @@ class SkillActivities:
                         skill.name, reason_for(failure, self._workspace.root), meter
                     ) from failure
                 case "yes":
-                    said = failure.said if isinstance(failure, SkillFailure) else effect.said
-                    raise result_unusable(skill.name, why, said, meter) from failure
+                    result = failure.said if isinstance(failure, SkillFailure) else effect.said
+                    raise result_unusable(skill.name, why, result, meter) from failure
 
     @contextmanager
     def _as_application_errors(self, request: SkillRequest, meter: Meter) -> Generator[None]:
@@ -379,8 +379,8 @@ class SkillActivities:
                 type=FailureType.STORAGE_UNUSABLE,
             ) from None
         preview = encoded[:_PREVIEW].decode(errors="ignore")
-        kept = KeptResult(name=name, size=len(encoded), preview=preview)
-        return SkillResult(kept=kept, seconds=meter.seconds)
+        kept_result = KeptResult(name=name, size=len(encoded), preview=preview)
+        return SkillResult(kept=kept_result, seconds=meter.seconds)
 
     async def _call_skill(
         self,

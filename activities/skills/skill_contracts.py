@@ -13,5 +13,5 @@ CONTRACTS = Path(__file__).with_name("contracts.json")
 
 def known_contracts() -> dict[str, SkillContract]:
     """Return `{name: contract}` of every skill, equal to `skill_registry.contracts()`."""
-    written = json.loads(CONTRACTS.read_text(encoding="utf-8"))
-    return {one["name"]: SkillContract.model_validate(one) for one in written}
+    contracts = json.loads(CONTRACTS.read_text(encoding="utf-8"))
+    return {contract["name"]: SkillContract.model_validate(contract) for contract in contracts}

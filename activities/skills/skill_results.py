@@ -43,9 +43,9 @@ def result_unusable(skill: str, why: str, said: str, meter: Meter) -> Applicatio
     return _never_again(failure, meter, f". Its result: {said}" if said else "")
 
 
-def _never_again(failure: str, meter: Meter, said: str = "") -> ApplicationError:
+def _never_again(failure: str, meter: Meter, detail: str = "") -> ApplicationError:
     return ApplicationError(
-        f"{failure}; a call that may happen only once is not retried{said}",
+        f"{failure}; a call that may happen only once is not retried{detail}",
         *meter.details(),
         type=FailureType.OUTCOME_UNKNOWN,
         non_retryable=True,

@@ -56,10 +56,10 @@ async def outlast_absence(store: Callable[[], Awaitable[T]], seconds: float | No
         BlobsUnusable: The storage does not answer.
         Exception: What `store` raised last.
     """
-    left = seconds_left() if seconds is None else seconds
-    if left is None:
+    remaining = seconds_left() if seconds is None else seconds
+    if remaining is None:
         return await store()
-    whole = min(left, MAX_ABSENCE)
+    whole = min(remaining, MAX_ABSENCE)
     end, pause = asyncio.get_running_loop().time() + whole, _FIRST_PAUSE
     while True:
         answering = asyncio.timeout_at(end)
@@ -94,8 +94,8 @@ def seconds_to_store() -> float | None:
         limits.append(info.start_to_close_timeout.total_seconds() - max(age, 0.0))
     if info.heartbeat_timeout:
         limits.append(info.heartbeat_timeout.total_seconds())
-    left = min(limits, default=0.0) / 2
-    return left if left >= _MIN_WAIT else None
+    remaining = min(limits, default=0.0) / 2
+    return remaining if remaining >= _MIN_WAIT else None
 
 
 def _reason(error: Exception) -> str:

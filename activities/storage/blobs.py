@@ -180,11 +180,11 @@ class DirectoryBlobs:
             return False
         return free > size + _SPARE and os.access(self.folder, os.W_OK | os.X_OK)
 
-    def _unusable(self, done: str, error: OSError) -> BlobsUnusable:
+    def _unusable(self, operation: str, error: OSError) -> BlobsUnusable:
         """Build the error for a run, which names only the folder; log the full path."""
-        _LOG.warning("the storage %s cannot be %s: %s", self.folder, done, reason_of(error))
+        _LOG.warning("the storage %s cannot be %s: %s", self.folder, operation, reason_of(error))
         return BlobsUnusable(
-            f"the storage folder {self.folder.name!r} cannot be {done}: {reason_of(error)}"
+            f"the storage folder {self.folder.name!r} cannot be {operation}: {reason_of(error)}"
         )
 
     def _write(self, name: str, data: bytes) -> None:

@@ -29,13 +29,13 @@ def compacted(
         summary: the model's words.
         prompt: what the new beginning asks besides, of the step in progress.
     """
-    kept, replaced = turns[cut:], turns[:cut]
-    if not kept:
+    kept_turns, replaced = turns[cut:], turns[:cut]
+    if not kept_turns:
         last = replaced[-1]
-        asked = content_to_json(prompt)
-        root = Turn(number=last.number, opening=last.opening, asked=asked, answered=[])
+        content = content_to_json(prompt)
+        root = Turn(number=last.number, opening=last.opening, asked=content, answered=[])
         return [root.model_copy(update={"summary": summary})]
-    first, *later = kept
+    first, *later = kept_turns
     question = (*prompt, *_without_results(first.asked_parts))
     root = _plain(first, question).model_copy(update={"summary": summary, "continues": False})
     return [root, *(_plain(turn, turn.question) for turn in later)]

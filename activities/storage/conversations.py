@@ -50,11 +50,13 @@ class Conversations:
         if not origins:
             return self
         key = (run, *origins)
-        made = self._forks.pop(key, None) or Conversations(InheritedBlobs(self._blobs, origins))
-        self._forks[key] = made
+        conversations = self._forks.pop(key, None) or Conversations(
+            InheritedBlobs(self._blobs, origins)
+        )
+        self._forks[key] = conversations
         if len(self._forks) > _KEPT_FORKS:
             self._forks.popitem(last=False)
-        return made
+        return conversations
 
     async def turn(self, name: str, within: str) -> Turn:
         """Return the turn of that name.
@@ -102,10 +104,10 @@ class Conversations:
         return name
 
     async def _record(self, name: str, within: str, kind: type[Record], what: str) -> Record:
-        known = self._read.get(name)
-        if known is not None and isinstance(known[0], kind):
+        entry = self._read.get(name)
+        if entry is not None and isinstance(entry[0], kind):
             self._read.move_to_end(name)
-            return known[0]
+            return entry[0]
         data = await self._blobs.get(name, within)
         try:
             record = kind.model_validate_json(data)

@@ -84,21 +84,21 @@ class StoredMedia:
             BlobMissing: A stored value is missing.
             BlobsUnusable: The storage cannot be reached.
         """
-        found: dict[StoredPart, ImagePart] = {}
+        images: dict[StoredPart, ImagePart] = {}
         for message in messages:
             for part in _stored_parts(message.content):
-                if part not in found:
-                    found[part] = await self._content(part)
-        if sum(len(one.data) for one in found.values()) > MAX_REQUEST_BYTES:
+                if part not in images:
+                    images[part] = await self._content(part)
+        if sum(len(image.data) for image in images.values()) > MAX_REQUEST_BYTES:
             raise MediaUnusable(
-                f"the conversation shows {len(found)} images and documents of more than "
+                f"the conversation shows {len(images)} images and documents of more than "
                 f"{MAX_REQUEST_BYTES} bytes together; show fewer of them"
             )
-        if not found:
+        if not images:
             return tuple(messages)
         return tuple(
-            replace(one, content=tuple(_with(part, found) for part in one.content))
-            for one in messages
+            replace(message, content=tuple(_with(part, images) for part in message.content))
+            for message in messages
         )
 
     async def _content(self, part: StoredPart) -> ImagePart:
@@ -114,17 +114,17 @@ class StoredMedia:
 
 def _stored_parts(content: Sequence[Part]) -> Iterator[StoredPart]:
     for part in content:
-        for one in part.media if isinstance(part, ToolResultPart) else (part,):
-            if isinstance(one, StoredPart):
-                yield one
+        for item in part.media if isinstance(part, ToolResultPart) else (part,):
+            if isinstance(item, StoredPart):
+                yield item
 
 
-def _with(part: Part, found: dict[StoredPart, ImagePart]) -> Part:
+def _with(part: Part, images: dict[StoredPart, ImagePart]) -> Part:
     match part:
         case StoredPart():
-            return found[part]
+            return images[part]
         case ToolResultPart(media=media) if media:
-            shown = (found[one] if isinstance(one, StoredPart) else one for one in media)
-            return replace(part, media=tuple(shown))
+            new_media = (images[item] if isinstance(item, StoredPart) else item for item in media)
+            return replace(part, media=tuple(new_media))
         case _:
             return part

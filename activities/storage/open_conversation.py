@@ -45,17 +45,17 @@ async def result_parts(
     """
     pairs = list(zip(calls, results, strict=False))
     texts = [
-        one.text if one.kept is None else one.text + _text(await value(one.kept))
-        for _, one in pairs
+        result.text if result.kept is None else result.text + _text(await value(result.kept))
+        for _, result in pairs
     ]
     share = None if room is None else await room(len(texts), sum(map(len, texts)))
-    found: list[ToolResultPart] = []
+    parts: list[ToolResultPart] = []
     for (call, result), whole in zip(pairs, texts, strict=True):
         most = share if result.max_result is None else result.max_result
         text = whole if most is None else shortened_result(whole, most, result.kept)
         media = () if result.failed else _media(text)
-        found.append(ToolResultPart(call.id, text, is_error=result.failed, media=media))
-    return tuple(found)
+        parts.append(ToolResultPart(call.id, text, is_error=result.failed, media=media))
+    return tuple(parts)
 
 
 def _media(text: str) -> tuple[StoredPart, ...]:
@@ -134,23 +134,25 @@ class OpenConversation:
                 beside the window.
         """
         window = await self._window(continues=continues)
-        latest, kept = window.latest, window.turns
-        self.number = 1 + (0 if latest is None else latest.number or len(kept))
-        self.turns = 1 + len(kept)
+        latest, turns = window.latest, window.turns
+        self.number = 1 + (0 if latest is None else latest.number or len(turns))
+        self.turns = 1 + len(turns)
         if latest is not None and window.is_whole and latest.opening == opening:
             self.tokens = latest.tokens
         if not window.is_whole:  # thinking of earlier steps is bound to a beginning that is missing
-            own, others = kept[: window.in_progress], kept[window.in_progress :]
-            kept = [*own, *(turn.without_bound_parts() for turn in others)]
-        return messages_of(tuple(reversed(kept)), opening)
+            own, others = turns[: window.in_progress], turns[window.in_progress :]
+            turns = [*own, *(turn.without_bound_parts() for turn in others)]
+        return messages_of(tuple(reversed(turns)), opening)
 
     async def _window(self, *, continues: bool) -> _Window:
         """Read turns, the latest first, as long as their steps fit into the window."""
-        asked, kept, latest = self._asked, list[Turn](), None
+        conversation, turns, latest = self._asked, list[Turn](), None
         in_progress, is_whole = 0, True
-        name, steps, characters = asked.head, 0, 0
+        name, steps, characters = conversation.head, 0, 0
         step: list[Turn] = []
-        while name is not None and (continues or asked.turns is None or steps < asked.turns):
+        while name is not None and (
+            continues or conversation.turns is None or steps < conversation.turns
+        ):
             turn = await self._conversations.turn(name, self._within)
             latest, name = latest or turn, turn.parent
             step.append(turn)
@@ -158,24 +160,24 @@ class OpenConversation:
                 continue
             if not continues:
                 steps += 1
-                characters += sum(one.length for one in step)
-                if asked.characters is not None and characters > asked.characters:
+                characters += sum(member.length for member in step)
+                if conversation.characters is not None and characters > conversation.characters:
                     is_whole = False
                     break
-            kept += step
-            in_progress = len(kept) if continues else in_progress
+            turns += step
+            in_progress = len(turns) if continues else in_progress
             continues, step = False, []
-        return _Window(latest, kept, in_progress, is_whole and name is None)
+        return _Window(latest, turns, in_progress, is_whole and name is None)
 
     async def all(self) -> list[Turn]:
         """Return all turns, oldest first."""
-        found: list[Turn] = []
+        turns: list[Turn] = []
         name = self._asked.head
         while name is not None:
             turn = await self._conversations.turn(name, self._within)
-            found.append(turn)
+            turns.append(turn)
             name = turn.parent
-        return found[::-1]
+        return turns[::-1]
 
     async def replace(self, turns: Sequence[Turn]) -> str:
         """Store turns as a new conversation, and return the name of the latest one.
@@ -185,8 +187,8 @@ class OpenConversation:
         """
         name: str | None = None
         for turn in turns:
-            kept = turn.model_copy(update={"parent": name})
-            name = await self._conversations.add(kept, self._within)
+            new_turn = turn.model_copy(update={"parent": name})
+            name = await self._conversations.add(new_turn, self._within)
         assert name is not None, "a conversation has a turn"
         return name
 
@@ -262,8 +264,8 @@ class OpenConversation:
             left=content_to_json(said.left) if said.left else None,
         )
         if said.media:
-            asked = content_to_json((TextPart(said.prompt), *said.media))
-            turn = turn.model_copy(update={"prompt": "", "asked": asked})
+            question = content_to_json((TextPart(said.prompt), *said.media))
+            turn = turn.model_copy(update={"prompt": "", "asked": question})
         return await self._conversations.add(turn, self._within)
 
     async def add_messages(

@@ -131,9 +131,9 @@ def messages_of(turns: Sequence[Turn], opening: str | None) -> tuple[ModelMessag
             _add(messages, "user", turn.question)
             _add(messages, "assistant", turn.reply)
             continue
-        asked = turn.question if own else _as_text(turn.question)
-        asked = (*left_results(messages, turn), *asked)
-        _add(messages, "user", with_results(messages, asked))
+        question = turn.question if own else _as_text(turn.question)
+        question = (*left_results(messages, turn), *question)
+        _add(messages, "user", with_results(messages, question))
         _add(messages, "assistant", turn.reply if own else _as_text(turn.reply))
     return tuple(messages)
 
@@ -143,16 +143,18 @@ def left_results(messages: Sequence[ModelMessage], turn: Turn) -> tuple[Part, ..
     if turn.left is None or not messages:
         return ()
     calls = {call.id for call in calls_of(messages[-1].content)}
-    left = content_from_json(turn.left)
-    return tuple(one for one in left if isinstance(one, ToolResultPart) and one.call_id in calls)
+    parts = content_from_json(turn.left)
+    return tuple(
+        part for part in parts if isinstance(part, ToolResultPart) and part.call_id in calls
+    )
 
 
 def with_question(
-    earlier: Sequence[ModelMessage], *asked: ModelMessage
+    earlier: Sequence[ModelMessage], *next_messages: ModelMessage
 ) -> tuple[ModelMessage, ...]:
     """Return earlier messages and the next ones; a summary and a question become one message."""
     messages = list(earlier)
-    for message in asked:
+    for message in next_messages:
         _add(messages, message.role, message.content)
     return tuple(messages)
 
@@ -165,9 +167,9 @@ def with_results(
     A call without a result gets the text `missing`.
     """
     calls = calls_of(messages[-1].content) if messages else ()
-    given = {part.call_id for part in asked if isinstance(part, ToolResultPart)}
+    call_ids = {part.call_id for part in asked if isinstance(part, ToolResultPart)}
     lost = [
-        ToolResultPart(call.id, missing, is_error=True) for call in calls if call.id not in given
+        ToolResultPart(call.id, missing, is_error=True) for call in calls if call.id not in call_ids
     ]
     results = [part for part in asked if isinstance(part, ToolResultPart)]
     others = [part for part in asked if not isinstance(part, ToolResultPart)]

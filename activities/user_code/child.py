@@ -36,15 +36,15 @@ def _turn(call: dict[str, Any]) -> dict[str, object]:
         module = importlib.import_module(module_name)
     except BaseException as error:  # importing a module may do anything
         return not_imported(error)
-    found: Any = getattr(module, class_name, None)
-    if not isinstance(found, type) or not callable(getattr(found, "process", None)):
+    agent_class: Any = getattr(module, class_name, None)
+    if not isinstance(agent_class, type) or not callable(getattr(agent_class, "process", None)):
         names = [name for name, value in vars(module).items() if isinstance(value, type)]
         return {"kind": "no_class", "names": names}
-    arguments = _arguments(cast("Any", found), call)
+    arguments = _arguments(cast("Any", agent_class), call)
     if "kind" in arguments:
         return arguments
     with kept_environment():
-        answer: Any = cast("Any", found)(**arguments["given"]).process(call["context"])
+        answer: Any = cast("Any", agent_class)(**arguments["given"]).process(call["context"])
         if inspect.isawaitable(answer):
             answer = asyncio.run(_await_answer(answer))
     return _outcome(answer)
@@ -61,16 +61,16 @@ def _arguments(agent_class: Any, call: dict[str, Any]) -> dict[str, Any]:
         parameters = inspect.signature(agent_class).parameters.values()
     except ValueError:
         return {"kind": "no_signature"}
-    taken = [parameter.name for parameter in parameters if parameter.name in offered]
+    names = [parameter.name for parameter in parameters if parameter.name in offered]
     for parameter in parameters:
         variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         required = parameter.default is parameter.empty and not variadic
         if required and parameter.name not in offered:
             return {"kind": "needs", "parameter": parameter.name}
-    if not taken and any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+    if not names and any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         # `**kwargs` passed on to a base class: use the oldest name
-        taken = [call["config_names"][-1]]
-    return {"given": {name: offered[name] for name in taken}}
+        names = [call["config_names"][-1]]
+    return {"given": {name: offered[name] for name in names}}
 
 
 def _outcome(answer: object) -> dict[str, object]:

@@ -275,7 +275,7 @@ class UserCode:
         limit: CallTimeLimit,
     ) -> AnyOutcome:
         child = await self._child(line)
-        done = False
+        is_reusable = False
         try:
             if line.module and line.module not in child.imported:
                 await child.call(_encode_message(ModuleImport(imports=line.module)))
@@ -285,7 +285,7 @@ class UserCode:
             if line.module:
                 limit.begin()
             reply = replies.validate_json(await child.call(_encode_message(line.message), notes))
-            done = reply.processes == 0 and line.package != ""
+            is_reusable = reply.processes == 0 and line.package != ""
             return reply.outcome
         except ChildEnded as end:
             raise UserCodeFailed(f"its process {end}") from None
@@ -299,7 +299,7 @@ class UserCode:
             raise
         finally:
             idle = self._idle.setdefault(line.pool, [])
-            if done and child.alive and len(idle) < MAX_IDLE:
+            if is_reusable and child.alive and len(idle) < MAX_IDLE:
                 idle.append(child)
             else:
                 await kill_child(child)

@@ -24,7 +24,7 @@ def main() -> None:
     """Serve turns of agent types."""
     with CallRunner() as runner:
         turn = partial(_turn, runner)
-        serve(lambda asked, channel: handled(str(asked["agent"]), turn, asked, channel))
+        serve(lambda request, channel: handled(str(request["agent"]), turn, request, channel))
 
 
 def handled(
@@ -36,11 +36,11 @@ def handled(
         module = importlib.import_module(module_name)
     except BaseException as error:  # importing a module may do anything
         return not_imported(error)
-    found: Any = getattr(module, name, None)
-    if not callable(found):
+    function: Any = getattr(module, name, None)
+    if not callable(function):
         return {"kind": "no_object", "names": [k for k, v in vars(module).items() if callable(v)]}
     try:
-        return handle(found, asked, channel)
+        return handle(function, asked, channel)
     except AgentFailure as failure:
         return {"kind": "failed", "reason": str(failure)}
     except NotJson as error:
@@ -50,10 +50,10 @@ def handled(
 
 
 def _turn(
-    runner: CallRunner, function: Callable[..., Any], asked: dict[str, Any], channel: Channel
+    runner: CallRunner, function: Callable[..., Any], request: dict[str, Any], channel: Channel
 ) -> dict[str, object]:
     with kept_environment():
-        work: Any = function(AgentTurn(**asked["turn"], asked=channel.ask))
+        work: Any = function(AgentTurn(**request["turn"], asked=channel.ask))
         if not inspect.isawaitable(work):
             raise AgentFailure("is not an async function; define it with `async def`")
         return {"kind": "ended", "data": as_json(runner.run(work), "the result")}

@@ -25,8 +25,8 @@ def main() -> None:
     with asyncio.Runner() as runner:
         providers = _Built(runner)
         serve(
-            lambda asked, channel: handled(
-                str(asked["provider"]), providers.complete, asked, channel
+            lambda request, channel: handled(
+                str(request["provider"]), providers.complete, request, channel
             )
         )
 
@@ -43,14 +43,14 @@ class _Built:
         self._providers: dict[str, Any] = {}
 
     def complete(
-        self, make: Callable[..., Any], asked: dict[str, Any], channel: Channel
+        self, make: Callable[..., Any], payload: dict[str, Any], channel: Channel
     ) -> dict[str, object]:
         """Build the provider, unless it exists, and pass the request to it."""
-        key = f"{asked['provider']} {json.dumps(asked['settings'], sort_keys=True)}"
+        key = f"{payload['provider']} {json.dumps(payload['settings'], sort_keys=True)}"
         if key not in self._providers:
-            self._providers[key] = make(settings_from_json(asked["settings"]))
-        request = request_from_json(asked["request"])
-        if asked["streams"]:
+            self._providers[key] = make(settings_from_json(payload["settings"]))
+        request = request_from_json(payload["request"])
+        if payload["streams"]:
             request = replace(request, on_text=partial(_tell, channel))
         try:
             completion = self._run(self._providers[key].complete(request))

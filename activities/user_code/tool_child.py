@@ -44,7 +44,7 @@ _MAX_PROGRESS = 10_000
 def main() -> None:
     """Serve questions for tools, and calls of them."""
     with CallRunner() as runner:
-        serve(lambda asked, channel: answer(asked, channel, runner))
+        serve(lambda request, channel: answer(request, channel, runner))
 
 
 def answer(asked: dict[str, Any], channel: Channel, runner: CallRunner) -> dict[str, object]:
@@ -98,11 +98,11 @@ def _modules(package: str, problems: list[str]) -> Iterator[str]:
     if paths is not None:
         prefix = f"{package}."
         broken = problems.append
-        for found in pkgutil.walk_packages(
+        for module_info in pkgutil.walk_packages(
             paths, prefix, onerror=lambda name: broken(f"the package {name!r} cannot be imported")
         ):
-            if found.name.rpartition(".")[2] != "__main__":  # importing it runs the program
-                yield found.name
+            if module_info.name.rpartition(".")[2] != "__main__":  # importing it runs the program
+                yield module_info.name
 
 
 def _marked_functions(module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -112,8 +112,8 @@ def _marked_functions(module: ModuleType) -> Iterator[tuple[str, Callable[..., A
             yield f"{module.__name__}:{name}", value
 
 
-def _call_tool(asked: dict[str, Any], channel: Channel, runner: CallRunner) -> dict[str, object]:
-    module_name, _, name = str(asked["tool"]).partition(":")
+def _call_tool(request: dict[str, Any], channel: Channel, runner: CallRunner) -> dict[str, object]:
+    module_name, _, name = str(request["tool"]).partition(":")
     try:
         module = importlib.import_module(module_name)
     except BaseException as error:  # importing a module may do anything
@@ -126,21 +126,21 @@ def _call_tool(asked: dict[str, Any], channel: Channel, runner: CallRunner) -> d
     except UnfitFunction as error:
         return {"kind": "unfit", "reason": str(error)}
     try:
-        return _result(ready, asked, channel, runner)
+        return _result(ready, request, channel, runner)
     except ToolError as error:
         return {"kind": "failed", "reason": str(error), "retry": error.retry}
 
 
 def _result(
-    function: TypedFunction, asked: dict[str, Any], channel: Channel, runner: CallRunner
+    function: TypedFunction, request: dict[str, Any], channel: Channel, runner: CallRunner
 ) -> dict[str, object]:
     try:
-        given = bound_arguments(function, asked["arguments"])
+        arguments = bound_arguments(function, request["arguments"])
     except MismatchedValue as error:
         return {"kind": "invalid_arguments", "reason": str(error)}
-    os.chdir(asked["context"].get("workspace", "."))  # an earlier call may have left it
+    os.chdir(request["context"].get("workspace", "."))  # an earlier call may have left it
     with kept_environment():
-        result = _call_function(function, given, asked["context"], channel, runner)
+        result = _call_function(function, arguments, request["context"], channel, runner)
     try:
         return {"kind": "returned", "data": plain_result(function, result)}
     except MismatchedValue as error:
@@ -151,14 +151,14 @@ def _result(
 
 def _call_function(
     function: TypedFunction,
-    given: dict[str, Any],
+    arguments: dict[str, Any],
     surroundings: dict[str, Any],
     channel: Channel,
     runner: CallRunner,
 ) -> object:
     """Call the function; with a context, it learns that the call is cancelled."""
     if function.context is None:
-        result: Any = function.call(**given)
+        result: Any = function.call(**arguments)
         return runner.run(result) if inspect.isawaitable(result) else result
     on_cancel: list[Callable[[], object]] = []
     stopped = Event()
@@ -175,11 +175,11 @@ def _call_function(
             call()
 
     folder = Path(surroundings.pop("workspace", "."))
-    given[function.context] = ToolContext(
+    arguments[function.context] = ToolContext(
         **surroundings, workspace=folder, _beat=beat, _stopped=stopped
     )
     with channel.cancellation(cancel):
-        result = function.call(**given)
+        result = function.call(**arguments)
         return (
             runner.run(_await_result(result, on_cancel)) if inspect.isawaitable(result) else result
         )

@@ -160,12 +160,12 @@ def tool(
     return mark if function is None else mark(function)
 
 
-def _as_tuple(given: Sequence[str]) -> tuple[str, ...]:
+def _as_tuple(values: Sequence[str]) -> tuple[str, ...]:
     """Keep anything but a list as it is: who reads the contract says what is wrong with it."""
-    return tuple(given) if isinstance(given, list | tuple) else given  # pyright: ignore[reportReturnType]
+    return tuple(values) if isinstance(values, list | tuple) else values  # pyright: ignore[reportReturnType]
 
 
 def terms_of(value: object) -> ToolTerms | None:
     """Return the terms of a marked function; None for anything else."""
-    found = getattr(value, _MARK, None) if callable(value) else None
-    return found if isinstance(found, ToolTerms) else None
+    terms = getattr(value, _MARK, None) if callable(value) else None
+    return terms if isinstance(terms, ToolTerms) else None

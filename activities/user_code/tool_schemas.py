@@ -119,13 +119,13 @@ def plain_result(function: TypedFunction, result: object) -> JsonValue:
 
 def _mismatches(error: ValidationError) -> str:
     """List the first problems of a value with their places, without the value."""
-    found = [
+    mismatches = [
         f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
         if problem["loc"]
         else problem["msg"]
         for problem in error.errors(include_url=False, include_input=False, include_context=False)
     ]
-    return "; ".join(found[:5])
+    return "; ".join(mismatches[:5])
 
 
 def contract(name: str, function: TypedFunction, terms: ToolTerms) -> dict[str, object]:
@@ -167,8 +167,8 @@ def _without_titles(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Drop the generated titles of the arguments, which tell a model nothing."""
     properties = schema.get("properties", {})
     plain = {
-        name: {key: value for key, value in one.items() if key != "title"}
-        for name, one in properties.items()
+        name: {key: value for key, value in subschema.items() if key != "title"}
+        for name, subschema in properties.items()
     }
-    made = {key: value for key, value in schema.items() if key not in ("title", "description")}
-    return {**made, "properties": plain}
+    rest = {key: value for key, value in schema.items() if key not in ("title", "description")}
+    return {**rest, "properties": plain}

@@ -47,12 +47,12 @@ def _retries_problem(value: object) -> str | None:
 
 def _list_problem(key: str, value: object, example: str) -> str | None:
     if isinstance(value, Sequence) and not isinstance(value, str):
-        given = cast("Sequence[object]", value)
-        if all(isinstance(one, str) for one in given):
+        items = cast("Sequence[object]", value)
+        if all(isinstance(item, str) for item in items):
             return None
     return f"has {key}={value!r}; give a list of texts, like {example}"
 
 
-def _choice_problem(key: str, given: Sequence[object], allowed: tuple[str, ...]) -> str | None:
-    wrong = next((one for one in given if one not in allowed), None)
+def _choice_problem(key: str, values: Sequence[object], allowed: tuple[str, ...]) -> str | None:
+    wrong = next((value for value in values if value not in allowed), None)
     return None if wrong is None else f"has {wrong!r} in `{key}`; allowed: {listed(allowed)}"

@@ -74,13 +74,15 @@ def checked_values(
                 + (f"; {hint}" if hint else "")
             )
     return {
-        name: tuple(_text(parameter, one, root, cwd) for one in _items(parameter, given.get(name)))
+        name: tuple(
+            _text(parameter, item, root, cwd) for item in _items(parameter, given.get(name))
+        )
         for name, parameter in parameters.items()
     }
 
 
-def _items(parameter: Parameter, given: JsonValue) -> list[JsonValue]:
-    value = parameter.default if given is None else given
+def _items(parameter: Parameter, argument: JsonValue) -> list[JsonValue]:
+    value = parameter.default if argument is None else argument
     if value is None:
         raise ParameterProblem(f"the argument {parameter.name!r} is missing")
     if not parameter.many:
@@ -125,9 +127,9 @@ def _string(parameter: Parameter, value: JsonValue) -> str:
         raise _mismatch(parameter, f"at most {parameter.max_length} characters long")
     if _CONTROL.search(value):
         raise _mismatch(parameter, "free of control characters")
-    wanted = parameter.pattern
-    if wanted is not None and pattern(rf"\A(?:{wanted})\z").search(value) is None:
-        raise _mismatch(parameter, f"like the pattern {wanted!r}")
+    expression = parameter.pattern
+    if expression is not None and pattern(rf"\A(?:{expression})\z").search(value) is None:
+        raise _mismatch(parameter, f"like the pattern {expression!r}")
     match parameter.type:
         case "path" | "url" | "code" | "command":
             blocked = judge(parameter.type, value)
@@ -139,8 +141,8 @@ def _string(parameter: Parameter, value: JsonValue) -> str:
     return value
 
 
-def _mismatch(parameter: Parameter, wanted: str) -> ParameterProblem:
-    return ParameterProblem(f"the argument {parameter.name!r} must be {wanted}")
+def _mismatch(parameter: Parameter, requirement: str) -> ParameterProblem:
+    return ParameterProblem(f"the argument {parameter.name!r} must be {requirement}")
 
 
 def filled(run: Sequence[str], values: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
@@ -149,7 +151,7 @@ def filled(run: Sequence[str], values: Mapping[str, tuple[str, ...]]) -> tuple[s
     Raises:
         ParameterProblem: A value would be read as an option.
     """
-    return (run[0], *(one for part in run[1:] for one in _filled_part(part, values)))
+    return (run[0], *(word for part in run[1:] for word in _filled_part(part, values)))
 
 
 def _filled_part(part: str, values: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
@@ -160,7 +162,7 @@ def _filled_part(part: str, values: Mapping[str, tuple[str, ...]]) -> Iterator[s
         texts = (part,)
     else:
         places = "|".join(map(re.escape, values))
-        texts = (re.sub(rf"\{{({places})\}}", lambda found: values[found[1]][0], part),)
+        texts = (re.sub(rf"\{{({places})\}}", lambda match: values[match[1]][0], part),)
     for text in texts:
         negative = re.fullmatch(r"-\d+(\.\d+)?", text)
         if text.startswith("-") and not part.startswith("-") and not negative:

@@ -90,15 +90,15 @@ def why_not_launched(
         exit_code: How it ended.
         output: What it wrote.
     """
-    written, ran = " ".join(run), " ".join(argv)
+    command_line, ran = " ".join(run), " ".join(argv)
     for launcher in LAUNCHERS:
-        if exit_code not in launcher.exit_codes or not launcher.named.search(written):
+        if exit_code not in launcher.exit_codes or not launcher.named.search(command_line):
             continue
-        found = launcher.message.search(output)
-        if found is not None and re.search(rf"(?<![\w-]){re.escape(found[1])}(?![\w-])", ran):
-            name = f"{launcher.name} found no program {found[1]!r}"
+        match = launcher.message.search(output)
+        if match is not None and re.search(rf"(?<![\w-]){re.escape(match[1])}(?![\w-])", ran):
+            name = f"{launcher.name} found no program {match[1]!r}"
             return f"{name}; add it to the project's dependencies"
-    if exit_code == 1 and _NPM.search(written):
+    if exit_code == 1 and _NPM.search(command_line):
         return _why_npm(output)
     return None
 
@@ -159,18 +159,18 @@ def prepare(
     Raises:
         NotStarted: The program does not exist.
     """
-    seen = environment_of(command.env, workspace.environment)
+    environment = environment_of(command.env, workspace.environment)
     python = _python(command, workspace, cwd)
     name = str(python.program) if python else None
     argv = filled(tuple(part.replace(PYTHON, name or PYTHON) for part in command.run), values)
     if workspace.sandbox is None:
-        return Prepared(argv, seen, name)
-    home = Path(seen["HOME"]) if seen.get("HOME") else None
-    needs = folders_of(_program(argv[0], cwd, seen), home)
+        return Prepared(argv, environment, name)
+    home = Path(environment["HOME"]) if environment.get("HOME") else None
+    needs = folders_of(_program(argv[0], cwd, environment), home)
     view = _view(command, workspace, cwd, home, (*needs, *(python.needs if python else ())))
     wrapped = tuple(workspace.sandbox.wrapped(argv, view))
     trusted = trusted_entries(workspace.root, view.trusted)
-    return Prepared(wrapped, {**seen, "TMPDIR": "/tmp"}, name, trusted)
+    return Prepared(wrapped, {**environment, "TMPDIR": "/tmp"}, name, trusted)
 
 
 def environment_of(names: tuple[str, ...], environment: Mapping[str, str]) -> dict[str, str]:
@@ -181,12 +181,12 @@ def environment_of(names: tuple[str, ...], environment: Mapping[str, str]) -> di
         environment: The worker's environment.
     """
     passed = {*PASSED_ON, *names}
-    seen = {
+    variables = {
         name: value
         for name, value in environment.items()
         if name in passed or name.startswith("LC_")
     }
-    return {"PATH": os.defpath, **seen}
+    return {"PATH": os.defpath, **variables}
 
 
 def why_not_started(
@@ -196,10 +196,10 @@ def why_not_started(
     last = output.strip().rpartition("\n")[2]
     if prepared.apart and ended.exit_code == 1 and re.fullmatch(r"bwrap: .*\n", output):
         return last
-    found = _NO_MODULE.search(last)
-    if ended.exit_code == 1 and found and _launches(command, found[1]):
+    match = _NO_MODULE.search(last)
+    if ended.exit_code == 1 and match and _launches(command, match[1]):
         fix = "install it in the project's own environment, such as .venv in the workspace"
-        return f"{prepared.python or command.run[0]} has no module {found[1]!r}; {fix}"
+        return f"{prepared.python or command.run[0]} has no module {match[1]!r}; {fix}"
     launched = why_not_launched(command.run, prepared.argv, ended.exit_code, output)
     if launched is not None:
         return launched
@@ -217,22 +217,22 @@ def _launches(command: Command, missing: str) -> bool:
 def _python(command: Command, workspace: Workspace, cwd: Path) -> PythonInterpreter | None:
     if not any(PYTHON in part for part in command.run):
         return None
-    found = project_interpreter(workspace.root, cwd, workspace.environment)
-    if found is None:
+    interpreter = project_interpreter(workspace.root, cwd, workspace.environment)
+    if interpreter is None:
         raise NotStarted(
             "the project has no Python: neither a virtual environment (.venv) in the workspace "
             "nor a Python on PATH other than Coterie's own; create one with `python3 -m venv .venv`"
         )
-    return found
+    return interpreter
 
 
 def _program(name: str, cwd: Path, environment: Mapping[str, str]) -> Path:
     """Find a program's file as the system would."""
     where = str(cwd / name) if "/" in name else name
-    found = shutil.which(where, path=environment["PATH"])
-    if found is None:
+    program = shutil.which(where, path=environment["PATH"])
+    if program is None:
         raise NotStarted("the file does not exist or is not executable")
-    return Path(found)
+    return Path(program)
 
 
 def _view(
@@ -261,7 +261,9 @@ def _secrets(root: Path, state: Path) -> Iterator[Path]:
     """Yield every `.env` below a folder, with its variants; installed packages hold none."""
     for at, folders, files in os.walk(root):
         folders[:] = (
-            one for one in folders if one not in _INSTALLED and os.path.join(at, one) != str(state)
+            folder
+            for folder in folders
+            if folder not in _INSTALLED and os.path.join(at, folder) != str(state)
         )
         for name in files:
             path = Path(at, name)

@@ -38,13 +38,13 @@ def walk(root: Path, top: Path, globs: Globs, never: Path) -> Iterator[Entry]:
         prefix = "" if above == "." else f"{above}/"
         ignores = ignores.within(prefix, _ignore_file(root, above))
     path = relative.as_posix()
-    found = status_of(root, path)
-    if found is not None and stat.S_ISDIR(found.st_mode):
+    status = status_of(root, path)
+    if status is not None and stat.S_ISDIR(status.st_mode):
         entries = _directory(root, "" if path == "." else f"{path}/", globs, ignores, never)
-    elif found is None:
+    elif status is None:
         entries = iter([Entry(path, why_not="is gone", is_gap=True)])
     else:
-        entries = iter([_entry(root, path, found)])
+        entries = iter([_entry(root, path, status)])
     yield from sorted(entries, key=lambda entry: entry.path)
 
 
@@ -75,18 +75,18 @@ def _directory(
     except OSError as error:
         yield Entry(here, why_not=f"cannot be read: {error.strerror}", is_gap=True)
         return
-    for name, found in children:
+    for name, status in children:
         path = prefix + name
         if name.casefold() == ".git" or root / path == never:
             continue
         if not is_unicode(name):
             yield Entry(_readable(path), why_not="its name is not UTF-8", is_gap=True)
             continue
-        if stat.S_ISDIR(found.st_mode):
+        if stat.S_ISDIR(status.st_mode):
             if not ignores.ignore(f"{path}/") and globs.enter(path):
                 yield from _directory(root, f"{path}/", globs, ignores, never)
         elif globs.want(path) and (holds_secrets(path) or not ignores.ignore(path)):
-            yield _entry(root, path, found)
+            yield _entry(root, path, status)
 
 
 def _readable(path: str) -> str:
@@ -94,14 +94,14 @@ def _readable(path: str) -> str:
     return path.encode(errors="replace").decode()
 
 
-def _entry(root: Path, path: str, found: os.stat_result) -> Entry:
-    if stat.S_ISLNK(found.st_mode):
+def _entry(root: Path, path: str, status: os.stat_result) -> Entry:
+    if stat.S_ISLNK(status.st_mode):
         return Entry(path, why_not=f"a symlink to {_target(root, path)}, not followed")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return Entry(path, why_not="not a regular file")
     if holds_secrets(path):
-        return Entry(path, found.st_size, why_not="files of this name contain secrets")
-    return Entry(path, found.st_size)
+        return Entry(path, status.st_size, why_not="files of this name contain secrets")
+    return Entry(path, status.st_size)
 
 
 def _target(root: Path, path: str) -> str:

@@ -81,9 +81,9 @@ class Ignores:
     def ignore(self, path: str) -> bool:
         """Return whether this path is ignored; a directory's path ends in `/`."""
         for directory, spec in reversed(self.specs):
-            said = spec.check_file(path.removeprefix(directory)).include
-            if said is not None:
-                return said
+            verdict = spec.check_file(path.removeprefix(directory)).include
+            if verdict is not None:
+                return verdict
         return False
 
 

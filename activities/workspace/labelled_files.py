@@ -75,16 +75,16 @@ class LabelledFiles:
     def hold(self, path: Path) -> bool:
         """Return whether a file has such a content; also if that cannot be found out."""
         try:
-            found = path.lstat()
+            status = path.lstat()
         except FileNotFoundError:
             return False
         except OSError:
             return True
-        size = found.st_size
-        if not stat.S_ISREG(found.st_mode):
+        size = status.st_size
+        if not stat.S_ISREG(status.st_mode):
             return False
         marks = (self.since, self.undigested.get(size))
-        if any(mark is not None and found.st_ctime_ns >= mark for mark in marks):
+        if any(mark is not None and status.st_ctime_ns >= mark for mark in marks):
             return True
         return size in self.sizes and self.left.digest(path, size) in (None, *self.digests)
 
@@ -122,18 +122,18 @@ def any_written(workspace: Workspace) -> bool:
 
 def labelled_files(workspace: Workspace) -> LabelledFiles:
     """Return what is known of the workspace."""
-    folder, known = _folder(workspace), LabelledFiles()
+    folder, record = _folder(workspace), LabelledFiles()
     if not folder.is_dir():
-        return known
+        return record
     for mark in sorted((folder / _MARKS).iterdir()):
         since = _since(mark)
         if since is not None and since < time.time_ns() - _DAY_NS:
             _end(workspace, mark, since, None)
         elif since is not None:
-            known.since = since if known.since is None else min(since, known.since)
+            record.since = since if record.since is None else min(since, record.since)
     for line in _lines(folder / _CONTENTS):
-        _add(line, known)
-    return known
+        _add(line, record)
+    return record
 
 
 def any_labelled(workspace: Workspace, known: LabelledFiles) -> bool:
@@ -160,47 +160,47 @@ def _end(workspace: Workspace, mark: Path, since: int, file: Path | None) -> Non
 
 
 def _keep_changed(workspace: Workspace, since: int, files: Iterable[Path]) -> None:
-    contents, known, left = _folder(workspace) / _CONTENTS, LabelledFiles(), Digests()
+    contents, record, digests = _folder(workspace) / _CONTENTS, LabelledFiles(), Digests()
     for line in _lines(contents):
-        _add(line, known)
+        _add(line, record)
     lines: list[str] = []
     for path in files:
         try:
-            found = path.lstat()
+            status = path.lstat()
         except OSError:
             continue
-        size = found.st_size
-        if found.st_ctime_ns < since or not size or not stat.S_ISREG(found.st_mode):
+        size = status.st_size
+        if status.st_ctime_ns < since or not size or not stat.S_ISREG(status.st_mode):
             continue
-        digest = left.digest(path, size)
-        if digest is None and known.undigested.get(size, since + 1) > since:
+        digest = digests.digest(path, size)
+        if digest is None and record.undigested.get(size, since + 1) > since:
             lines.append(f"{size} >{since}")
-        elif digest is not None and digest not in known.digests:
+        elif digest is not None and digest not in record.digests:
             lines.append(f"{size} {digest}")
         else:
             continue
-        _add(lines[-1], known)
+        _add(lines[-1], record)
     if lines:
         _write(contents, "".join(f"\n{line}\n" for line in lines))
 
 
-def _add(line: str, known: LabelledFiles) -> None:
+def _add(line: str, record: LabelledFiles) -> None:
     """Add a line `size digest` or `size >since`; one that a full disk cut off came again."""
     size, _, what = line.partition(" ")
     if not size.isdigit():
         return
     if what[:1] == ">" and what[1:].isdigit():
         since = int(what[1:])
-        known.undigested[int(size)] = min(since, known.undigested.get(int(size), since))
+        record.undigested[int(size)] = min(since, record.undigested.get(int(size), since))
     elif len(what) == sha256().digest_size * 2:
-        known.sizes.add(int(size))
-        known.digests.add(what)
+        record.sizes.add(int(size))
+        record.digests.add(what)
 
 
 def _files(workspace: Workspace) -> Iterator[Path]:
     """Yield every file, also those that git ignores: a command reads them."""
     for at, folders, files in os.walk(workspace.root):
-        folders[:] = [one for one in folders if not _apart(Path(at, one), workspace)]
+        folders[:] = [folder for folder in folders if not _apart(Path(at, folder), workspace)]
         yield from (Path(at, name) for name in files)
 
 

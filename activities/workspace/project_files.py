@@ -36,9 +36,9 @@ def directory(root: Path, relative: str = ".", *, make: bool = False) -> Generat
     handle = os.open(root, _DIRECTORY)
     try:
         for part in PurePosixPath(relative).parts:
-            made = make and _make_directory(part, handle)
+            is_new = make and _make_directory(part, handle)
             deeper = os.open(part, _DIRECTORY, dir_fd=handle)
-            if made:
+            if is_new:
                 _give_to_owner(deeper, handle)
             os.close(handle)
             handle = deeper

@@ -42,9 +42,9 @@ def protected_path(path: Path, places: Iterable[Path]) -> Path | None:
     """
     parts = _plain_parts(path)
     for place in places:
-        for known in {place, place.resolve()}:
-            above = _plain_parts(known)
-            if parts[: len(above)] == above or _is_same(path, known):
+        for candidate in {place, place.resolve()}:
+            above = _plain_parts(candidate)
+            if parts[: len(above)] == above or _is_same(path, candidate):
                 return place
     return None
 
@@ -63,5 +63,5 @@ def _plain_parts(path: Path) -> tuple[str, ...]:
 
 def _plain(name: str) -> str:
     """Normalise a name as the most lenient file system does: no case, no invisible characters."""
-    visible = "".join(one for one in name if unicodedata.category(one) != "Cf")
+    visible = "".join(char for char in name if unicodedata.category(char) != "Cf")
     return unicodedata.normalize("NFKC", visible).casefold().rstrip(". ")

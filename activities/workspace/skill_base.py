@@ -41,10 +41,10 @@ class WithAliases(GenerateJsonSchema):
 
     def model_field_schema(self, schema: core_schema.ModelField) -> JsonSchemaValue:
         """Return the schema of the field, with its aliases."""
-        made = super().model_field_schema(schema)
+        json_schema = super().model_field_schema(schema)
         paths = schema.get("validation_alias")
         names = [path[0] for path in paths if isinstance(path, list)] if paths else []
-        return {**made, ALSO: names[1:]} if len(names) > 1 else made
+        return {**json_schema, ALSO: names[1:]} if len(names) > 1 else json_schema
 
 
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -269,10 +269,10 @@ class Skill(Generic[In, Out]):
                 for details in error.errors()
                 if details["loc"] and details["type"] != "extra_forbidden"
             }
-            given = {key: v for key, v in value.items() if v is not None or key not in refused}
-            if given == value:
+            fields = {key: v for key, v in value.items() if v is not None or key not in refused}
+            if fields == value:
                 raise
-            return self.input.validate_python(given)
+            return self.input.validate_python(fields)
 
     def _refuse_blocked(self, value: JsonValue) -> None:
         """Refuse texts of code, commands, paths and addresses that are blocked for their kind."""

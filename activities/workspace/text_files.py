@@ -39,8 +39,8 @@ def readable_file(workspace: Workspace, path: str, maximum: int) -> bytes:
         SkillRefusal: The path leads outside, or names a file that may contain secrets.
         SkillFailure: It is not a file of this size.
     """
-    found = workspace.inside(path)
-    relative = found.relative_to(workspace.root).as_posix()
+    file = workspace.inside(path)
+    relative = file.relative_to(workspace.root).as_posix()
     if holds_secrets(path) or holds_secrets(relative):
         raise SkillRefusal(f"the path {path!r} names a file that may contain secrets")
     try:

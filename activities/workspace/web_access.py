@@ -27,7 +27,7 @@ class WebAccess:
     def may_read(self, host: str) -> bool:
         """Return whether `Web.fetch` may read pages of a host."""
         name = host.casefold().rstrip(".")
-        if not self.hosts or any(name == one.partition(":")[0] for one in self.private_hosts):
+        if not self.hosts or any(name == entry.partition(":")[0] for entry in self.private_hosts):
             return True
         return any(fnmatchcase(name, glob.casefold()) for glob in self.hosts)
 

@@ -150,8 +150,8 @@ async def _write(
     """Send messages until the session ends, or the server takes none."""
     assert process.stdin is not None
     try:
-        async for one in session:
-            text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
+        async for session_message in session:
+            text = session_message.message.model_dump_json(by_alias=True, exclude_unset=True)
             process.stdin.write(f"{text}\n".encode())
             await process.stdin.drain()
     except OSError:

@@ -86,8 +86,8 @@ class OpenAIBatchProvider(ABC, Generic[Answer]):
         request = prepared(request, self._access.settings)
         body = self._parameters(request)
         try:
-            known = await self._submitted_batch(custom_id, since)
-            return known or await self._submit_line(body, custom_id)
+            batch_id = await self._submitted_batch(custom_id, since)
+            return batch_id or await self._submit_line(body, custom_id)
         except OPENAI_ERRORS as error:
             raise self._access.failure(request, error) from None
 
@@ -112,11 +112,11 @@ class OpenAIBatchProvider(ABC, Generic[Answer]):
 
     async def _submitted_batch(self, custom_id: str, since: datetime) -> str | None:
         """Return the batch of the call, if an earlier attempt has submitted it."""
-        seen = 0
+        count = 0
         async for listed in self._access.client.batches.list(limit=100):
             batch = _read(listed)
-            seen += 1
-            if batch.created_at < since.timestamp() or seen > _MAX_BATCHES:
+            count += 1
+            if batch.created_at < since.timestamp() or count > _MAX_BATCHES:
                 return None
             if (batch.metadata or {}).get(_CUSTOM_ID) == custom_id:
                 return batch.id
@@ -173,20 +173,22 @@ class OpenAIBatchProvider(ABC, Generic[Answer]):
     ) -> ProviderFailure:
         endpoint = self._access.endpoint
         if batch.status == "failed":
-            said = [one.message or "" for one in (batch.errors or _Problems()).data or ()]
+            messages = [
+                problem.message or "" for problem in (batch.errors or _Problems()).data or ()
+            ]
             return ProviderFailure(
                 FailureType.PROVIDER_REFUSED,
                 f"{endpoint.provider} refused the batch {started.id}: "
-                f"{endpoint.quote('; '.join(said) or 'without a reason')}",
+                f"{endpoint.quote('; '.join(messages) or 'without a reason')}",
                 retryable=False,
             )
         if batch.status in ("expired", "cancelled"):
             how = "expired" if batch.status == "expired" else "been cancelled"
             return ended_without_answer(endpoint.provider, started, how)
         if line is not None and line.error is not None:
-            said = line.error.message or line.error.code or "without a reason"
+            reason = line.error.message or line.error.code or "without a reason"
             return ended_without_answer(
-                endpoint.provider, started, f"failed ({endpoint.quote(said)})"
+                endpoint.provider, started, f"failed ({endpoint.quote(reason)})"
             )
         failure = malformed(endpoint, f"the batch {started.id} has no line for its call")
         failure.retryable = False

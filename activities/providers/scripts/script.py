@@ -95,14 +95,14 @@ def _entry(path: Path, node: Node) -> ScriptedAnswer:
         return ScriptedAnswer.model_validate(node.plain())
     except ValidationError as error:
         first = error.errors()[0]
-        known = [part for part in first["loc"][:1] if isinstance(part, str)]
+        location = [part for part in first["loc"][:1] if isinstance(part, str)]
         message = first["msg"]
         if first["type"] == "extra_forbidden":
             message = _unknown_field(str(first["loc"][0]), node)
-        what = f"{known[0]}: {message}" if known else message
+        what = f"{location[0]}: {message}" if location else message
         fields = ", ".join(ScriptedAnswer.model_fields)
         raise _refusal_failure(
-            f"{path}:{node.find(known).at.line}: invalid entry, {what}; allowed fields: {fields}"
+            f"{path}:{node.find(location).at.line}: invalid entry, {what}; allowed fields: {fields}"
         ) from None
 
 

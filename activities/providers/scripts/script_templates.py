@@ -50,25 +50,25 @@ def with_values(entry: ScriptedAnswer, request: ModelRequest) -> ScriptedAnswer:
             f"the scripted answer of {entry.task!r} cannot be filled: {error}",
             retryable=False,
         ) from None
-    given = [
+    filled_calls = [
         call.model_copy(update=cast("dict[str, object]", values))
         for call, values in zip(entry.tool_calls, filled[1:], strict=True)
     ]
-    changes: dict[str, object] = {"tool_calls": tuple(given), "templates": False}
+    changes: dict[str, object] = {"tool_calls": tuple(filled_calls), "templates": False}
     if "answer" in entry.model_fields_set:  # else the entry has none
         changes["answer"] = filled[0]
     return entry.model_copy(update=changes)
 
 
 def _results(messages: Sequence[ModelMessage]) -> dict[str, JsonValue]:
-    found: dict[str, JsonValue] = {}
+    results: dict[str, JsonValue] = {}
     names: dict[str, str] = {}
     for message in messages:
         names |= {call.id: call.name for call in calls_of(message.content)}
         for part in message.content:
             if isinstance(part, ToolResultPart) and part.call_id in names:
-                found[names[part.call_id]] = _value(part.text)
-    return found
+                results[names[part.call_id]] = _value(part.text)
+    return results
 
 
 def _value(text: str) -> JsonValue:

@@ -81,13 +81,13 @@ def _rank(entry: ScriptedAnswer, call: NamedCall, number: int, prompt: str) -> _
     return (names.index(entry.task), len(entry.texts), *turn, *visit, *reask)
 
 
-def _nearness(given: int | None, wanted: int) -> tuple[int, int] | None:
+def _nearness(entry_number: int | None, number: int) -> tuple[int, int] | None:
     """Rank an exact number first, then an entry without one, then the highest number below."""
-    if given is None:
+    if entry_number is None:
         return (1, 0)
-    if given > wanted:
+    if entry_number > number:
         return None
-    return (2, 0) if given == wanted else (0, given)
+    return (2, 0) if entry_number == number else (0, entry_number)
 
 
 def texts_of(request: ModelRequest) -> Iterator[str]:

@@ -53,14 +53,14 @@ def text_of_entry(entry: ScriptedAnswer) -> str:
 
 
 def _arguments(call: ScriptedCall) -> str:
-    given = call.arguments
-    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    arguments = call.arguments
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
 
 def _estimate_usage(
     request: ModelRequest, text: str, calls: Sequence[ToolCallPart] = ()
 ) -> TokenUsage:
     """Estimate four characters per token: close enough, and the same each time."""
-    asked = len(request.system or "") + sum(map(len, texts_of(request)))
+    question_length = len(request.system or "") + sum(map(len, texts_of(request)))
     wrote = len(text) + sum(len(call.name) + len(call.arguments) for call in calls)
-    return TokenUsage(input_tokens=-(-asked // 4), output_tokens=-(-wrote // 4))
+    return TokenUsage(input_tokens=-(-question_length // 4), output_tokens=-(-wrote // 4))

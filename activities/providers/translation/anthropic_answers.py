@@ -79,8 +79,11 @@ class _Block:
         if delta.signature is not None:
             self.block["signature"] = delta.signature
         if delta.citation is not None:
-            given = self.block.get("citations")
-            self.block["citations"] = [*(given if isinstance(given, list) else ()), delta.citation]
+            citations = self.block.get("citations")
+            self.block["citations"] = [
+                *(citations if isinstance(citations, list) else ()),
+                delta.citation,
+            ]
         self._json.append(delta.partial_json or "")
 
     def part(self, provider: str, model: str) -> Part | None:
@@ -91,9 +94,9 @@ class _Block:
                 text = str(rest.pop("text", ""))
                 return TextPart(text, {provider: rest} if rest else None) if text else None
             case {"type": "tool_use", "id": str(call), "name": str(name), **rest}:
-                given = rest.pop("input", None)
+                call_input = rest.pop("input", None)
                 extra = {provider: rest} if rest else None
-                return ToolCallPart(call, name, self._arguments(given), extra)
+                return ToolCallPart(call, name, self._arguments(call_input), extra)
             case {"type": "thinking" | "redacted_thinking"}:
                 return ThinkingPart(provider, model, block)
             case _:
@@ -101,9 +104,9 @@ class _Block:
                     block["input"] = _read(self._arguments(None))
                 return OpaquePart(provider, block)
 
-    def _arguments(self, given: JsonValue) -> str:
+    def _arguments(self, call_input: JsonValue) -> str:
         """Return the arguments as the model wrote them; those of a call without any are empty."""
-        return "".join(self._json) or json.dumps(given or {}, ensure_ascii=False)
+        return "".join(self._json) or json.dumps(call_input or {}, ensure_ascii=False)
 
 
 class AnthropicAnswer:
@@ -153,19 +156,19 @@ class AnthropicAnswer:
     def usage(self) -> TokenUsage:
         """The usage so far. The API counts cached input separately; it is included here."""
         cached = self._usage.get("cache_read_input_tokens", 0)
-        written = self._usage.get("cache_creation_input_tokens", 0)
+        cache_writes = self._usage.get("cache_creation_input_tokens", 0)
         return TokenUsage(
-            input_tokens=self._usage.get("input_tokens", 0) + cached + written,
+            input_tokens=self._usage.get("input_tokens", 0) + cached + cache_writes,
             output_tokens=self._usage.get("output_tokens", 0),
             cached_tokens=cached,
-            cache_write_tokens=written,
-            hour_cache_write_tokens=self._for_an_hour(written),
+            cache_write_tokens=cache_writes,
+            hour_cache_write_tokens=self._for_an_hour(cache_writes),
         )
 
-    def _for_an_hour(self, written: int) -> int:
+    def _for_an_hour(self, cache_writes: int) -> int:
         if self._hour_writes is None:
-            return written if self._cached_for_an_hour else 0
-        return min(self._hour_writes, written)
+            return cache_writes if self._cached_for_an_hour else 0
+        return min(self._hour_writes, cache_writes)
 
     def counted(self, failure: ProviderFailure) -> ProviderFailure:
         """Add the usage so far to a failure: a message that started is paid for."""

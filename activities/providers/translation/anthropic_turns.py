@@ -177,8 +177,8 @@ def _content(message: ModelMessage, blocks: list[Json], *, may_mark: bool) -> Js
 
 
 def _blocks(message: ModelMessage, provider: str) -> list[Json]:
-    found = (_block(part, provider) for part in message.content)
-    return [block for block in found if block is not None]
+    blocks = (_block(part, provider) for part in message.content)
+    return [block for block in blocks if block is not None]
 
 
 def _block(part: Part, provider: str) -> Json | None:

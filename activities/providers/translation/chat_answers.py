@@ -33,7 +33,7 @@ def text_in(part: JsonValue) -> str:
 
 def is_text(parts: Sequence[JsonValue]) -> bool:
     """Return whether the parts are texts only."""
-    return all(isinstance(one, str) or text_in(one) for one in parts)
+    return all(isinstance(part, str) or text_in(part) for part in parts)
 
 
 def joined(pieces: Sequence[JsonValue]) -> list[JsonValue]:
@@ -121,8 +121,8 @@ class ChatMessage(BaseModel):
     def thoughts(self) -> Json:
         """What the model thought, as its server takes it back."""
         named = {"reasoning_content": self.reasoning_content, "reasoning": self.reasoning}
-        found: Json = {name: text for name, text in named.items() if text is not None}
-        return {**found, "content": self.content} if isinstance(self.content, list) else found
+        fields: Json = {name: text for name, text in named.items() if text is not None}
+        return {**fields, "content": self.content} if isinstance(self.content, list) else fields
 
 
 class ChatChoice(BaseModel):
@@ -151,10 +151,10 @@ class ChatAnswer(BaseModel):
         details = usage.prompt_tokens_details or _Details()
         prompt, of_output = usage.prompt_tokens or 0, usage.completion_tokens_details
         reasoning = 0 if of_output is None else of_output.reasoning_tokens or 0
-        given, total = usage.completion_tokens or 0, usage.total_tokens or 0
+        output, total = usage.completion_tokens or 0, usage.total_tokens or 0
         return TokenUsage(
             input_tokens=prompt,
-            output_tokens=counted_output(given, reasoning, total, prompt),
+            output_tokens=counted_output(output, reasoning, total, prompt),
             cached_tokens=details.cached_tokens or 0,
             cache_write_tokens=details.cache_write_tokens or 0,
         )
@@ -183,13 +183,13 @@ def _content(request: ModelRequest, message: ChatMessage, provider: str) -> tupl
     text = message.refusal or message.text
     if text:
         parts.append(TextPart(text))
-    taken = {call.id for turn in request.messages for call in calls_of(turn.content)}
+    call_ids = {call.id for turn in request.messages for call in calls_of(turn.content)}
     for index, call in enumerate(message.tool_calls or ()):
         function = call.function or _Function()
         call_id = call.id or ""
-        if not call_id or call_id in taken:  # small servers send none, or the same each time
+        if not call_id or call_id in call_ids:  # small servers send none, or the same each time
             call_id = new_call_id(request, index)
-        taken.add(call_id)
+        call_ids.add(call_id)
         extra = {provider: call.extra} if call.extra else None
         parts.append(ToolCallPart(call_id, function.name or "", _arguments(function), extra))
     return tuple(parts)
@@ -241,12 +241,12 @@ class _Calls:
     def _open(self, piece: ChatCall) -> ChatCall | None:
         """Return the call that the piece continues; None if it begins one."""
         last = self.calls[-1] if self.calls else None
-        known = last if piece.index is None else self._by_index.get(piece.index)
-        if known is None or (piece.id and known.id and piece.id != known.id):
+        call = last if piece.index is None else self._by_index.get(piece.index)
+        if call is None or (piece.id and call.id and piece.id != call.id):
             return None
         if piece.index is None and not piece.id and _is_whole(piece):
             return None  # a server that sends each call in one piece, without index and id
-        return known
+        return call
 
     def _join(self, call: ChatCall, piece: ChatCall) -> None:
         function, more = call.function or _Function(), piece.function or _Function()
@@ -306,14 +306,14 @@ class ChatParts:
 
     def answer(self) -> ChatAnswer:
         """Return what has arrived as an answer."""
-        said = ChatMessage(
+        message = ChatMessage(
             content="".join(self._content) if is_text(self._parts) else joined(self._parts),
             refusal="".join(self._refusal) or None,
             reasoning_content=self._thoughts.get("reasoning_content"),
             reasoning=self._thoughts.get("reasoning"),
             tool_calls=self._calls.calls or None,
         )
-        choice = ChatChoice(message=said, finish_reason=self._finish_reason)
+        choice = ChatChoice(message=message, finish_reason=self._finish_reason)
         choices = [choice] if self._has_choices else []
         return ChatAnswer(model=self._model, choices=choices, usage=self._usage)
 

@@ -33,7 +33,7 @@ def for_model(request: ModelRequest, settings: ProviderSettings) -> ModelRequest
 
     Thinking belongs to the model that was asked, and so do the ids that link texts and calls to it.
     """
-    messages = tuple(_for_model(one, request.model, settings) for one in request.messages)
+    messages = tuple(_for_model(message, request.model, settings) for message in request.messages)
     if messages == request.messages:
         return request
     return replace(request, messages=_join_messages(messages))
@@ -41,7 +41,7 @@ def for_model(request: ModelRequest, settings: ProviderSettings) -> ModelRequest
 
 def _for_model(message: ModelMessage, model: str, settings: ProviderSettings) -> ModelMessage:
     thoughts = [part for part in message.content if isinstance(part, ThinkingPart)]
-    if all(_is_own(one, model, settings) for one in thoughts):
+    if all(_is_own(thought, model, settings) for thought in thoughts):
         return message
     return ModelMessage(message.role, unbound(message.content))
 
@@ -58,12 +58,12 @@ def _is_own(thought: ThinkingPart, model: str, settings: ProviderSettings) -> bo
 
 def _join_messages(messages: tuple[ModelMessage, ...]) -> tuple[ModelMessage, ...]:
     """Return the messages without empty ones, and neighbours of one role as one."""
-    found: list[ModelMessage] = []
+    result: list[ModelMessage] = []
     for message in messages:
         if not message.content:
             continue
-        if found and found[-1].role == message.role:
-            before = found.pop()
+        if result and result[-1].role == message.role:
+            before = result.pop()
             message = ModelMessage(message.role, (*before.content, *message.content))
-        found.append(message)
-    return tuple(found)
+        result.append(message)
+    return tuple(result)

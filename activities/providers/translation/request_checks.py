@@ -108,10 +108,10 @@ def _part_problems(messages: Sequence[ModelMessage]) -> Iterator[str]:
             if isinstance(part, misplaced):
                 yield f"message {number}, of the {message.role}, has a {type(part).__name__}"
             media = part.media if isinstance(part, ToolResultPart) else (part,)
-            if any(isinstance(one, StoredPart) for one in media):
+            if any(isinstance(item, StoredPart) for item in media):
                 yield f"message {number} names a stored file instead of its content"
-        kept = returnable(message.content)
-        if message.role == "assistant" and (not kept or kept != message.content):
+        content = returnable(message.content)
+        if message.role == "assistant" and (not content or content != message.content):
             yield (
                 f"message {number}, of the assistant, is empty or ends with thinking, which "
                 "cannot stand in a conversation"
@@ -120,7 +120,7 @@ def _part_problems(messages: Sequence[ModelMessage]) -> Iterator[str]:
 
 def _pair_problems(messages: Sequence[ModelMessage]) -> Iterator[str]:
     """Find calls without exactly one result right after them, and results without a call."""
-    seen: set[str] = set()
+    earlier_calls: set[str] = set()
     open_calls: tuple[str, ...] = ()
     for number, message in enumerate(messages, 1):
         results = [part.call_id for part in message.content if isinstance(part, ToolResultPart)]
@@ -135,8 +135,8 @@ def _pair_problems(messages: Sequence[ModelMessage]) -> Iterator[str]:
             yield f"the results in message {number} must come before everything else"
         open_calls = tuple(call.id for call in calls_of(message.content))
         for call in open_calls:
-            if call in seen:
+            if call in earlier_calls:
                 yield f"message {number} uses the id {call!r} of another call"
-            seen.add(call)
+            earlier_calls.add(call)
     if open_calls:
         yield f"the call {open_calls[0]!r} has no result"

@@ -61,10 +61,10 @@ class ResponsesAnswer(BaseModel):
         details = usage.input_tokens_details or _InputDetails()
         prompt, of_output = usage.input_tokens or 0, usage.output_tokens_details
         reasoning = 0 if of_output is None else of_output.reasoning_tokens or 0
-        given, total = usage.output_tokens or 0, usage.total_tokens or 0
+        output, total = usage.output_tokens or 0, usage.total_tokens or 0
         return TokenUsage(
             input_tokens=prompt,
-            output_tokens=counted_output(given, reasoning, total, prompt),
+            output_tokens=counted_output(output, reasoning, total, prompt),
             cached_tokens=details.cached_tokens or 0,
             cache_write_tokens=details.cache_write_tokens or 0,
         )

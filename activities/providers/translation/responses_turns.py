@@ -113,9 +113,9 @@ def _items(message: ModelMessage, provider: str) -> Iterator[Json]:
                         "call_id": strict_id(part.call_id),
                         "output": _output(part),
                     }
-            said = [part for part in message.content if isinstance(part, TextPart | ImagePart)]
-            if said:
-                yield {"role": "user", "content": _wire_content(said)}
+            parts = [part for part in message.content if isinstance(part, TextPart | ImagePart)]
+            if parts:
+                yield {"role": "user", "content": _wire_content(parts)}
         case "assistant":
             for part in message.content:
                 item = _item(part, provider)

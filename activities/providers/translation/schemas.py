@@ -114,8 +114,8 @@ class _Copier:
         self._object(copy, rest)
         self._array(copy, rest)
         if rest:
-            known = str(copy["description"]) + " " if "description" in copy else ""
-            copy["description"] = known + json.dumps(rest, ensure_ascii=False)
+            description = str(copy["description"]) + " " if "description" in copy else ""
+            copy["description"] = description + json.dumps(rest, ensure_ascii=False)
         return copy
 
     def _object(self, copy: Json, rest: Json) -> None:
@@ -135,14 +135,14 @@ class _Copier:
 
     def _reference(self, pointer: JsonValue) -> str:
         room, _, name = str(pointer).removeprefix("#/").partition("/")
-        known = self._schema.get(room)
-        if room not in ("$defs", "definitions") or not isinstance(known, dict):
+        definitions = self._schema.get(room)
+        if room not in ("$defs", "definitions") or not isinstance(definitions, dict):
             raise _Inexpressible
-        if name not in known or name in self._open:
+        if name not in definitions or name in self._open:
             raise _Inexpressible
         if name not in self._copied:
             self._open.add(name)
-            self._copied[name] = self._node(cast("Json", known)[name])
+            self._copied[name] = self._node(cast("Json", definitions)[name])
             self._open.remove(name)
         return f"#/$defs/{name}"
 

@@ -82,7 +82,7 @@ FILE_NAME = "document.pdf"
 
 def media_of(result: ToolResultPart) -> tuple[ImagePart, ...]:
     """Return the images and documents of a result."""
-    return tuple(one for one in result.media if isinstance(one, ImagePart))
+    return tuple(image for image in result.media if isinstance(image, ImagePart))
 
 
 def data_url(image: ImagePart) -> str:

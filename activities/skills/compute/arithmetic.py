@@ -196,7 +196,7 @@ def _value(node: ast.expr) -> Number:
         case ast.BinOp(left=left, op=operator, right=right):
             return _compute(operator, _value(left), _value(right))
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
-            return _call_function(name, [_value(one) for one in arguments])
+            return _call_function(name, [_value(argument) for argument in arguments])
         case _:
             raise NotArithmetic(
                 "only numbers, + - * / // % ^ ( ), the constants "

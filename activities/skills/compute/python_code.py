@@ -87,7 +87,7 @@ def as_plain_json(value: object, where: str = "the value", depth: int = 0) -> Js
             return cast("JsonValue", to_jsonable_python(value))
         case list() | tuple() | set() | frozenset():
             items = cast("list[object]", value)
-            return [as_plain_json(one, f"{where}[{n}]", depth + 1) for n, one in enumerate(items)]
+            return [as_plain_json(item, f"{where}[{n}]", depth + 1) for n, item in enumerate(items)]
         case dict():
             return dict(_entries(cast("dict[object, object]", value), where, depth))
         case _:
@@ -185,9 +185,9 @@ def run_code(code: str, inputs: Mapping[str, JsonValue], limits: CodeLimits) -> 
     try:
         plain = as_plain_json(value)
         if may_be_rendered(plain) and (bound := binding(code)) is not None:
-            found = _run((bound, INSPECT), inputs, limits, _drop)
-            if found:
-                raise NotJsonValue(str(found))
+            problem = _run((bound, INSPECT), inputs, limits, _drop)
+            if problem:
+                raise NotJsonValue(str(problem))
     except (NotJsonValue, RecursionError) as error:
         raise CodeFailed(f"the value is not JSON: {error}; convert it, as in `list(x)`") from None
     return CodeResult(plain, printed, round(monotonic() - begun, 3))
@@ -235,8 +235,8 @@ def _run(
 
 def _traceback(error: MontyRuntimeError) -> str:
     """Return the traceback of the code; it has no frames of the host."""
-    shown = error.display()
-    return shown if len(shown) <= 4_000 else f"{shown[:2_000]}\n...\n{shown[-2_000:]}"
+    text = error.display()
+    return text if len(text) <= 4_000 else f"{text[:2_000]}\n...\n{text[-2_000:]}"
 
 
 MAX_SECONDS = 30.0

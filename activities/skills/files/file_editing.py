@@ -49,13 +49,13 @@ def _edit(value: TextEdit, workspace: Workspace, key: str) -> WrittenFile:
 
     result = apply_planned(workspace, _digest(value), key, plan)
     content = readable_file(workspace, value.path, MAX_EDITED_BYTES + len(value.new.encode()))
-    done = result.applied[0].status == "applied"
+    is_applied = result.applied[0].status == "applied"
     return WrittenFile(
         path=value.path,
-        status="replaced" if done else "unchanged",
+        status="replaced" if is_applied else "unchanged",
         bytes=len(content),
         sha256=sha256(content).hexdigest(),
-        backup=result.backup if done else None,
+        backup=result.backup if is_applied else None,
     )
 
 

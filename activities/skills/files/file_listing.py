@@ -57,18 +57,18 @@ async def list_files(value: FileListInput | None, context: SkillContext) -> File
         SkillRefusal: The path leads outside the project, or a glob is malformed.
         SkillFailure: Nothing exists at the path.
     """
-    wanted = value or FileListInput()
-    found = await SKILL_THREADS.finish(
-        selected, context.workspace, wanted.path, wanted.include, wanted.exclude
+    request = value or FileListInput()
+    files = await SKILL_THREADS.finish(
+        selected, context.workspace, request.path, request.include, request.exclude
     )
     return FileList(
-        path=wanted.path,
+        path=request.path,
         files=[
-            ListedFile(path=one.path, bytes=one.bytes, unreadable=one.why_not or None)
-            for one in found[: wanted.max_files]
+            ListedFile(path=file.path, bytes=file.bytes, unreadable=file.why_not or None)
+            for file in files[: request.max_files]
         ],
-        total=len(found),
-        complete=len(found) <= wanted.max_files,
+        total=len(files),
+        complete=len(files) <= request.max_files,
     )
 
 

@@ -88,18 +88,18 @@ def _lines(text: str, value: FileReadInput) -> tuple[str, int, bool]:
     """Return the wanted lines that fit, their number, and whether some did not fit."""
     lines = text.split("\n")
     ends = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
-    wanted = ends[value.start_line - 1 : value.end_line]
-    used = 0
-    for number, line in enumerate(wanted):
-        used += len(line.encode())
-        if used > value.max_bytes:
+    selection = ends[value.start_line - 1 : value.end_line]
+    size = 0
+    for number, line in enumerate(selection):
+        size += len(line.encode())
+        if size > value.max_bytes:
             if number == 0:
                 raise SkillFailure(
-                    f"line {value.start_line} of {value.path!r} has {used} bytes, more than "
+                    f"line {value.start_line} of {value.path!r} has {size} bytes, more than "
                     f"max_bytes ({value.max_bytes})"
                 )
-            return "".join(wanted[:number]), number, True
-    return "".join(wanted), len(wanted), False
+            return "".join(selection[:number]), number, True
+    return "".join(selection), len(selection), False
 
 
 READ = Skill[FileReadInput, FileText](

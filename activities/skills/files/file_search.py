@@ -105,11 +105,11 @@ async def search_files(value: FileSearchInput, context: SkillContext) -> FileSea
 
 def _search(value: FileSearchInput, compiled: Pattern, workspace: Workspace) -> FileSearchResult:
     matches: list[FileMatch] = []
-    searched = skipped = used = 0
+    searched = skipped = size = 0
     complete = True
     budget = MAX_SEARCHED_BYTES * _SMALL_PROGRAM // max(_SMALL_PROGRAM, compiled.programsize)
     for entry in selected(workspace, value.path, value.include, value.exclude):
-        if used > budget:
+        if size > budget:
             complete = False
             break
         text = _text(workspace, entry)
@@ -117,7 +117,7 @@ def _search(value: FileSearchInput, compiled: Pattern, workspace: Workspace) -> 
             skipped += 1
             continue
         searched += 1
-        used += entry.bytes
+        size += entry.bytes
         for match in _matches(entry.path, text, compiled, value.context_lines):
             if len(matches) == value.max_matches:
                 complete = False
@@ -149,8 +149,8 @@ def _matches(path: str, text: str, compiled: Pattern, around: int) -> Iterator[F
                 path=path,
                 line=index + 1,
                 text=_shown_line(line),
-                before=[_shown_line(one) for one in lines[max(0, index - around) : index]],
-                after=[_shown_line(one) for one in lines[index + 1 : index + 1 + around]],
+                before=[_shown_line(other) for other in lines[max(0, index - around) : index]],
+                after=[_shown_line(other) for other in lines[index + 1 : index + 1 + around]],
             )
 
 

@@ -65,14 +65,14 @@ def _write(value: FileWriteInput, workspace: Workspace, key: str) -> WrittenFile
         file_path=value.path, type="modify" if exists else "create", content=value.content
     )
     result = apply_set(workspace, [change], key, lambda edits: _compare(value, edits[0]))
-    done = result.applied[0].status == "applied"
+    is_applied = result.applied[0].status == "applied"
     content = value.content.encode()
     return WrittenFile(
         path=value.path,
-        status="unchanged" if not done else "replaced" if exists else "created",
+        status="unchanged" if not is_applied else "replaced" if exists else "created",
         bytes=len(content),
         sha256=sha256(content).hexdigest(),
-        backup=result.backup if done else None,
+        backup=result.backup if is_applied else None,
     )
 
 
@@ -89,10 +89,10 @@ def _compare(value: FileWriteInput, edit: Edit) -> None:
 
 def _is_file(workspace: Workspace, path: str) -> bool:
     relative = workspace.changeable(path).relative_to(workspace.root).as_posix()
-    found = status_of(workspace.root, relative)
-    if found is not None and not stat.S_ISREG(found.st_mode):
+    status = status_of(workspace.root, relative)
+    if status is not None and not stat.S_ISREG(status.st_mode):
         raise SkillFailure(f"{path!r} is not a regular file")
-    return found is not None
+    return status is not None
 
 
 WRITE = Skill[FileWriteInput, WrittenFile](

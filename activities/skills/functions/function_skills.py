@@ -136,11 +136,11 @@ class FunctionSkill:
                 raise SkillFailure(f"{self.name} cannot be a tool: it {reason}", happened="no")
             case Raised(reason=reason):
                 raise SkillFailure(f"{self.name} raised {reason}", may_pass=True)
-            case WrongResult(reason=reason, said=said):
+            case WrongResult(reason=reason, said=result):
                 raise SkillFailure(
                     f"{self.name} returned a result that violates its contract: {reason}",
                     happened="yes",
-                    said=shown(said),
+                    said=shown(result),
                 )
             case FoundTools() | ModuleReady():
                 raise SkillFailure(f"{self.name} answered a question that was not asked")

@@ -119,9 +119,9 @@ class McpSkill:
 
     def _pinned_call(self, arguments: Json, context: SkillContext) -> PinnedCall:
         section = self.servers.servers[self.server].section
-        terms, given = section.terms_of(self.tool), context.given_input
+        terms, reply = section.terms_of(self.tool), context.given_input
         seconds = min(context.timeout or terms.timeout or section.timeout, MAX_CALL_SECONDS)
-        if given is not None and given.asked.task is not None:
+        if reply is not None and reply.asked.task is not None:
             seconds = min(seconds * _POLLED_SHARE, _MAX_POLLED_SECONDS)
         return PinnedCall(
             self.server,
@@ -130,7 +130,7 @@ class McpSkill:
             digest=self.listing,
             seconds=seconds,
             once=self.effect == "once",
-            given=given,
+            given=reply,
             begin=context.effect.begin,
         )
 
@@ -152,19 +152,19 @@ class McpSkill:
             case _:
                 return SkillFailure(str(error), may_pass=True)
 
-    def _question(self, asked: InputAsked) -> SkillRefusal | SkillFailure:
+    def _question(self, request: InputAsked) -> SkillRefusal | SkillFailure:
         """Return the failure of a call that asks; its caller may call again with the answer."""
-        can_answer = asked.asked is not None and not asked.asked.within_call
-        if asked.begun and self.effect == "once" and not can_answer:
+        can_answer = request.asked is not None and not request.asked.within_call
+        if request.begun and self.effect == "once" and not can_answer:
             return SkillFailure(
                 f"{self.name} asks a person in the middle of its call, and may be called only "
-                f"once, so nobody can answer it: {asked}. If a repeated call does no harm, give "
+                f"once, so nobody can answer it: {request}. If a repeated call does no harm, give "
                 "the tool the effect `read` or `idempotent` in the worker's configuration"
             )
         return SkillRefusal(
-            f"{self.name} asks a person, and nobody can answer it here: {asked}",
+            f"{self.name} asks a person, and nobody can answer it here: {request}",
             FailureType.INPUT_REQUIRED,
-            asked.asked,
+            request.asked,
         )
 
 
@@ -175,11 +175,11 @@ def mcp_skill(name: str, listing: str | None, servers: McpServers | None) -> Mcp
         SkillRefusal: The worker has no such server.
     """
     server, _, tool = name.partition("/")
-    known = () if servers is None else tuple(servers.servers)
-    if servers is None or server not in known:
-        hint = nearest(server, known)
+    names = () if servers is None else tuple(servers.servers)
+    if servers is None or server not in names:
+        hint = nearest(server, names)
         raise SkillRefusal(
             f"this worker has no MCP server {server!r}; `worker.mcp_servers` of its configuration "
-            f"has {listed(known) or 'none'}" + (f"; {hint}" if hint else "")
+            f"has {listed(names) or 'none'}" + (f"; {hint}" if hint else "")
         )
     return McpSkill(server, tool, servers, listing)

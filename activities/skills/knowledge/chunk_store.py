@@ -83,8 +83,8 @@ def open_sqlite(file: Path) -> Generator[SqliteFile]:
     """
     private_folder(file.parent)
     try:
-        with _open_connection(file) as made:
-            yield made
+        with _open_connection(file) as database:
+            yield database
     except _AWAY as error:
         raise OSError(errno.EIO, str(error), str(file)) from None
     except _DAMAGED as error:
@@ -102,9 +102,9 @@ def _open_connection(file: Path) -> Generator[SqliteFile]:
         connection.enable_load_extension(True)
         connection.load_extension(sqlite_vec.loadable_path())
         connection.enable_load_extension(False)
-        made = SqliteFile(connection)
-        made.rows("pragma journal_mode = wal")
-        yield made
+        database = SqliteFile(connection)
+        database.rows("pragma journal_mode = wal")
+        yield database
     finally:
         connection.close()
 
@@ -178,32 +178,34 @@ class ChunkStore:
         self, source: str, path: str, digest: str, added: float, chunks: Sequence[Chunk]
     ) -> None:
         """Store a document in place of its former version, all or nothing."""
-        vectors = [self._embed(_text_to_embed(one)) for one in chunks]
+        vectors = [self._embed(_text_to_embed(chunk)) for chunk in chunks]
         with self._file.transaction():
             self.remove(source, path)
             document = self._file.insert(
                 "insert into documents (source, path, digest, added) values (?, ?, ?, ?)",
                 *(source, path, digest, added),
             )
-            for one, vector in zip(chunks, vectors, strict=True):
-                chunk = self._file.insert(
+            for chunk, vector in zip(chunks, vectors, strict=True):
+                chunk_id = self._file.insert(
                     "insert into chunks (document, start_line, end_line, title, text) "
                     "values (?, ?, ?, ?, ?)",
-                    *(document, one.start_line, one.end_line, one.title, one.text),
+                    *(document, chunk.start_line, chunk.end_line, chunk.title, chunk.text),
                 )
                 self._file.rows(
                     "insert into words (rowid, title, text) values (?, ?, ?)",
-                    *(chunk, one.title, one.text),
+                    *(chunk_id, chunk.title, chunk.text),
                 )
-                self._file.rows("insert into vectors (id, embedding) values (?, ?)", chunk, vector)
+                self._file.rows(
+                    "insert into vectors (id, embedding) values (?, ?)", chunk_id, vector
+                )
 
     def remove(self, source: str, path: str) -> bool:
         """Delete a document; return whether it existed."""
         with self._file.transaction():
-            found = self._file.rows(
+            rows = self._file.rows(
                 "select id from documents where source = ? and path = ?", source, path
             )
-            for (document,) in found:
+            for (document,) in rows:
                 for chunk, title, text in self._file.rows(
                     "select id, title, text from chunks where document = ?", document
                 ):
@@ -214,7 +216,7 @@ class ChunkStore:
                     self._file.rows("delete from vectors where id = ?", chunk)
                 self._file.rows("delete from chunks where document = ?", document)
                 self._file.rows("delete from documents where id = ?", document)
-        return bool(found)
+        return bool(rows)
 
     def beyond(self, source: str, keep: int) -> list[str]:
         """Return the paths of the documents of a source beyond the newest `keep`."""
@@ -241,8 +243,8 @@ class ChunkStore:
         quoted = " OR ".join(f'"{word}"' for word in _WORD.findall(query)[:50])
         by_words = self._ids(_BY_WORDS, quoted, _CANDIDATES) if quoted else []
         ranks = fused(by_meaning, by_words, (1.0, 3.0) if _is_name(query) else (3.0, 1.0))
-        found = (self._hit(one, vector) for one in ranks)
-        return list(islice((one for one in found if not sources or one.source in sources), limit))
+        hits = (self._hit(chunk, vector) for chunk in ranks)
+        return list(islice((hit for hit in hits if not sources or hit.source in sources), limit))
 
     def _ids(self, statement: str, *values: SqlValue) -> list[int]:
         return [cast("int", row[0]) for row in self._file.rows(statement, *values)]
@@ -254,9 +256,9 @@ class ChunkStore:
             "on d.id = c.document join vectors v on v.id = c.id where c.id = ?",
             *(vector, chunk),
         )
-        found = Chunk(cast("int", start), cast("int", end), str(title), str(text))
+        passage = Chunk(cast("int", start), cast("int", end), str(title), str(text))
         similarity = round(min(max(cast("float", score), 0.0), 1.0), 4)
-        return Hit(str(source), str(path), cast("float", added), found, similarity)
+        return Hit(str(source), str(path), cast("float", added), passage, similarity)
 
 
 def _text_to_embed(chunk: Chunk) -> str:
@@ -273,9 +275,9 @@ def fused(first: Sequence[int], second: Sequence[int], weights: tuple[float, flo
     """Join two rankings by their weighted reciprocal ranks; ties keep the smaller id first."""
     scores: dict[int, float] = {}
     for ranking, weight in zip((first, second), weights, strict=True):
-        for rank, one in enumerate(ranking):
-            scores[one] = scores.get(one, 0.0) + weight / (_RANK_SHIFT + rank)
-    return sorted(scores, key=lambda one: (-scores[one], one))
+        for rank, item in enumerate(ranking):
+            scores[item] = scores.get(item, 0.0) + weight / (_RANK_SHIFT + rank)
+    return sorted(scores, key=lambda item: (-scores[item], item))
 
 
 @contextmanager

@@ -46,9 +46,9 @@ def chunks_of(text: str) -> Iterator[Chunk]:
 def _heading(lines: list[str], index: int) -> str | None:
     """Return the heading that a line is; also one that the next line underlines."""
     line = lines[index].strip()
-    found = _HEADING.match(line)
-    if found is not None:
-        return (found[2] or found[3]).strip()[:200]
+    match = _HEADING.match(line)
+    if match is not None:
+        return (match[2] or match[3]).strip()[:200]
     below = lines[index + 1] if index + 1 < len(lines) else ""
     underlined = line and _UNDERLINE.fullmatch(below) and len(below.strip()) >= len(line) - 2
     return line[:200] if underlined else None

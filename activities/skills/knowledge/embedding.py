@@ -28,7 +28,7 @@ _MAX_TOKENS = 256
 class _Session(Protocol):
     """The used part of `onnxruntime.InferenceSession`; the package has no types."""
 
-    def run(self, names: None, given: Mapping[str, Array]) -> Sequence[Array]: ...
+    def run(self, names: None, inputs: Mapping[str, Array]) -> Sequence[Array]: ...
 
 
 class Embedder:
@@ -44,12 +44,12 @@ class Embedder:
         """Return the normalised vector of a text, as 32-bit floats."""
         encoded = self._tokenizer.encode(text)
         mask = np.asarray([encoded.attention_mask], dtype=np.int64)
-        given = {
+        inputs = {
             "input_ids": np.asarray([encoded.ids], dtype=np.int64),
             "attention_mask": mask,
             "token_type_ids": np.zeros_like(mask),
         }
-        states = self._session.run(None, given)[0][0]
+        states = self._session.run(None, inputs)[0][0]
         weights = mask[0][:, None].astype(np.float32)
         mean = (states * weights).sum(axis=0) / weights.sum()
         length = float(np.linalg.norm(mean)) or 1.0
@@ -60,12 +60,12 @@ def _session() -> _Session:
     options = onnxruntime.SessionOptions()  # pyright: ignore
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    made = onnxruntime.InferenceSession(  # pyright: ignore
+    session = onnxruntime.InferenceSession(  # pyright: ignore
         str(model_path()),
         options,  # pyright: ignore
         providers=["CPUExecutionProvider"],
     )
-    return cast("_Session", made)
+    return cast("_Session", session)
 
 
 @lru_cache(maxsize=1)

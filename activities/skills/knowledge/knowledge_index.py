@@ -70,7 +70,7 @@ def update_index(
     """
     root = folder.resolve()
     top = root if root.is_dir() else root.parent
-    known = store.digests(source)
+    digests = store.digests(source)
     added = unchanged = skipped = 0
     selected: set[str] = set()
     entries = list(walk(top, root, globs, never=state))
@@ -80,13 +80,13 @@ def update_index(
             skipped += 1
             continue
         selected.add(entry.path)
-        if known.get(entry.path) == document.digest:
+        if digests.get(entry.path) == document.digest:
             unchanged += 1
             continue
         seen(entry.path, number, len(entries))
         store.put(source, entry.path, document.digest, now, document.chunks)
         added += 1
-    gone = known.keys() - selected
+    gone = digests.keys() - selected
     for path in gone:
         store.remove(source, path)
     return Indexed(added, unchanged, len(gone), skipped)

@@ -102,14 +102,14 @@ def _store_memory(file: Path, value: MemoryEntry) -> StoredMemory:
     digest = hashlib.sha256(value.text.encode()).hexdigest()
     entry = value.name or digest[:16]
     with opened(file, "Memory.store") as store:
-        known = store.digests(value.topic)
-        if known.get(entry) != digest:
+        digests = store.digests(value.topic)
+        if digests.get(entry) != digest:
             chunks = list(chunks_of(value.text))
             store.put(value.topic, entry, digest, time.time(), chunks)
         old = store.beyond(value.topic, MAX_ENTRIES)
         for path in old:
             store.remove(value.topic, path)
-    return StoredMemory(id=entry, topic=value.topic, replaced=entry in known, forgotten=len(old))
+    return StoredMemory(id=entry, topic=value.topic, replaced=entry in digests, forgotten=len(old))
 
 
 async def search_memory(value: MemoryQuery, context: SkillContext) -> RecalledMemories:

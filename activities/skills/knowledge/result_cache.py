@@ -142,9 +142,9 @@ def _store_entry(file: Path, value: NewCacheEntry) -> StoredCacheEntry:
     entry = _Entry(key=value.key, value=value.value, stored=now)
     write_private(file, entry.model_dump_json())
     files = sorted(file.parent.glob("*.json"), key=_count_entries)
-    old = [one for one in files[:-MAX_ENTRIES] if one != file]
-    for one in old:
-        one.unlink(missing_ok=True)
+    old = [old_file for old_file in files[:-MAX_ENTRIES] if old_file != file]
+    for old_file in old:
+        old_file.unlink(missing_ok=True)
     return StoredCacheEntry(replaced=replaced, forgotten=len(old))
 
 

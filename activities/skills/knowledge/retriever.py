@@ -90,19 +90,19 @@ def index_package(store: PackageStore, package: str) -> None:
         SkillFailure: The package is not installed, or carries no README.
     """
     source, text = source_of(package), readme_of(package)
-    known = store.digests(source)
+    digests = store.digests(source)
     for part in parts_of(text):
-        if known.pop(part.path, None) != part.digest:
+        if digests.pop(part.path, None) != part.digest:
             # The age of a document counts only in a memory.
             store.put(source, part.path, part.digest, 0.0, part.chunks)
-    for path in known:  # of a longer version
+    for path in digests:  # of a longer version
         store.remove(source, path)
 
 
 def parts_of(text: str) -> Iterator[Part]:
     """Yield the parts of a README in order."""
     for number, chunks in enumerate(batched(chunks_of(text), _PART_CHUNKS), 1):
-        content = "\n".join(f"{one.start_line} {one.title}\n{one.text}" for one in chunks)
+        content = "\n".join(f"{chunk.start_line} {chunk.title}\n{chunk.text}" for chunk in chunks)
         digest = hashlib.sha256(content.encode(errors="replace")).hexdigest()
         yield Part(f"{PATH}/{number}", digest, chunks)
 

@@ -67,8 +67,8 @@ class JobFolder:
     @property
     def terms(self) -> JobTerms:
         """The terms with which the call began; a worker may have died before it began again."""
-        written = self._start_marker if self._start_marker.exists() else self._earlier()[-1]
-        return JobTerms.model_validate_json(written.read_bytes())
+        path = self._start_marker if self._start_marker.exists() else self._earlier()[-1]
+        return JobTerms.model_validate_json(path.read_bytes())
 
     def forget(self) -> None:
         """Let the call begin again: its process was killed, or its failure may pass."""

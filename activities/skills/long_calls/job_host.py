@@ -62,8 +62,11 @@ def _without_secrets(end: JobEnd, order: JobOrder) -> JobEnd:
     secrets = secrets_of(order.workspace.environment)
     if order.function is not None:
         secrets = (*secrets, *order.function.secrets.values())
-    known = KnownSecrets(secrets)
-    masked = {"message": known.without(end.message), "said": known.without(end.said)}
+    known_secrets = KnownSecrets(secrets)
+    masked = {
+        "message": known_secrets.without(end.message),
+        "said": known_secrets.without(end.said),
+    }
     return end.model_copy(update=masked)
 
 

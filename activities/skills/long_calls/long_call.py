@@ -197,12 +197,13 @@ def _order(
     if isinstance(request.input, dict):
         command = workspace.commands.get(str(request.input.get("command")))
         names = () if command is None else command.env
-    seen = environment_of(names, workspace.environment)  # the process needs nothing else of it
+    # The process needs nothing else of it.
+    environment = environment_of(names, workspace.environment)
     if isinstance(skill, FunctionSkill):
-        code, found = skill.user_code, skill.found
-        secrets = {name: skill.secrets[name] for name in found.secrets if name in skill.secrets}
+        code, tool = skill.user_code, skill.found
+        secrets = {name: skill.secrets[name] for name in tool.secrets if name in skill.secrets}
         function = FunctionProcess(
-            found=found,
+            found=tool,
             folder=code.folder,
             import_path=tuple(code.import_path),
             environment=_writable(code.environment),
@@ -215,7 +216,7 @@ def _order(
         run=context.run,
         seconds=terms.seconds,
         retries=terms.retries,
-        workspace=replace(workspace, environment=_writable(seen)),
+        workspace=replace(workspace, environment=_writable(environment)),
         progress=folder.progress(),
         function=function,
     )
@@ -268,9 +269,9 @@ async def _start_job(folder: JobFolder, order: JobOrder) -> None:
     except OSError as error:
         why = f"could not start the process of a long call: {reason_of(error)}"
         raise SkillFailure(why, may_pass=may_pass(error), happened="no") from None
-    _, said = await process.communicate(ORDER.dump_json(order))
+    _, errors = await process.communicate(ORDER.dump_json(order))
     if folder.state() == "absent":
-        last = said.decode(errors="replace").strip().rpartition("\n")[2]
+        last = errors.decode(errors="replace").strip().rpartition("\n")[2]
         why = f"the process of a long call could not start: {shortened_text(last, 300)}"
         raise SkillFailure(why, may_pass=True, happened="no")
 

@@ -53,18 +53,20 @@ async def ask_person(value: PersonQuestion, context: SkillContext) -> PersonAnsw
         SkillRefusal: Nobody has answered yet, or the form of the answer is unusable.
     """
     form = _form(value)
-    given = context.given_input
-    if given is None:
+    reply = context.given_input
+    if reply is None:
         question = one_line(value.question)
-        asked = AskedInput(questions={_KEY: AskedForm(message=question, form=form)}, is_plain=True)
+        request = AskedInput(
+            questions={_KEY: AskedForm(message=question, form=form)}, is_plain=True
+        )
         raise SkillRefusal(
             f"it asks a person, and nobody can answer it here: {question}",
             FailureType.INPUT_REQUIRED,
-            asked,
+            request,
         )
-    answer = given.answers.get(_KEY, {})
+    answer = reply.answers.get(_KEY, {})
     own = value.answer_schema is not None
-    return PersonAnswer(answer=answer if own else answer.get(_KEY), by=given.by)
+    return PersonAnswer(answer=answer if own else answer.get(_KEY), by=reply.by)
 
 
 def _form(value: PersonQuestion) -> Json:

@@ -80,7 +80,7 @@ def _shown_lines(diff: str) -> Iterator[str]:
                 yield from head
             head, kind, in_head = [f"modify {_path_in(line)}"], "modify", True
         elif in_head and not line.startswith(("@@", "Binary files ")):
-            kind = next((one for start, one in _KINDS.items() if line.startswith(start)), kind)
+            kind = next((name for start, name in _KINDS.items() if line.startswith(start)), kind)
             head[0] = f"{kind} {head[0].partition(' ')[2]}"
             head += [line] if line.startswith(("old mode ", "new mode ")) else []
         else:

@@ -81,9 +81,9 @@ async def stage_files(
 ) -> None:
     """Stage the files on top of the parent."""
     await git.read("read-tree", *(["--empty"] if parent is None else [parent]), index=index)
-    known = [path for path in paths if await _is_known(git, index, path)]
-    if known:
-        await git.read("add", "--all", "--", *known, index=index)
+    known_paths = [path for path in paths if await _is_known(git, index, path)]
+    if known_paths:
+        await git.read("add", "--all", "--", *known_paths, index=index)
 
 
 async def _is_known(git: GitRepository, index: Path, path: str) -> bool:
@@ -103,7 +103,7 @@ async def changed_files(git: GitRepository, index: Path, parent: str | None) -> 
     result = await git.read(
         *("diff-index", "--cached", "--name-only", "--no-renames", "-z"), against, index=index
     )
-    return sorted(one for one in result.output.decode(errors="replace").split("\0") if one)
+    return sorted(path for path in result.output.decode(errors="replace").split("\0") if path)
 
 
 async def tree_before(git: GitRepository, parent: str | None) -> str:
@@ -128,8 +128,8 @@ async def refuse_filters(git: GitRepository, files: list[str]) -> None:
     """Refuse files that git would convert by a program, because none runs."""
     if not git.filters:
         return
-    given = "".join(f"{path}\0" for path in files).encode(errors="surrogateescape")
-    result = await git.read("check-attr", "--stdin", "-z", "filter", given=given)
+    paths = "".join(f"{path}\0" for path in files).encode(errors="surrogateescape")
+    result = await git.read("check-attr", "--stdin", "-z", "filter", given=paths)
     fields = result.output.decode(errors="replace").split("\0")
     for path, _, name in zip(fields[0::3], fields[1::3], fields[2::3], strict=False):
         if name in git.filters:
@@ -143,14 +143,14 @@ async def _create_commit(
     git: GitRepository, value: GitCommitInput, tree: str, parent: str | None
 ) -> str:
     ancestry = ["-p", parent] if parent is not None else []
-    made = await git.run("commit-tree", *ancestry, tree, given=_commit_message(value))
-    if made.exit_code != 0 and "tell me who you are" in made.errors:
+    result = await git.run("commit-tree", *ancestry, tree, given=_commit_message(value))
+    if result.exit_code != 0 and "tell me who you are" in result.errors:
         raise SkillFailure(
             "git has no identity for the author; set user.name and user.email with `git config`"
         )
-    if made.exit_code != 0:
-        raise failed("commit-tree", made)
-    commit = made.output.decode().strip()
+    if result.exit_code != 0:
+        raise failed("commit-tree", result)
+    commit = result.output.decode().strip()
     title = value.message.strip().splitlines()[0][:200]
     moved = await git.run(
         "update-ref", "-m", f"commit: {title}", "HEAD", commit, parent or _NO_COMMIT
@@ -166,14 +166,16 @@ async def _repeated_commit(
 ) -> MadeCommit:
     """Return the last commit if it is the one that the caller wants."""
     if parent is not None:
-        said = await git.read("log", "-1", "--no-show-signature", "--format=%B", parent)
-        if said.output.strip() == _commit_message(value).strip():
+        log = await git.read("log", "-1", "--no-show-signature", "--format=%B", parent)
+        if log.output.strip() == _commit_message(value).strip():
             await _unstage(git, list(value.paths))
-            shown = await git.read(
+            listing = await git.read(
                 *("diff-tree", "--root", "--no-commit-id", "--name-only", "--no-renames"),
                 *("-r", "-z", parent),
             )
-            files = sorted(one for one in shown.output.decode(errors="replace").split("\0") if one)
+            files = sorted(
+                path for path in listing.output.decode(errors="replace").split("\0") if path
+            )
             return MadeCommit(
                 id=parent,
                 branch=await _branch(git),
@@ -193,8 +195,8 @@ def _commit_message(value: GitCommitInput) -> bytes:
 
 
 async def _branch(git: GitRepository) -> str | None:
-    found = await git.run("symbolic-ref", "--quiet", "--short", "HEAD")
-    return found.output.decode(errors="replace").strip() or None
+    result = await git.run("symbolic-ref", "--quiet", "--short", "HEAD")
+    return result.output.decode(errors="replace").strip() or None
 
 
 COMMIT = Skill[GitCommitInput, MadeCommit](

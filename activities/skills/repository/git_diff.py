@@ -72,24 +72,26 @@ async def read_diff(value: GitDiffInput | None, context: SkillContext) -> GitDif
             elsewhere.
         SkillFailure: No such commit, the workspace is not a repository, or git fails.
     """
-    wanted = value or GitDiffInput()
+    request = value or GitDiffInput()
     git = await repository(context.workspace)
-    compared = ["--cached"] if wanted.staged else []
-    if wanted.base is not None:
-        compared.append(await git.commit_id(wanted.base))
-    paths = relative_paths(context.workspace, wanted.paths)
+    compared = ["--cached"] if request.staged else []
+    if request.base is not None:
+        compared.append(await git.commit_id(request.base))
+    paths = relative_paths(context.workspace, request.paths)
     counted = await git.read("diff", *SAFE_OPTIONS, "--numstat", "-z", *compared, "--", *paths)
     files = sorted(_counts(counted.output.decode(errors="surrogateescape")))
     chosen = files[:MAX_FILES]
     readable = [path for path, _, _ in chosen if not holds_secrets(path)]
-    diff, shown = await _diffs(git, readable, wanted, compared)
+    diff, shown_paths = await _diffs(git, readable, request, compared)
     return GitDiff(
         diff=diff.decode(errors="replace"),
         files=[
-            GitFileDiff(path=_printable(path), added=added, removed=removed, shown=path in shown)
+            GitFileDiff(
+                path=_printable(path), added=added, removed=removed, shown=path in shown_paths
+            )
             for path, added, removed in chosen
         ],
-        complete=counted.complete and len(shown) == len(files),
+        complete=counted.complete and len(shown_paths) == len(files),
     )
 
 
@@ -105,29 +107,29 @@ def relative_paths(workspace: Workspace, paths: tuple[str, ...]) -> list[str]:
 
 
 async def _diffs(
-    git: GitRepository, paths: list[str], wanted: GitDiffInput, compared: list[str]
+    git: GitRepository, paths: list[str], request: GitDiffInput, compared: list[str]
 ) -> tuple[bytes, set[str]]:
     """Return the diffs that fit, and the paths of their files."""
     if not paths:
         return b"", set()
-    whole = await _diff_of(git, paths, wanted, compared, wanted.max_bytes)
+    whole = await _diff_of(git, paths, request, compared, request.max_bytes)
     if whole is not None:
         return whole, set(paths)
-    texts, left = dict[str, bytes](), wanted.max_bytes
+    texts, remaining = dict[str, bytes](), request.max_bytes
     for path in paths:
-        text = await _diff_of(git, [path], wanted, compared, left)
+        text = await _diff_of(git, [path], request, compared, remaining)
         if text is None:
             break
-        left -= len(text)
+        remaining -= len(text)
         texts[path] = text
     return b"".join(texts.values()), set(texts)
 
 
 async def _diff_of(
-    git: GitRepository, paths: list[str], wanted: GitDiffInput, compared: list[str], maximum: int
+    git: GitRepository, paths: list[str], request: GitDiffInput, compared: list[str], maximum: int
 ) -> bytes | None:
     """Return the diff of files; None if it does not fit."""
-    arguments = (*SAFE_OPTIONS, f"--unified={wanted.context_lines}", *compared, "--", *paths)
+    arguments = (*SAFE_OPTIONS, f"--unified={request.context_lines}", *compared, "--", *paths)
     result = await git.run("diff", *arguments, maximum=maximum)
     if not result.complete:
         return None

@@ -57,23 +57,23 @@ async def read_log(value: GitLogInput | None, context: SkillContext) -> GitLog:
             elsewhere.
         SkillFailure: No such commit, the workspace is not a repository, or git fails.
     """
-    wanted = value or GitLogInput()
+    request = value or GitLogInput()
     git = await repository(context.workspace)
-    if wanted.revision == "HEAD" and await git.head() is None:
+    if request.revision == "HEAD" and await git.head() is None:
         return GitLog(commits=[], complete=True)
-    start = await git.commit_id(wanted.revision)
-    paths = relative_paths(context.workspace, wanted.paths)
+    start = await git.commit_id(request.revision)
+    paths = relative_paths(context.workspace, request.paths)
     result = await git.read(
         *("log", "-z", "--no-color", "--no-show-signature", "--no-mailmap", "--encoding=UTF-8"),
-        f"--max-count={wanted.max_commits + 1}",
+        f"--max-count={request.max_commits + 1}",
         "--format=%H%x1f%P%x1f%an%x1f%aI%x1f%B",
         *(start, "--", *paths),
     )
-    records = [one for one in result.output.decode(errors="replace").split("\0") if one]
+    records = [text for text in result.output.decode(errors="replace").split("\0") if text]
     if not result.complete:
         records.pop()
-    commits = [_commit(record) for record in records[: wanted.max_commits]]
-    return GitLog(commits=commits, complete=result.complete and len(records) <= wanted.max_commits)
+    commits = [_commit(record) for record in records[: request.max_commits]]
+    return GitLog(commits=commits, complete=result.complete and len(records) <= request.max_commits)
 
 
 def _commit(record: str) -> GitCommit:

@@ -181,17 +181,17 @@ class GitRepository:
             raise SkillRefusal(
                 f"{revision!r} is not a revision; give a commit id, a branch, a tag, or HEAD~1"
             )
-        found = await self.run(
+        result = await self.run(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
         )
-        if found.exit_code != 0:
+        if result.exit_code != 0:
             raise SkillFailure(f"the repository has no commit {revision!r}")
-        return found.output.decode().strip()
+        return result.output.decode().strip()
 
     async def head(self) -> str | None:
         """Return the id of the current commit; None before the first one."""
-        found = await self.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-        return found.output.decode().strip() if found.exit_code == 0 else None
+        result = await self.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        return result.output.decode().strip() if result.exit_code == 0 else None
 
 
 def _shorten(text: str) -> str:
@@ -202,9 +202,9 @@ def failed(subcommand: str, result: ProgramOutput) -> SkillFailure:
     """Return the failure of a git command, with git's own words."""
     words = result.errors.split("\nhint:")[0].strip().splitlines()
     why = next((line for line in words if line.startswith(("fatal:", "error:"))), None)
-    said = why or " ".join(words) or f"exit code {result.exit_code}"
+    reason = why or " ".join(words) or f"exit code {result.exit_code}"
     busy = "index.lock" in result.errors
-    return SkillFailure(f"git {subcommand} failed: {_shorten(said)}", may_pass=busy)
+    return SkillFailure(f"git {subcommand} failed: {_shorten(reason)}", may_pass=busy)
 
 
 async def repository(workspace: Workspace) -> GitRepository:
@@ -219,9 +219,10 @@ async def repository(workspace: Workspace) -> GitRepository:
         git_dir = _git_dir(root)
     except OSError as error:
         raise SkillFailure(f".git cannot be read: {reason_of(error)}") from None
-    seen = environment_of((), workspace.environment)
-    seen["PATH"] = path_outside(seen["PATH"], root)  # git runs as the worker, not in the sandbox
-    bare = GitRepository(root, git_dir, seen)
+    environment = environment_of((), workspace.environment)
+    # git runs as the worker, not in the sandbox.
+    environment["PATH"] = path_outside(environment["PATH"], root)
+    bare = GitRepository(root, git_dir, environment)
     names = await bare.run("config", "--list", "--name-only", "-z", "--includes")
     if names.exit_code != 0 or not names.complete:
         raise failed("config", names)
@@ -230,7 +231,7 @@ async def repository(workspace: Workspace) -> GitRepository:
     blanks = {key: "false" if key.lower().endswith(".required") else "" for key in keys}
     filters = (key.partition(".")[2].rpartition(".")[0] for key in keys if key[0] in "fF")
     overrides = {**_OVERRIDES, **blanks}
-    user = _owner(root, git_dir, seen["PATH"])
+    user = _owner(root, git_dir, environment["PATH"])
     if user is not None:
         overrides |= await _identity(bare)
     return GitRepository(root, git_dir, bare.environment, overrides, frozenset(filters), user)
@@ -241,7 +242,7 @@ def _owner(root: Path, git_dir: Path, path: str) -> CommandUser | None:
     user, program = command_user(root, path), shutil.which("git", path=path)
     common = git_dir.parent.parent if git_dir.parent.name == "worktrees" else git_dir
     places = (root, git_dir, common)
-    if user is None or program is None or any(one.stat().st_uid != user.uid for one in places):
+    if user is None or program is None or any(place.stat().st_uid != user.uid for place in places):
         return None
     reaches = user.may_reach((*places, Path(program)))
     return user if reaches and user.may_use(places) else None
@@ -249,21 +250,21 @@ def _owner(root: Path, git_dir: Path, path: str) -> CommandUser | None:
 
 async def _identity(git: GitRepository) -> dict[str, str]:
     """Return who commits, as the worker's own settings say: the owner may have none."""
-    found: dict[str, str] = {}
+    identity: dict[str, str] = {}
     for key in ("user.name", "user.email"):
         value = (await git.run("config", "--get", key)).output.decode(errors="replace").rstrip("\n")
         if value:
-            found[key] = value
-    return found
+            identity[key] = value
+    return identity
 
 
 def _settings(overrides: Mapping[str, str]) -> dict[str, str]:
     """Pass settings as variables: unlike `-c`, they allow any key, also one with a `=`."""
-    found = {"GIT_CONFIG_COUNT": str(len(overrides))}
+    variables = {"GIT_CONFIG_COUNT": str(len(overrides))}
     for number, (key, value) in enumerate(overrides.items()):
-        found[f"GIT_CONFIG_KEY_{number}"] = key
-        found[f"GIT_CONFIG_VALUE_{number}"] = value
-    return found
+        variables[f"GIT_CONFIG_KEY_{number}"] = key
+        variables[f"GIT_CONFIG_VALUE_{number}"] = value
+    return variables
 
 
 def _git_dir(root: Path) -> Path:
@@ -283,7 +284,7 @@ def _git_dir(root: Path) -> Path:
 
 def _refuse_links(place: Path) -> None:
     """Refuse a repository whose parts are elsewhere: it would show files of other projects."""
-    linked = [one for one in _PARTS if (place / one).is_symlink()]
+    linked = [name for name in _PARTS if (place / name).is_symlink()]
     if linked or (place / "commondir").exists():
         raise SkillRefusal(
             f"the workspace's .git has its {linked[0] if linked else 'content'} elsewhere, where "

@@ -70,7 +70,7 @@ async def read_status(value: GitStatusInput | None, context: SkillContext) -> Gi
         SkillRefusal: `.git` leads elsewhere.
         SkillFailure: The workspace is not a repository, or git fails.
     """
-    wanted = value or GitStatusInput()
+    request = value or GitStatusInput()
     git = await repository(context.workspace)
     result = await git.read(
         *("status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all"),
@@ -87,8 +87,8 @@ async def read_status(value: GitStatusInput | None, context: SkillContext) -> Gi
         branch=None if branch == "(detached)" else branch,
         head=None if head == "(initial)" else head,
         clean=not files,
-        files=files[: wanted.max_files],
-        complete=result.complete and len(files) <= wanted.max_files,
+        files=files[: request.max_files],
+        complete=result.complete and len(files) <= request.max_files,
     )
 
 

@@ -84,15 +84,15 @@ def _search_papers(value: ArxivInput) -> list[Paper]:
     try:
         return [
             Paper(
-                id=one.get_short_id()[:50],
-                title=shortened_text(" ".join(one.title.split()), 500),
-                authors=[shortened_text(author.name, 200) for author in one.authors[:20]],
-                published=one.published.date().isoformat(),
-                category=one.primary_category[:50],
-                abstract=shortened_text(" ".join(one.summary.split()), 4000),
-                pdf_url=one.pdf_url,
+                id=paper.get_short_id()[:50],
+                title=shortened_text(" ".join(paper.title.split()), 500),
+                authors=[shortened_text(author.name, 200) for author in paper.authors[:20]],
+                published=paper.published.date().isoformat(),
+                category=paper.primary_category[:50],
+                abstract=shortened_text(" ".join(paper.summary.split()), 4000),
+                pdf_url=paper.pdf_url,
             )
-            for one in client.results(search)
+            for paper in client.results(search)
         ]
     except arxiv.HTTPError as error:
         raise SkillFailure(f"arXiv answered with status {error.status}", may_pass=True) from None

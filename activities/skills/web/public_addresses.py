@@ -51,10 +51,10 @@ async def resolved(host: str, port: int) -> list[Address]:
         HostUnknown: It has none.
     """
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError):
         raise HostUnknown(f"the host {host!r} is unknown") from None
-    return list(dict.fromkeys(ip_address(str(one[4][0]).partition("%")[0]) for one in found))
+    return list(dict.fromkeys(ip_address(str(entry[4][0]).partition("%")[0]) for entry in entries))
 
 
 class PublicNetwork(httpcore2.AsyncNetworkBackend):

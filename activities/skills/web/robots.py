@@ -62,14 +62,14 @@ class RobotsFiles:
             SkillFailure: The file cannot be read.
         """
         site = _site(url)
-        known = self._known.get(site)
-        if known is None or monotonic() - known.read > _MAX_AGE:
+        entry = self._known.get(site)
+        if entry is None or monotonic() - entry.read > _MAX_AGE:
             text = await _text(client, site, refuse)
-            known = self._known[site] = _File(monotonic(), text)
+            entry = self._known[site] = _File(monotonic(), text)
         self._known.move_to_end(site)
         while len(self._known) > _MAX_SITES:
             self._known.popitem(last=False)
-        if known.text is not None and not await _allows(known.text, url, site, runner):
+        if entry.text is not None and not await _allows(entry.text, url, site, runner):
             raise SkillRefusal(
                 f"the site's {site}/robots.txt does not allow {PRODUCT} to read this page; read "
                 "another page, or set `worker.web.robots: false` if you have the site's permission"

@@ -69,18 +69,18 @@ async def fetch_page(value: WebFetchInput, context: SkillContext) -> WebPage:
         page = await download(value.url, access, value.max_seconds, context.runner)
         if page.type in _HTML:
             source = PageSource(url=page.url, content=page.content)
-            found = await _extract_text(source, context.runner)
+            page_text = await _extract_text(source, context.runner)
         else:
-            found = PageText(title=None, text=page.decoded())
+            page_text = PageText(title=None, text=page.decoded())
     end = value.start_char + value.max_chars
     return WebPage(
         url=page.url,
-        title=found.title,
-        text=found.text[value.start_char : end],
+        title=page_text.title,
+        text=page_text.text[value.start_char : end],
         content_type=page.type,
         bytes=len(page.content),
-        total_chars=len(found.text),
-        cut=len(found.text) > end,
+        total_chars=len(page_text.text),
+        cut=len(page_text.text) > end,
     )
 
 

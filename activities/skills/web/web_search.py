@@ -61,8 +61,8 @@ async def search_web(value: WebSearchInput, context: SkillContext) -> WebResults
         raise SkillRefusal(
             "the worker does not search the web; set `worker.web.search: true` in coterie.yml"
         )
-    found = await SKILL_THREADS.run(_search_web, value, ",".join(access.engines) or "auto")
-    return WebResults(results=found[: value.max_results])
+    results = await SKILL_THREADS.run(_search_web, value, ",".join(access.engines) or "auto")
+    return WebResults(results=results[: value.max_results])
 
 
 def _search_web(value: WebSearchInput, engines: str) -> list[WebResult]:
@@ -73,7 +73,7 @@ def _search_web(value: WebSearchInput, engines: str) -> list[WebResult]:
             TimeoutException,
         )
     try:
-        found = SearchEngines(timeout=_TIMEOUT).text(
+        rows = SearchEngines(timeout=_TIMEOUT).text(
             value.query, region=value.region, max_results=2 * value.max_results, backend=engines
         )
     except TimeoutException:
@@ -84,14 +84,14 @@ def _search_web(value: WebSearchInput, engines: str) -> list[WebResult]:
         return []  # all engines answered, and found nothing
     results = (
         WebResult(
-            title=shortened_text(str(one.get("title", "")), 300),
-            url=str(one.get("href", "")),
-            snippet=shortened_text(str(one.get("body", "")), 1000),
+            title=shortened_text(str(row.get("title", "")), 300),
+            url=str(row.get("href", "")),
+            snippet=shortened_text(str(row.get("body", "")), 1000),
         )
-        for one in found
-        if len(str(one.get("href", ""))) <= _MAX_URL_LENGTH  # half of an address is none
+        for row in rows
+        if len(str(row.get("href", ""))) <= _MAX_URL_LENGTH  # half of an address is none
     )
-    return [one for one in results if blocked_url(one.url) is None]
+    return [result for result in results if blocked_url(result.url) is None]
 
 
 SEARCH_WEB = Skill[WebSearchInput, WebResults](

@@ -82,11 +82,11 @@ def read_written(name: str, text: str, one: DeclaredPath | None = None) -> JsonV
     return value
 
 
-def _types(one: DeclaredPath | None) -> set[str]:
+def _types(declaration: DeclaredPath | None) -> set[str]:
     """Return the types that a declaration names; empty if it names none."""
-    if one is None:
+    if declaration is None:
         return set()
-    match one.schema_.get("type"):
+    match declaration.schema_.get("type"):
         case list() as several:
             return {name for name in several if isinstance(name, str)}
         case str() as name:
@@ -95,14 +95,14 @@ def _types(one: DeclaredPath | None) -> set[str]:
             return set()
 
 
-def _choose_meaning(reading: _Reading, one: DeclaredPath, types: set[str]) -> JsonValue:
+def _choose_meaning(reading: _Reading, declaration: DeclaredPath, types: set[str]) -> JsonValue:
     """Return the likeliest meaning that the path can hold; if it holds none, the likeliest."""
     order = [reading.value, reading.other]
     if types == {"string"}:
         order.sort(key=lambda value: not isinstance(value, str))
     elif types and "string" not in types:
         order.sort(key=lambda value: isinstance(value, str))
-    return next((value for value in order if not value_problems("", value, one)), order[0])
+    return next((value for value in order if not value_problems("", value, declaration)), order[0])
 
 
 def _reading(text: str) -> _Reading:
@@ -126,10 +126,10 @@ def _reading(text: str) -> _Reading:
         value = plain_scalar(text)
     except UnreadableScalar as error:
         return _Reading(text, text, _DEFECTS[error.defect])
-    written = value if isinstance(value, str) else json.dumps(value)
-    if written == text:
+    yaml_text = value if isinstance(value, str) else json.dumps(value)
+    if yaml_text == text:
         return _Reading(value, text)
-    return _Reading(text, value, f"YAML would read {written}; for that value, write {written}")
+    return _Reading(text, value, f"YAML would read {yaml_text}; for that value, write {yaml_text}")
 
 
 _MAX_TEXT_SIZE = 20_000_000
@@ -149,13 +149,15 @@ def read_context(
         InvalidDocument: The file is not valid YAML.
     """
     context = _base(settings, given)
-    for one in split_settings(values):
+    for setting in split_settings(values):
         try:
-            path = parse(one.key)
-            value = read_written(one.key, one.text, _declaration(path, declared))
+            path = parse(setting.key)
+            value = read_written(setting.key, setting.text, _declaration(path, declared))
             context = put(context, path, value)
         except ValueError as error:
-            raise CommandError(f"could not apply --set {one.key}={one.text}: {error}") from None
+            raise CommandError(
+                f"could not apply --set {setting.key}={setting.text}: {error}"
+            ) from None
     return context
 
 
@@ -172,7 +174,7 @@ def split_settings(values: Sequence[str]) -> list[WrittenSetting]:
     Raises:
         CommandError: It has another form.
     """
-    found: list[WrittenSetting] = []
+    assignments: list[WrittenSetting] = []
     for text in values:
         key, equals, value = text.partition("=")
         if not equals or not key:
@@ -182,8 +184,8 @@ def split_settings(values: Sequence[str]) -> list[WrittenSetting]:
                 f"--set {text!r}: the path {key!r} has an empty part; write one "
                 "dot between two keys"
             )
-        found.append(WrittenSetting(key, value))
-    return found
+        assignments.append(WrittenSetting(key, value))
+    return assignments
 
 
 def read_updates(values: Sequence[WrittenSetting], declared: Declarations = UNDECLARED) -> Json:
@@ -193,8 +195,10 @@ def read_updates(values: Sequence[WrittenSetting], declared: Declarations = UNDE
         CommandError: A value is malformed.
     """
     return {
-        one.key: read_written(one.key, one.text, _declaration(parse(one.key), declared))
-        for one in values
+        setting.key: read_written(
+            setting.key, setting.text, _declaration(parse(setting.key), declared)
+        )
+        for setting in values
     }
 
 
@@ -248,15 +252,15 @@ def json_object(name: str, text: str, example: str) -> Json:
     return value
 
 
-def _base(settings: Settings, given: str | None) -> Json:
-    if given is None:
+def _base(settings: Settings, source: str | None) -> Json:
+    if source is None:
         return {}
-    if given.startswith("@"):
-        return _file_context(settings, given[1:])
+    if source.startswith("@"):
+        return _file_context(settings, source[1:])
     try:
-        return json_object("--context", given, '{"topic": "rain"}')
+        return json_object("--context", source, '{"topic": "rain"}')
     except CommandError as error:
-        hint = "" if given.lstrip().startswith("{") else "; to read a file, write @FILE"
+        hint = "" if source.lstrip().startswith("{") else "; to read a file, write @FILE"
         raise CommandError(f"{error}{hint}") from None
 
 
@@ -285,13 +289,13 @@ def read_text(file: Path, name: str) -> str:
         message = f"{name!a} is a name that is not UTF-8"
         raise unreadable_file(ascii(name), message, fix="rename the file")
     try:
-        with file.open("rb") as given:
-            data = given.read(_MAX_TEXT_SIZE + 1)
+        with file.open("rb") as stream:
+            data = stream.read(_MAX_TEXT_SIZE + 1)
         if len(data) <= _MAX_TEXT_SIZE:
             return StringIO(data.decode(), newline=None).read()
         raise unreadable_file(name, f"{name} has more than {_MAX_TEXT_SIZE:,} bytes")
     except (OSError, UnicodeDecodeError) as error:
-        found = unreadable_text(error)
-        message = f"could not read {name}: {found.reason}"
-        at = (found.line, found.column)
-        raise unreadable_file(name, message, fix=found.fix, at=at) from None
+        problem = unreadable_text(error)
+        message = f"could not read {name}: {problem.reason}"
+        at = (problem.line, problem.column)
+        raise unreadable_file(name, message, fix=problem.fix, at=at) from None

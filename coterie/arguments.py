@@ -174,20 +174,20 @@ def model_name(text: str) -> str:
 def duration_given(text: str) -> float:
     """Parse a duration such as `20s` into seconds."""
     try:
-        given = seconds(float(text) if text.replace(".", "", 1).isdigit() else text)
+        value = seconds(float(text) if text.replace(".", "", 1).isdigit() else text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
-    if not isinstance(given, int | float):
+    if not isinstance(value, int | float):
         raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 20s")
-    return float(given)
+    return float(value)
 
 
 def wait_given(text: str) -> float:
     """Parse how long to wait, into seconds."""
-    given = duration_given(text)
-    if not given:
+    wait = duration_given(text)
+    if not wait:
         raise argparse.ArgumentTypeError("it is 0; use --no-wait")
-    return given
+    return wait
 
 
 def age_given(text: str) -> timedelta:

@@ -60,8 +60,8 @@ async def _interruptible(main: Coroutine[Any, Any, T]) -> T:
 
 async def _cancel_other_tasks() -> None:
     """Cancel all other tasks."""
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
         task.cancel()
-    if left:
-        await asyncio.wait(left, timeout=_LAST_SECONDS)
+    if tasks:
+        await asyncio.wait(tasks, timeout=_LAST_SECONDS)

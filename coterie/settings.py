@@ -183,11 +183,11 @@ def _tls_files(env: Mapping[str, str]) -> TlsFiles:
 
 
 def _flag(env: Mapping[str, str], name: str, *, default: bool) -> bool:
-    written = env.get(name)
-    if written is None:
+    value = env.get(name)
+    if value is None:
         return default
-    if written.lower() in _TRUE:
+    if value.lower() in _TRUE:
         return True
-    if written.lower() in _FALSE:
+    if value.lower() in _FALSE:
         return False
-    raise CommandError(f"{name} is {written!r}; allowed are true and false")
+    raise CommandError(f"{name} is {value!r}; allowed are true and false")

@@ -24,12 +24,12 @@ def run_decision(
         decision: What the command says.
         payload: `payload`, if the command gives one.
     """
-    wanted = WantedRequests(args.request, args.all)
+    requests = WantedRequests(args.request, args.all)
     if args.all and args.request is not None:
         raise CommandError("choose --all or a REQUEST, not both")
     names = DecidingNames(login_name(), args.by)
-    asked = DecideInput(
+    decide_input = DecideInput(
         id="", decision=decision, by=names.login, comment=args.comment, digest=args.digest
     )
-    asked = asked.model_copy(update=payload)
-    return run_async(decide(settings, args.run, wanted, asked, names))
+    decide_input = decide_input.model_copy(update=payload)
+    return run_async(decide(settings, args.run, requests, decide_input, names))

@@ -98,9 +98,11 @@ def _parser(verbs: Mapping[str, bool]) -> ArgumentParser:
     )
     for verb, whole in verbs.items():
         what = VERBS[verb].summary
-        made = below.add_parser(verb, help=what, description=f"{what[0].upper()}{what[1:]}.")
+        command_parser = below.add_parser(
+            verb, help=what, description=f"{what[0].upper()}{what[1:]}."
+        )
         if whole:
-            load_command(verb).add_arguments(made)
+            load_command(verb).add_arguments(command_parser)
     return parser
 
 
@@ -116,8 +118,8 @@ def parse_command(words: Sequence[str]) -> tuple[str, Namespace]:
     chosen = next((word for word in words if not word.startswith("-")), None)
     # Building the parsers of all commands takes as long as checking a short document.
     alone = chosen in VERBS and words[0] == chosen
-    known = {verb: verb == chosen for verb in VERBS if verb == chosen or not alone}
-    parser = _parser(known)
+    verbs = {verb: verb == chosen for verb in VERBS if verb == chosen or not alone}
+    parser = _parser(verbs)
     args = parser.parse_args(words)
     if args.version:
         _show_version()

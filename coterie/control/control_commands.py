@@ -44,9 +44,9 @@ async def control(
     if within == 0:
         say(f"{id}: {what} requested by {by}")
         return ExitCode.DONE
-    wanted = _PAUSED if what == "pause" else _RESUMED
+    standings = _PAUSED if what == "pause" else _RESUMED
     still = f"{id}: {what} requested by {by}, and not yet done"
-    state = await wait_for(run, standing_reached(run, wanted), within, still)
+    state = await wait_for(run, standing_reached(run, standings), within, still)
     say(f"{id}: {state}, {what} requested by {by}")
     return ExitCode.DONE
 

@@ -117,17 +117,17 @@ class PassedPoints:
         frame = state.open_frame(MAIN)
         tasks: dict[str, Outcome] = {} if frame is None else frame.tasks
         failed = failed_task(team, tasks)
-        found: PassedFailure | None = None
-        for one in reversed(self.failures):
-            if (one.entry.team, one.entry.visit) != (team.id, state.main.visit):
+        root_failure: PassedFailure | None = None
+        for failure in reversed(self.failures):
+            if (failure.entry.team, failure.entry.visit) != (team.id, state.main.visit):
                 continue
-            if found is None:
-                found = one if failed is not None and one.path == failed[0] else None
+            if root_failure is None:
+                root_failure = failure if failed is not None and failure.path == failed[0] else None
                 continue
-            if not _came_from(one, found, plan):
+            if not _came_from(failure, root_failure, plan):
                 break
-            found = one
-        return found
+            root_failure = failure
+        return root_failure
 
     def point(self, carried: Json, at: str) -> ForkPoint:
         """Build the fork point with the plan."""
@@ -150,17 +150,19 @@ def _came_from(inner: PassedFailure, outer: PassedFailure, plan: Plan) -> bool:
     )
 
 
-def _failure(one: PassedFailure) -> Failure | None:
-    cause = one.entry.cause
+def _failure(failure: PassedFailure) -> Failure | None:
+    cause = failure.entry.cause
     return cause.failure if isinstance(cause, Failed) else None
 
 
 def _state_to_carry(state: RunState) -> Json:
     """Return the state without the messages that nobody has taken: they stay with their run."""
-    kept = {one.name: getattr(state, one.name) for one in fields(RunState)}
+    values = {
+        state_field.name: getattr(state, state_field.name) for state_field in fields(RunState)
+    }
     received = next_number(state.session) - 1
-    kept["session"] = replace(state.session, queue=[], received=received)
-    return RunState(**kept).carried()
+    values["session"] = replace(state.session, queue=[], received=received)
+    return RunState(**values).carried()
 
 
 @dataclass(slots=True)
@@ -186,8 +188,11 @@ class _Passing(ReplayObserver):
 
     def run_started(self, run: TeamWorkflow) -> None:
         """Observe the run from its start."""
-        known = {one.name: getattr(run.state, one.name) for one in fields(RunState)}
-        run.state = self.points.state = _PassedState(**known, points=self.points)
+        values = {
+            state_field.name: getattr(run.state, state_field.name)
+            for state_field in fields(RunState)
+        }
+        run.state = self.points.state = _PassedState(**values, points=self.points)
 
 
 async def passed_points(
@@ -225,7 +230,7 @@ async def point_at(client: Client, run: str, part: str | None, visit: str) -> Fo
     Raises:
         CommandError: The visit does not exist, or no run can continue from it.
     """
-    known: list[str] = []
+    visits: list[str] = []
     line = await Run(client, run).history(part)
     last: str | None = None
     while True:
@@ -238,10 +243,10 @@ async def point_at(client: Client, run: str, part: str | None, visit: str) -> Fo
                 f"visit {visit} of run {run!r} was in a concurrent branch, or in a team as a "
                 f"step; fork at the visit around it: {points.elsewhere[visit]}"
             )
-        known = [*own, *known]
+        visits = [*own, *visits]
         before = await previous_history(client, line)
         if before is None:
-            known_visits = listed(set(known))  # a fork's first visit belongs to both runs
+            known_visits = listed(set(visits))  # a fork's first visit belongs to both runs
             raise CommandError(f"run {run!r} has no visit {visit!r}; it has: {known_visits}")
         line = before.history
         if last is None or last in points.visits:
@@ -318,14 +323,14 @@ async def point_of_failure(client: Client, run: str, part: str | None) -> ForkPo
             f"{await fork_hint(client, run, part)}"
         )
     kind = end.failure.type
-    found = None if kind in _UNFINISHED else await _latest_failure(client, history)
-    if found is None:
+    point = None if kind in _UNFINISHED else await _latest_failure(client, history)
+    if point is None:
         raise CommandError(
             f"run {run!r} ended with {kind or 'a failure'}, and would end so again from there "
             f"({end.failure.message}); start at an earlier visit: "
             f"{await fork_hint(client, run, part, earlier=True)}"
         )
-    return found
+    return point
 
 
 async def fork_hint(client: Client, run: str, part: str | None, *, earlier: bool = False) -> str:
@@ -337,7 +342,7 @@ async def fork_hint(client: Client, run: str, part: str | None, *, earlier: bool
     try:
         while line is not None:
             points = await passed_points(line, None)
-            visits = [one for one in points.visits if one not in points.elsewhere]
+            visits = [visit for visit in points.visits if visit not in points.elsewhere]
             if visits:
                 at = visits[-2 if earlier and len(visits) > 1 else -1]
                 return f"`{join(('coterie', 'fork', run, '--at', at))}`"
@@ -358,10 +363,10 @@ async def _latest_failure(client: Client, history: WorkflowHistory) -> ForkPoint
         points = await passed_points(line, None)
         if points.plan is None:
             return None
-        found = points.failed_step()
-        if found is not None:
+        failure = points.failed_step()
+        if failure is not None:
             return points.point(
-                found.carried, f"{found.entry.team}#{found.entry.visit}/{found.path}"
+                failure.carried, f"{failure.entry.team}#{failure.entry.visit}/{failure.path}"
             )
         if points.latest is not None:
             at, carried = points.latest

@@ -60,8 +60,8 @@ async def retry(
             f"run {id!r} has not failed; to start another run at one of its visits: "
             f"{await fork_hint(connection.client, id, description.run_id)}"
         )
-    given = ForkInput(run=id, updates=updates, by=asked.by, why=asked.why)
-    return await _begin_fork(settings, connection, given, new)
+    fork_input = ForkInput(run=id, updates=updates, by=asked.by, why=asked.why)
+    return await _begin_fork(settings, connection, fork_input, new)
 
 
 async def fork(
@@ -76,31 +76,31 @@ async def fork(
     )
 
 
-async def _updates(client: Client, run: str, written: Sequence[WrittenSetting]) -> Json:
+async def _updates(client: Client, run: str, assignments: Sequence[WrittenSetting]) -> Json:
     """Return the changes of a run's context, as its plan declares them."""
-    declared = await declared_context(client, run) if written else UNDECLARED
-    return read_updates(written, declared)
+    declared = await declared_context(client, run) if assignments else UNDECLARED
+    return read_updates(assignments, declared)
 
 
 async def _begin_fork(
-    settings: Settings, connection: Connection, asked: ForkInput, new: str | None
+    settings: Settings, connection: Connection, fork_input: ForkInput, new: str | None
 ) -> ExitCode:
     """Start it where the other run was served, and wait until a worker has found the point."""
-    described = await Run(connection.client, asked.run).describe()
+    described = await Run(connection.client, fork_input.run).describe()
     queue = described.task_queue
     team = await started_name(connection.client, described)
-    id = new or new_id(asked.run)
-    given = TeamInput(fork=asked.model_copy(update={"run_id": described.run_id}))
+    id = new or new_id(fork_input.run)
+    team_input = TeamInput(fork=fork_input.model_copy(update={"run_id": described.run_id}))
     try:
-        record = find(settings, asked.run).model_copy(update={"id": id})
+        record = find(settings, fork_input.run).model_copy(update={"id": id})
     except CommandError:
-        run = await start_run(connection.client, id, given, task_queue=queue, summary=team)
+        run = await start_run(connection.client, id, team_input, task_queue=queue, summary=team)
         serve = "coterie worker"
     else:
         with kept(settings, record):
-            run = await start_run(connection.client, id, given, task_queue=queue, summary=team)
+            run = await start_run(connection.client, id, team_input, task_queue=queue, summary=team)
         serve = f"coterie run --resume {quote(id)}"
-        if asked.message is not None:
+        if fork_input.message is not None:
             serve = f"coterie chat --session {quote(id)}"
     say(id)
     ui = connection.ui_of(id)

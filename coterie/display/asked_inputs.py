@@ -27,22 +27,22 @@ def ask_inputs(declared: Declarations, context: Json) -> Json:
     return context
 
 
-def _ask_input(path: str, one: DeclaredPath) -> JsonValue:
-    about = one.schema_.get("description")
+def _ask_input(path: str, declaration: DeclaredPath) -> JsonValue:
+    about = declaration.schema_.get("description")
     if isinstance(about, str):
         note(about)
     while True:
-        prompt(f"{path} ({form_of(one)}): ")
+        prompt(f"{path} ({form_of(declaration)}): ")
         line = sys.stdin.readline()
         if not line:
             note("")
             raise CommandError(f"no value for {path}: the input was closed")
         try:
-            value = read_written(path, line.strip(), one)
+            value = read_written(path, line.strip(), declaration)
         except CommandError as error:
             note(str(error))
             continue
-        problems = value_problems(path, value, one)
+        problems = value_problems(path, value, declaration)
         if not problems:
             return value
         note("; ".join(problems))

@@ -97,12 +97,12 @@ async def _call_to_end(activities: SkillActivities, request: SkillRequest) -> Js
         try:
             return (await activities.call_skill(request)).data
         except ApplicationError as error:
-            asked = asked_of(error)
-            if asked is None or not asked.continues:
+            question = asked_of(error)
+            if question is None or not question.continues:
                 raise
-            if request.given_input is None and asked.task is not None:
-                note(f"the server continues the call as the task {asked.task.id}")
-            request = request.model_copy(update={"given_input": GivenInput(asked=asked)})
+            if request.given_input is None and question.task is not None:
+                note(f"the server continues the call as the task {question.task.id}")
+            request = request.model_copy(update={"given_input": GivenInput(asked=question)})
 
 
 def _check(tool: ListedTool, arguments: Json) -> None:

@@ -147,10 +147,10 @@ async def awaited(
     text = ReplyText()
     view = ChatView(run.id, text, workspace)
     decider = Decider(run, view, (), interactive=interactive, workspace=workspace)
-    sent = asyncio.create_task(sending)
+    task = asyncio.create_task(sending)
     try:
         looked = monotonic()
-        while not sent.done():
+        while not task.done():
             pause = _IDLE_SECONDS
             with suppress(CommandError):  # not begun yet, or nobody serves it for a moment
                 described = await run.describe()
@@ -162,13 +162,13 @@ async def awaited(
                     status = await run.status()
                     view.note_pause(status.paused)
                     await decider.consider(await run.pending() if status.waiting_for else ())
-            await asyncio.wait([sent], timeout=pause)
-        return await sent, text
+            await asyncio.wait([task], timeout=pause)
+        return await task, text
     finally:
         await decider.close()
-        if not sent.done():
-            sent.cancel()
-            await asyncio.wait([sent])
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task])
 
 
 _LOOKS, _BETWEEN = 200, 0.3
@@ -207,11 +207,13 @@ async def chat(
         if begin is None and not await _resume(talk, connection.client, shown_messages):
             return ExitCode.DONE
         async for message in _messages(script):
-            asked = SessionInput(message=message, by=by)
+            session_input = SessionInput(message=message, by=by)
             if begin is None:
-                await talk.exchange(send_message(talk.run, asked, str(uuid4())))
+                await talk.exchange(send_message(talk.run, session_input, str(uuid4())))
             else:
-                await talk.exchange(_open_session(settings, connection, record, begin, asked))
+                await talk.exchange(
+                    _open_session(settings, connection, record, begin, session_input)
+                )
                 begin = None
             if script is None and await talk.has_ended():
                 break
@@ -224,10 +226,10 @@ async def chat(
 async def _resume(talk: "_Talk", client: Client, shown_messages: int) -> bool:
     """Show where a session stands; return whether it takes more messages."""
     await _found_its_point(talk.run)
-    known = await talk.catch_up(client, shown_messages)
+    count = await talk.catch_up(client, shown_messages)
     if not (await talk.has_ended() and talk.script is None):
         return True
-    again = join(("coterie", "fork", talk.run.id, "--message", str(known + 1)))
+    again = join(("coterie", "fork", talk.run.id, "--message", str(count + 1)))
     note(f"the session {talk.run.id} has ended; a new one can continue it: {again}")
     return False
 
@@ -280,18 +282,18 @@ class _Talk:
         Returns:
             How many messages the session has had.
         """
-        known = await all_exchanges(client, self.run.id)
-        older = len(known) - maximum
+        exchanges = await all_exchanges(client, self.run.id)
+        older = len(exchanges) - maximum
         if older > 0:
-            note(f"{counted(older, 'earlier message')}; to print more: --history {len(known)}")
-        for one in known[max(older, 0) :]:
-            say(f"> {shown(one.message)}")
-            if one.answered:
-                say(f"! {one.error}" if one.error else shown(one.reply))
+            note(f"{counted(older, 'earlier message')}; to print more: --history {len(exchanges)}")
+        for exchange in exchanges[max(older, 0) :]:
+            say(f"> {shown(exchange.message)}")
+            if exchange.answered:
+                say(f"! {exchange.error}" if exchange.error else shown(exchange.reply))
             else:
-                asked = SessionInput(message=one.message, by=one.by)
-                await self.exchange(send_message(self.run, asked, one.id))
-        return len(known)
+                session_input = SessionInput(message=exchange.message, by=exchange.by)
+                await self.exchange(send_message(self.run, session_input, exchange.id))
+        return len(exchanges)
 
 
 async def _found_its_point(run: Run) -> None:
@@ -312,17 +314,17 @@ async def _open_session(
     connection: Connection,
     record: RunRecord,
     begin: tuple[Plan, Json],
-    asked: SessionInput,
+    session_input: SessionInput,
 ) -> JsonValue:
     """Start the session with its first message."""
     plan, context = begin
-    given = TeamInput(plan=plan, context=context, marked=record.trusted.sets_visibility)
+    team_input = TeamInput(plan=plan, context=context, marked=record.trusted.sets_visibility)
     with kept(settings, record):
         return await open_session(
             connection.client,
             record.id,
-            given,
-            asked,
+            team_input,
+            session_input,
             str(uuid4()),
             task_queue=record.task_queue,
             summary=plan.name,

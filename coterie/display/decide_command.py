@@ -95,7 +95,7 @@ async def decide(
     folder = workspace_of_run(settings, id)
     run.complete = CommitDiffs(folder, settings.environment).complete
     pending, place = await run.pending(), _Place(settings, folder)
-    if wanted.pattern is None or any(one.id == wanted.name for one in pending):
+    if wanted.pattern is None or any(request.id == wanted.name for request in pending):
         named = asked.model_copy(update={"id": wanted.name or only_request(run, pending)})
         return await _decide_one(run, pending, named, names, place)
     return await _decide_several(run, wanted.pattern, pending, asked, names, place)
@@ -104,22 +104,26 @@ async def decide(
 async def _decide_one(
     run: Run,
     pending: Sequence[Pending],
-    asked: DecideInput,
+    decide_input: DecideInput,
     names: DecidingNames,
     place: _Place,
 ) -> ExitCode:
-    request = next((one for one in pending if one.id == asked.id), None)
+    request = next((candidate for candidate in pending if candidate.id == decide_input.id), None)
     if request is not None and is_interactive():
-        asked = asked.model_copy(update={"by": await asked_name(request, names)})
-    seen = asked if request is None else await _show_and_digest(run, request, asked, place)
-    if seen is None:
+        decide_input = decide_input.model_copy(update={"by": await asked_name(request, names)})
+    checked_input = (
+        decide_input
+        if request is None
+        else await _show_and_digest(run, request, decide_input, place)
+    )
+    if checked_input is None:
         return ExitCode.RUN_FAILED
-    say(decision_text(await run.decide(seen)))
+    say(decision_text(await run.decide(checked_input)))
     return ExitCode.DONE
 
 
 async def _show_and_digest(
-    run: Run, request: Pending, asked: DecideInput, place: _Place
+    run: Run, request: Pending, decide_input: DecideInput, place: _Place
 ) -> DecideInput | None:
     """Show what is decided, and add its digest; return None if the person declines.
 
@@ -129,17 +133,17 @@ async def _show_and_digest(
     Raises:
         CommandError: It has changed since it opened, and no person is at the terminal.
     """
-    if asked.digest is not None:
-        return asked
+    if decide_input.digest is not None:
+        return decide_input
     request = await run.whole(request)
     place.show(run, request)
-    if request.edited and asked.decision == "approve":
+    if request.edited and decide_input.decision == "approve":
         if not is_interactive():
             raise CommandError(_changed_text(run, request), ExitCode.RUN_FAILED)
         if not await ask_yes_no("it has changed since it opened; approve the current version?"):
             note("not decided")
             return None
-    return asked.model_copy(update={"digest": request.digest})
+    return decide_input.model_copy(update={"digest": request.digest})
 
 
 def _changed_text(run: Run, request: Pending) -> str:
@@ -154,52 +158,52 @@ async def _decide_several(
     run: Run,
     pattern: str,
     pending: Sequence[Pending],
-    asked: DecideInput,
+    decide_input: DecideInput,
     names: DecidingNames,
     place: _Place,
 ) -> ExitCode:
     """Show all that match, ask the person at the terminal once, and decide each for itself."""
-    _refuse_terms_of_one(asked)
-    matching = [one for one in pending if fnmatchcase(one.id, pattern)]
+    _refuse_terms_of_one(decide_input)
+    matching = [candidate for candidate in pending if fnmatchcase(candidate.id, pattern)]
     if not matching:
-        waiting = listed([one.id for one in pending]) or "none"
+        waiting = listed([candidate.id for candidate in pending]) or "none"
         raise CommandError(
             f"no request that waits in run {run.id!r} matches {pattern!r}; waiting: {waiting}",
             ExitCode.RUN_FAILED,
         )
     decisions: list[DecideInput] = []
-    for one in matching:
-        by = names.allowed(one.approvers) or asked.by
+    for candidate in matching:
+        by = names.allowed(candidate.approvers) or decide_input.by
         if is_interactive():
-            by = await asked_name(one, names)
-        left_out = left_out_of_several(one, asked, by)
+            by = await asked_name(candidate, names)
+        left_out = left_out_of_several(candidate, decide_input, by)
         if left_out is not None:
             note(f"left out: {left_out.request}: {left_out.why}")
             continue
-        request = await run.whole(one)
+        request = await run.whole(candidate)
         place.show(run, request)
-        if request.edited and asked.decision == "approve" and not is_interactive():
+        if request.edited and decide_input.decision == "approve" and not is_interactive():
             note(f"left out: {_changed_text(run, request)}")
             continue
         update = {"id": request.id, "by": by, "digest": request.digest}
-        decisions.append(asked.model_copy(update=update))
+        decisions.append(decide_input.model_copy(update=update))
     if decisions and is_interactive():
-        question = f"{asked.decision} {counted(len(decisions), 'request')} as shown?"
+        question = f"{decide_input.decision} {counted(len(decisions), 'request')} as shown?"
         if not await ask_yes_no(question):
             note("not decided")
             return ExitCode.RUN_FAILED
-    decided = [await _is_taken(run, one) for one in decisions]
+    decided = [await _is_taken(run, decision) for decision in decisions]
     complete = len(decided) == len(matching) and all(decided)
     return ExitCode.DONE if complete else ExitCode.RUN_FAILED
 
 
-def _refuse_terms_of_one(asked: DecideInput) -> None:
+def _refuse_terms_of_one(decide_input: DecideInput) -> None:
     """Raise CommandError if the decision says what only one request can take."""
-    for option, given in (
-        ("--digest", asked.digest is not None),
-        ("--payload", "payload" in asked.model_fields_set),
+    for option, is_set in (
+        ("--digest", decide_input.digest is not None),
+        ("--payload", "payload" in decide_input.model_fields_set),
     ):
-        if given:
+        if is_set:
             raise CommandError(f"{option} belongs to one request; name that request")
 
 
@@ -214,13 +218,13 @@ def left_out_of_several(request: Pending, asked: DecideInput, by: str) -> Decide
     return None
 
 
-async def _is_taken(run: Run, asked: DecideInput) -> bool:
+async def _is_taken(run: Run, decide_input: DecideInput) -> bool:
     """Send one of several decisions; return whether the run takes it."""
     try:
-        say(decision_text(await run.decide(asked)))
+        say(decision_text(await run.decide(decide_input)))
     except Unanswered:
         raise
     except CommandError as error:
-        note(f"{asked.id}: {error}")
+        note(f"{decide_input.id}: {error}")
         return False
     return True

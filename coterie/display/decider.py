@@ -84,20 +84,20 @@ class Decider:
         """
         await self._settle({_Shown(request.id, request.digest) for request in pending})
         for request in pending:
-            shown = _Shown(request.id, request.digest)
-            if shown in self._seen:
+            showing = _Shown(request.id, request.digest)
+            if showing in self._seen:
                 continue
             if request.id not in self._met and await self._as_written(request):
-                self._seen.add(shown)
+                self._seen.add(showing)
             elif not self._interactive:
-                self._seen.add(shown)
+                self._seen.add(showing)
                 with suppress(Unanswered):  # then show the partial information
                     request = await self._run.whole(request)
                 self._view.show(request)
                 self._view.say(self._how_to(request))
             elif self._asking is None:
-                self._seen.add(shown)
-                self._asking = (shown, asyncio.create_task(self._ask(request)))
+                self._seen.add(showing)
+                self._asking = (showing, asyncio.create_task(self._ask(request)))
 
     async def close(self) -> None:
         """Withdraw the open question."""
@@ -106,17 +106,17 @@ class Decider:
     async def _settle(self, still_pending: set[_Shown]) -> None:
         if self._asking is None:
             return
-        shown, task = self._asking
+        showing, task = self._asking
         if task.done():
             self._asking = None
             await task
-        elif shown not in still_pending:
+        elif showing not in still_pending:
             self._asking = None
             task.cancel()
             await asyncio.wait([task])
-            changed = any(one.request == shown.request for one in still_pending)
+            changed = any(other.request == showing.request for other in still_pending)
             what = "changed" if changed else "decided"
-            self._view.say(f"{shown.request} was {what} elsewhere")
+            self._view.say(f"{showing.request} was {what} elsewhere")
 
     async def _as_written(self, request: Pending) -> bool:
         """Apply the written decisions; return whether they settled the request or were rejected."""
@@ -152,13 +152,13 @@ class Decider:
         by, comment = entry.by, entry.comment
         match entry.decision:
             case "approve" | "reject":
-                asked = DecideInput(
+                decide_input = DecideInput(
                     id=request.id, decision=entry.decision, by=by, comment=comment, digest=digest
                 )
                 if "payload" in entry.model_fields_set:  # null counts as a payload too
-                    asked = asked.model_copy(update={"payload": entry.payload})
-                taken = await self._decide(asked)
-                return taken is not None and taken.verdict == "counted"
+                    decide_input = decide_input.model_copy(update={"payload": entry.payload})
+                decision = await self._decide(decide_input)
+                return decision is not None and decision.verdict == "counted"
             case "retry":
                 asked_again = RetryInput(task=request.id, by=by, why=comment)
                 await self._attempt(request.id, self._run.retry(asked_again))
@@ -167,8 +167,8 @@ class Decider:
                 task = request.id
                 if request.choices == ():  # an approval is skipped by its own name
                     task = StepKey.of_request(request.id)
-                left = SkipInput(task=task, value=entry.value, by=by, why=comment)
-                await self._attempt(request.id, self._run.skip(left))
+                skip_input = SkipInput(task=task, value=entry.value, by=by, why=comment)
+                await self._attempt(request.id, self._run.skip(skip_input))
                 return False
             case "amend":
                 change = AmendInput(updates=entry.updates, by=by, why=comment)
@@ -183,29 +183,29 @@ class Decider:
             case _:
                 assert_never(entry.decision)
 
-    async def _steer(self, request: str, asked: Awaitable[None], done: str) -> bool:
+    async def _steer(self, request: str, update: Awaitable[None], outcome: str) -> bool:
         """Change the run, and return whether it accepted the change."""
         try:
-            await asked
+            await update
         except CommandError as error:
             self._view.say(f"{request}: {error}")
             return False
-        self._view.say(f"{request}: {done}, by a written decision")
+        self._view.say(f"{request}: {outcome}, by a written decision")
         return True
 
-    async def _decide(self, asked: DecideInput) -> Decision | None:
+    async def _decide(self, decide_input: DecideInput) -> Decision | None:
         """Decide, and print the result; return None if the run rejects it."""
-        return await self._attempt(asked.id, self._run.decide(asked))
+        return await self._attempt(decide_input.id, self._run.decide(decide_input))
 
-    async def _attempt(self, request: str, asked: Awaitable[Decision]) -> Decision | None:
+    async def _attempt(self, request: str, update: Awaitable[Decision]) -> Decision | None:
         """Await a decision, and print the result; return None if the run rejects it."""
         try:
-            taken = await asked
+            decision = await update
         except CommandError as error:
             self._view.say(f"{request}: {error}")
             return None
-        self._view.say(decision_text(taken))
-        return taken
+        self._view.say(decision_text(decision))
+        return decision
 
     async def _ask(self, request: Pending) -> None:
         request = await self._run.whole(request)
@@ -242,14 +242,16 @@ class Decider:
         try:
             match choice:
                 case "retry":
-                    taken = await self._run.retry(RetryInput(task=request.id, by=by, why=comment))
+                    decision = await self._run.retry(
+                        RetryInput(task=request.id, by=by, why=comment)
+                    )
                 case "skip":
-                    taken = await self._run.skip(SkipInput(task=request.id, by=by, why=comment))
+                    decision = await self._run.skip(SkipInput(task=request.id, by=by, why=comment))
                 case _:
-                    taken = await self._run.decide(
+                    decision = await self._run.decide(
                         DecideInput(id=request.id, decision="reject", by=by, comment=comment)
                     )
-            self._view.say(decision_text(taken))
+            self._view.say(decision_text(decision))
         except CommandError as error:
             self._view.say(f"{request.id}: {error}")
         return True

@@ -78,14 +78,14 @@ async def _line(before: str) -> str | None:
 
 async def asked_name(request: Pending, names: DecidingNames) -> str:
     """Return under which name the person decides; ask only if no known name may."""
-    known = names.allowed(request.approvers)
-    if known is not None:
-        return known
-    given = await ask(f"who are you ({', '.join(request.approvers)})? ")
-    if not given:
+    name = names.allowed(request.approvers)
+    if name is not None:
+        return name
+    answer = await ask(f"who are you ({', '.join(request.approvers)})? ")
+    if not answer:
         return names.login
-    names.add(given)
-    return given
+    names.add(answer)
+    return answer
 
 
 async def ask_yes_no(question: str, show_whole: Callable[[], None] | None = None) -> bool | None:

@@ -51,10 +51,10 @@ def pager_of(environment: Mapping[str, str]) -> tuple[str, ...] | None:
 
 def fits(text: str, columns: int, rows: int) -> bool:
     """Return whether a terminal of this size shows all lines of a text, and a prompt below them."""
-    taken = 0
+    height = 0
     for line in text.split("\n"):
-        taken += max(1, -(-cell_len(line) // max(columns, 1)))
-        if taken >= rows:
+        height += max(1, -(-cell_len(line) // max(columns, 1)))
+        if height >= rows:
             return False
     return True
 
@@ -67,9 +67,9 @@ def _show_in_pager(text: str, to: TextIO, settings: Settings) -> bool:
     """
     if sys.stdin is None or not (sys.stdin.isatty() and to.isatty()):
         return False
-    shown, size = visible(text), os.get_terminal_size(to.fileno())
+    page, size = visible(text), os.get_terminal_size(to.fileno())
     environment = settings.environment
-    named = None if fits(shown, size.columns, size.lines) else pager_of(environment)
+    named = None if fits(page, size.columns, size.lines) else pager_of(environment)
     path = environment.get("PATH", os.defpath)
     command = None if named is None else command_outside(named, path, settings.project)
     if command is None:
@@ -78,7 +78,7 @@ def _show_in_pager(text: str, to: TextIO, settings: Settings) -> bool:
     try:
         ended = subprocess.run(
             command,
-            input=f"{shown}\n".encode(errors="replace"),
+            input=f"{page}\n".encode(errors="replace"),
             stdout=to,
             env={**_OPTIONS, **environment},
             check=False,

@@ -124,10 +124,14 @@ async def _begin_run(
             raise CommandError(never_started(settings, record)) from None
         return run
     plan, context = begin
-    given = TeamInput(plan=plan, context=context, marked=record.trusted.sets_visibility)
+    team_input = TeamInput(plan=plan, context=context, marked=record.trusted.sets_visibility)
     with kept(settings, record):
         return await start_run(
-            connection.client, record.id, given, task_queue=record.task_queue, summary=plan.name
+            connection.client,
+            record.id,
+            team_input,
+            task_queue=record.task_queue,
+            summary=plan.name,
         )
 
 
@@ -158,12 +162,12 @@ def _on_terminal(
 
 
 def _on_screen(
-    run: Run, record: RunRecord, screen: Screen, written: Sequence[WrittenDecision]
+    run: Run, record: RunRecord, screen: Screen, decisions: Sequence[WrittenDecision]
 ) -> Coroutine[object, object, RunEnd]:
     """Return what shows the run in the whole terminal, until the person leaves."""
-    handling = ScreenHandling(Decider(run, screen, written, interactive=False), screen, written)
-    found = DiscoveryNotes(record.trusted.providers)
-    return screen.until_left(Watch(run, screen, handling, found).until_end())
+    handling = ScreenHandling(Decider(run, screen, decisions, interactive=False), screen, decisions)
+    notes = DiscoveryNotes(record.trusted.providers)
+    return screen.until_left(Watch(run, screen, handling, notes).until_end())
 
 
 async def _watch_run(

@@ -79,8 +79,10 @@ class ScreenHandling:
 
     async def consider(self, pending: Sequence[Pending]) -> None:
         """Apply written decisions, then let the screen act."""
-        await self._decider.consider([one for one in pending if self._is_written(one)])
-        await self._screen.requests.consider([one for one in pending if not self._is_written(one)])
+        await self._decider.consider([request for request in pending if self._is_written(request)])
+        await self._screen.requests.consider(
+            [request for request in pending if not self._is_written(request)]
+        )
 
     async def close(self) -> None:
         """Stop both."""

@@ -63,18 +63,22 @@ async def show_pending(settings: Settings, id: str | None, *, as_json: bool) -> 
     client = await _client(settings)
     silent: list[str] = []
     if id is not None:
-        found = await _pending_in(settings, client, Run(client, id))
+        open_requests = await _pending_in(settings, client, Run(client, id))
     else:
         runs = [run async for run in open_runs(client)]
-        found = await _pending_of(settings, client, runs, silent)
+        open_requests = await _pending_of(settings, client, runs, silent)
     if as_json:
         requests = [
-            {"run": one.run, "served": one.served, **one.request.model_dump(mode="json")}
-            for one in found
+            {
+                "run": pending.run,
+                "served": pending.served,
+                **pending.request.model_dump(mode="json"),
+            }
+            for pending in open_requests
         ]
         say(json.dumps(requests, indent=2, ensure_ascii=False))
-    elif found:
-        say(pending_text(found, login_name()))
+    elif open_requests:
+        say(pending_text(open_requests, login_name()))
     else:
         note("no request waits for a person")
     if silent:
@@ -101,8 +105,8 @@ async def show_runs(
 async def _pending_in(settings: Settings, client: Client, run: Run) -> list[PendingOfRun]:
     folder = workspace_of_run(settings, run.id)
     run.complete = CommitDiffs(folder, settings.environment).complete
-    found = await requests_of(client, run)
-    return [PendingOfRun(run.id, request, found.served, folder) for request in found.pending]
+    requests = await requests_of(client, run)
+    return [PendingOfRun(run.id, request, requests.served, folder) for request in requests.pending]
 
 
 async def _pending_of(
@@ -119,8 +123,8 @@ async def _pending_of(
                 silent.append(run.id)
                 return []
 
-    found = await asyncio.gather(*(pending_of(run) for run in runs))
-    return [one for of_run in found for one in of_run]
+    groups = await asyncio.gather(*(pending_of(run) for run in runs))
+    return [request for of_run in groups for request in of_run]
 
 
 async def show_result(

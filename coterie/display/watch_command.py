@@ -110,13 +110,13 @@ async def _past_screen(
 
 
 async def _past(run: Run, description: WorkflowExecutionDescription) -> PastRun | NotFollowed:
-    seen = await rebuilt(await run.history())
-    if isinstance(seen, NotFollowed):
-        return seen
-    goal = seen.context.get("goal")
+    rebuilt_run = await rebuilt(await run.history())
+    if isinstance(rebuilt_run, NotFollowed):
+        return rebuilt_run
+    goal = rebuilt_run.context.get("goal")
     began = await run.began(description)
     return PastRun(
-        RunNews(seen.status, seen.trail, cost=seen.cost),
+        RunNews(rebuilt_run.status, rebuilt_run.trail, cost=rebuilt_run.cost),
         goal if isinstance(goal, str) else "",
         began,
         description.close_time or began,
@@ -160,7 +160,7 @@ async def watch_events(settings: Settings, id: str) -> ExitCode:
         watched = watch.trail
     end = await run.end()
     trace = await traced(settings, id)
-    for line in event_lines([one for one in trace.trail if one.number > _last(watched)]):
+    for line in event_lines([entry for entry in trace.trail if entry.number > _last(watched)]):
         say(line)
     return ExitCode.DONE if end.completed else ExitCode.RUN_FAILED
 

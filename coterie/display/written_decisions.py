@@ -62,8 +62,8 @@ class WrittenDecision(Frozen):
     @model_validator(mode="after")
     def _has_what_it_needs(self) -> "WrittenDecision":
         for key, (decision, required) in _BELONGS_TO.items():
-            given = key in self.model_fields_set
-            if given and self.decision != decision:
+            is_set = key in self.model_fields_set
+            if is_set and self.decision != decision:
                 raise form_mismatch(
                     "decision",
                     "`{key}` goes with `decision: {decision}`",
@@ -118,4 +118,4 @@ def decisions_for(
     request: str, decisions: Sequence[WrittenDecision]
 ) -> tuple[WrittenDecision, ...]:
     """Return the entries whose pattern matches the request's id, in order."""
-    return tuple(one for one in decisions if fnmatchcase(request, one.approval))
+    return tuple(decision for decision in decisions if fnmatchcase(request, decision.approval))

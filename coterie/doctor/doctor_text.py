@@ -29,11 +29,12 @@ def doctor_text(findings: Sequence[Finding]) -> str:
 
 def _counts(findings: Sequence[Finding]) -> str:
     problems, warnings = (
-        sum(one.level is level for one in findings) for level in (Level.PROBLEM, Level.WARNING)
+        sum(finding.level is level for finding in findings)
+        for level in (Level.PROBLEM, Level.WARNING)
     )
     return f"{counted(problems, 'problem')}, {counted(warnings, 'warning')}"
 
 
 def doctor_json(findings: Sequence[Finding]) -> str:
     """Format the findings as a JSON list."""
-    return json.dumps([one._asdict() for one in findings], indent=2, ensure_ascii=False)
+    return json.dumps([finding._asdict() for finding in findings], indent=2, ensure_ascii=False)

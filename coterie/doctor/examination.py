@@ -89,7 +89,7 @@ async def examine(settings: Settings, *, offline: bool) -> list[Finding]:
         name for name, variable in _variables(trusted).items() if settings.secret(variable or "")
     ]
     contacts = await contact_all(addresses(trusted, dict.fromkeys((*providers, *present))))
-    skews = {one.address: one.skew for one in contacts if one.skew is not None}
+    skews = {contact.address: contact.skew for contact in contacts if contact.skew is not None}
     return [*findings, *map(_network_finding, contacts), clock_finding(skews)]
 
 
@@ -131,9 +131,13 @@ def _used_providers(
     """Return the providers that the project's own files and teams name."""
     catalog = Catalog(settings)
     shipped = trusted_document(settings, catalog.system_source(catalog.roots[-1]), None)
-    used = [name for name, one in trusted.providers.items() if shipped.providers.get(name) != one]
-    used += [name for plan in plans.values() for name in plan.providers]
-    return tuple(dict.fromkeys(used))
+    names = [
+        name
+        for name, provider in trusted.providers.items()
+        if shipped.providers.get(name) != provider
+    ]
+    names += [name for plan in plans.values() for name in plan.providers]
+    return tuple(dict.fromkeys(names))
 
 
 def _team_finding(located: Located, error: InvalidDocument) -> Finding:
@@ -162,8 +166,8 @@ def needed_extras(
 def _sandbox(settings: Settings, trusted: TrustedConfig) -> Finding:
     workspace = Path(trusted.workspace).resolve()
     path = path_outside(settings.environment.get("PATH", os.defpath), workspace)
-    found = find_bubblewrap(path, command_user(workspace, path))
-    problem = None if isinstance(found, Bubblewrap) else found
+    result = find_bubblewrap(path, command_user(workspace, path))
+    problem = None if isinstance(result, Bubblewrap) else result
     return sandbox_finding(
         trusted.sandbox.mode, has_commands=bool(trusted.commands), problem=problem
     )
@@ -178,10 +182,12 @@ def _variables(trusted: TrustedConfig) -> dict[str, str | None]:
     }
 
 
-def _keys(settings: Settings, trusted: TrustedConfig, used: tuple[str, ...]) -> Iterator[Finding]:
+def _keys(
+    settings: Settings, trusted: TrustedConfig, provider_names: tuple[str, ...]
+) -> Iterator[Finding]:
     variables = _variables(trusted)
     present = [name for name in variables.values() if name and settings.secret(name) is not None]
-    yield from key_findings(variables, used, present)
+    yield from key_findings(variables, provider_names, present)
 
 
 async def _server(settings: Settings, *, offline: bool) -> list[Finding]:
@@ -253,14 +259,14 @@ def _missing(package: str, extra: str) -> Iterator[str]:
         lines = requires(package) or []
     except PackageNotFoundError:  # Coterie itself may run from a folder, without being installed
         return
-    for found in filter(None, map(_REQUIREMENT.match, lines)):
-        if found["extra"] != extra:
+    for requirement in filter(None, map(_REQUIREMENT.match, lines)):
+        if requirement["extra"] != extra:
             continue
-        if not _is_installed(found["package"]):
-            yield found["package"]
+        if not _is_installed(requirement["package"]):
+            yield requirement["package"]
             continue
-        for further in filter(None, (found["extras"] or "").split(",")):
-            yield from _missing(found["package"], further.strip())
+        for further in filter(None, (requirement["extras"] or "").split(",")):
+            yield from _missing(requirement["package"], further.strip())
 
 
 def _is_installed(package: str) -> bool:
@@ -297,8 +303,8 @@ def addresses(trusted: TrustedConfig, names: Iterable[str]) -> dict[str, str]:
     Clouds have addresses of their own for each region, and are left out.
     """
     sections = {name: trusted.providers[name] for name in names if name in trusted.providers}
-    found = {name: _address(name, section) for name, section in sections.items()}
-    return {name: address for name, address in found.items() if address is not None}
+    candidates = {name: _address(name, section) for name, section in sections.items()}
+    return {name: address for name, address in candidates.items() if address is not None}
 
 
 def _address(name: str, section: ProviderSection) -> str | None:

@@ -60,8 +60,8 @@ class Catalog:
 
     def all(self) -> tuple[Located, ...]:
         """List every document that a name finds."""
-        found = (self.named(name) for name in self.names())
-        return tuple(located for located in found if located is not None)
+        documents = (self.named(name) for name in self.names())
+        return tuple(located for located in documents if located is not None)
 
     def named(self, name: str) -> Located | None:
         """Return the document of this name in the first root that has it."""
@@ -199,10 +199,10 @@ class Catalog:
         try:
             text = text_of_document(file)
         except (OSError, UnicodeDecodeError) as error:
-            found = unreadable_text(error)
-            what = f"could not be read: {found.reason}"
+            problem = unreadable_text(error)
+            what = f"could not be read: {problem.reason}"
             raise _unreadable(
-                shown(file, self.settings), what, found.fix, at=(found.line, found.column)
+                shown(file, self.settings), what, problem.fix, at=(problem.line, problem.column)
             ) from None
         return SourceText(file=shown(file, self.settings), text=text, persona=persona)
 

@@ -61,7 +61,7 @@ def compile_located(
     over = () if override is None else catalog.file_sources(override)
     sources = (*catalog.sources(located), *over)
     offered = known_skills(catalog.settings, packages_in(sources))
-    known = capabilities(
+    known_capabilities = capabilities(
         agent_packages=(),  # the project's own files declare them
         provider_packages=(),
         skills={**offered, **(skills or {})},
@@ -70,7 +70,7 @@ def compile_located(
     ).model_copy(update={"decides": not only_shown})
     return compile_sources(
         sources,
-        known,
+        known_capabilities,
         name=located.name,
         model=model,
         pricing=known_price,
@@ -84,9 +84,11 @@ def print_warnings(target: str, compiled: Compiled) -> Analysis:
         The analysis of the document.
     """
     analysis = analysed(compiled)
-    found = warnings(compiled, analysis)
-    if found:
-        note(f"{target}: {counted(len(found), 'warning')}, see `coterie validate {quote(target)}`")
+    problems = warnings(compiled, analysis)
+    if problems:
+        note(
+            f"{target}: {counted(len(problems), 'warning')}, see `coterie validate {quote(target)}`"
+        )
     return analysis
 
 

@@ -183,7 +183,7 @@ def _with_its_line_ends(stored: bytes, text: str) -> bytes:
     """Return a text as bytes; the lines that it shares with what is stored keep every byte."""
     decoded = stored.decode()
     mark = "\ufeff" if decoded.startswith("\ufeff") else ""
-    lines = [(one[1], one[2]) for one in _LINE.finditer(decoded.removeprefix("\ufeff"))]
+    lines = [(match[1], match[2]) for match in _LINE.finditer(decoded.removeprefix("\ufeff"))]
     if len(lines) > 1 and lines[-2][1] == "":
         lines.pop()  # the pattern matches once more at the end
     old, new = [line for line, _ in lines], text.split("\n")

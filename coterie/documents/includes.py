@@ -46,8 +46,8 @@ def matching_files(folder: Path, glob: str, maximum: int = MAX_SEARCHED) -> list
         TooManyEntries: The glob looks at more than `maximum` files and folders.
     """
     search = _Search(maximum)
-    found = search.below(folder, [part for part in glob.split("/") if part not in ("", ".")])
-    return sorted(set(found))
+    paths = search.below(folder, [part for part in glob.split("/") if part not in ("", ".")])
+    return sorted(set(paths))
 
 
 @dataclass(slots=True)
@@ -75,13 +75,13 @@ class _Search:
     def _entries(self, folder: Path) -> list[os.DirEntry[str]]:
         try:
             with os.scandir(folder) as entries:
-                found = list(entries)
+                paths = list(entries)
         except OSError:
             return []
-        self.searched += len(found)
+        self.searched += len(paths)
         if self.searched > self.maximum:
             raise TooManyEntries(self.maximum)
-        return found
+        return paths
 
 
 def _matches(name: str, pattern: str) -> bool:
@@ -112,8 +112,8 @@ def with_includes(source: SourceText, file: Path, shown: Callable[[Path], str]) 
     """
     reader = _Reader(shown, [file.resolve()], [source.file])
     reader.read_entries(source, file)
-    found = (*reader.problems.errors, *reader.problems.warnings)
-    return [*reader.sources, source._replace(problems=found)]
+    problems = (*reader.problems.errors, *reader.problems.warnings)
+    return [*reader.sources, source._replace(problems=problems)]
 
 
 def included_files(file: Path) -> set[Path]:
@@ -153,10 +153,10 @@ def _entries(source: SourceText) -> list[Node]:
     if source.persona is not None or not _SAYS_INCLUDE.search(source.text):
         return []
     try:
-        written = read(source.text, source.file).child("include")
+        node = read(source.text, source.file).child("include")
     except InvalidDocument:
         return []
-    return [] if written is None else written.items()
+    return [] if node is None else node.items()
 
 
 @rule("E006")
@@ -224,22 +224,26 @@ class _Entry:
         if "://" in text or text.startswith(("/", "~")) or ".." in Path(text).parts:
             self._note(include_leaves_folder(text))
             return
-        for found in self._glob(text) if is_glob(text) else self._file(text):
-            if not self._include(found):
+        for path in self._glob(text) if is_glob(text) else self._file(text):
+            if not self._include(path):
                 return
 
     def _file(self, text: str) -> Iterator[Path]:
-        found = self.file.parent / text
-        if found.is_dir():
+        path = self.file.parent / text
+        if path.is_dir():
             self._note(include_wrong_file(text, "a folder"))
-        elif not found.is_file():
-            beside = found.parent.iterdir() if found.parent.is_dir() else ()
-            known = [f"{Path(text).parent / one.name}" for one in beside if _can_be_included(one)]
-            self._note(include_missing(text, known))
-        elif not _can_be_included(found):
-            self._note(include_wrong_file(text, "a test file" if is_test(found) else "no YAML"))
+        elif not path.is_file():
+            beside = path.parent.iterdir() if path.parent.is_dir() else ()
+            siblings = [
+                f"{Path(text).parent / sibling.name}"
+                for sibling in beside
+                if _can_be_included(sibling)
+            ]
+            self._note(include_missing(text, siblings))
+        elif not _can_be_included(path):
+            self._note(include_wrong_file(text, "a test file" if is_test(path) else "no YAML"))
         else:
-            yield found
+            yield path
 
     def _glob(self, text: str) -> list[Path]:
         """Return the documents and personas that match, without the file itself."""
@@ -249,19 +253,19 @@ class _Entry:
             self._note(include_too_large(f"{text!r} searches more than {error.maximum:,} files"))
             return []
         itself = self.file.resolve()
-        found = [
-            one
-            for one in matching
-            if _can_be_included(one) and one.name not in _LAYERS and one.resolve() != itself
+        paths = [
+            path
+            for path in matching
+            if _can_be_included(path) and path.name not in _LAYERS and path.resolve() != itself
         ]
-        if not found:
+        if not paths:
             self.reader.problems.report(include_empty(text), Place(self.node.mark, self.path))
-        return found
+        return paths
 
-    def _include(self, found: Path) -> bool:
+    def _include(self, path: Path) -> bool:
         """Add a file after the files that it includes; return whether more may follow."""
-        reader, real = self.reader, found.resolve()
-        name = reader.shown(found)
+        reader, real = self.reader, path.resolve()
+        name = reader.shown(path)
         if not real.is_relative_to(self.file.parent.resolve()):
             self._note(include_leaves_folder(name, links_to=str(real)))
             return True
@@ -271,35 +275,35 @@ class _Entry:
             return True
         if real in reader.seen:
             return True
-        source = self._source(found, name)
+        source = self._source(path, name)
         if source is None:
             return False
         reader.seen.add(real)
         reader.open.append(real)
         reader.open_names.append(name)
-        reader.read_entries(source, found)
+        reader.read_entries(source, path)
         reader.open.pop()
         reader.open_names.pop()
         reader.sources.append(source)
         return True
 
-    def _source(self, found: Path, name: str) -> SourceText | None:
+    def _source(self, path: Path, name: str) -> SourceText | None:
         reader = self.reader
         if len(reader.seen) >= MAX_INCLUDED_FILES:
             self._note(include_too_large(f"more than {MAX_INCLUDED_FILES} files are included"))
             return None
         try:
-            reader.size += found.stat().st_size
+            reader.size += path.stat().st_size
             if reader.size > MAX_INCLUDED_BYTES:
                 what = f"the included files have more than {MAX_INCLUDED_BYTES:,} bytes"
                 self._note(include_too_large(what))
                 return None
-            text = text_of_document(found)
+            text = text_of_document(path)
         except (OSError, UnicodeDecodeError) as error:
             unread = unreadable_text(error)
             self._note(include_unreadable(name, unread.reason, unread.fix))
             return None
-        persona = found.stem if is_persona(found) else None
+        persona = path.stem if is_persona(path) else None
         return SourceText(name, text, persona=persona, included=True)
 
     def _note(self, details: Details) -> None:

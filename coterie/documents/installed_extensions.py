@@ -34,10 +34,10 @@ def installed_modules(group: Group) -> tuple[str, ...]:
 def searched_packages(packages: Sequence[str]) -> tuple[str, ...]:
     """Return where to search for tools: in the modules of entry points, or in all of a package."""
     modules = installed_modules("coterie.tools")
-    found: list[str] = []
+    names: list[str] = []
     for package in packages:
-        found += [one for one in modules if is_allowed(one, (package,))] or [package]
-    return tuple(dict.fromkeys(found))
+        names += [module for module in modules if is_allowed(module, (package,))] or [package]
+    return tuple(dict.fromkeys(names))
 
 
 def installed_paths(group: Group) -> Mapping[str, str]:
@@ -58,7 +58,7 @@ def allowed_paths(
     Raises:
         CommandError: Two packages use the same name, or one uses a name that Coterie reserves.
     """
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for point in installed_points(group) if packages else ():
         if not is_allowed(point.module, packages):
             continue
@@ -67,10 +67,10 @@ def allowed_paths(
                 f"{point.module} names {point.name!r} in {group}, and Coterie has its own; ask its "
                 "author for another name, or do not allow the package"
             )
-        earlier = found.setdefault(point.name, point.value)
+        earlier = paths.setdefault(point.name, point.value)
         if earlier != point.value:
             raise CommandError(
                 f"{earlier} and {point.value} are both named {point.name!r} in {group}; allow only "
                 f"one of their packages, or write the path itself instead of {point.name!r}"
             )
-    return found
+    return paths

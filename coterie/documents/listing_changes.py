@@ -30,7 +30,8 @@ def overridden_entries(entries: Iterable[str], tools: Sequence[str]) -> Iterator
     for entry in entries:
         matched = [tool for tool in tools if matches_offer(tool, entry)]
         first = [
-            next((one for one in before if matches_offer(tool, one)), None) for tool in matched
+            next((earlier for earlier in before if matches_offer(tool, earlier)), None)
+            for tool in matched
         ]
         if matched and first[0] is not None and None not in first:
             yield OverriddenEntry(entry, first[0])
@@ -74,23 +75,23 @@ class RefreshedListing(NamedTuple):
                 if name in old and old[name] != new[name]
             },
             "rewritten": dict(self._rewritten()),
-            "left_out": {one.name: one.why for one in self.left_out},
+            "left_out": {tool.name: tool.why for tool in self.left_out},
             "unmatched": [*self.unmatched],
-            "overridden": {one.entry: one.earlier for one in self.overridden},
+            "overridden": {override.entry: override.earlier for override in self.overridden},
         }
 
     def lines(self) -> Iterator[str]:
         """Yield the changes for people."""
         if self.failure:
-            kept = "; its recorded tools stay" if self.before is not None else ""
-            yield f"{self.server}: not listed: {one_line(self.failure)}{kept}"
+            suffix = "; its recorded tools stay" if self.before is not None else ""
+            yield f"{self.server}: not listed: {one_line(self.failure)}{suffix}"
             return
         old, new = self._tools(self.before), self._tools(self.now)
         unchanged = self.before is not None and old == new
         counts = Counter(map(kind_of_offer, new))
         others = [counted(counts[kind], kind) for kind in get_args(OfferKind) if counts[kind]]
-        shown = ", ".join(others) or counted(0, "tool")
-        yield f"{self.server}: {shown}" + (", unchanged" if unchanged else "")
+        summary = ", ".join(others) or counted(0, "tool")
+        yield f"{self.server}: {summary}" + (", unchanged" if unchanged else "")
         for name in new:
             if name not in old:
                 yield f"  + {name}"
@@ -100,15 +101,15 @@ class RefreshedListing(NamedTuple):
         yield from (f"  - {name}" for name in old if name not in new)
         for name, why in self._rewritten():
             yield f"  rewritten for models: {name}: {why}"
-        yield from (f"  left out: {one.name}: {one.why}" for one in self.left_out)
+        yield from (f"  left out: {tool.name}: {tool.why}" for tool in self.left_out)
         yield from (
-            f"  `tools` of the worker's configuration has {one!r}, which matches no tool"
-            for one in self.unmatched
+            f"  `tools` of the worker's configuration has {entry!r}, which matches no tool"
+            for entry in self.unmatched
         )
         yield from (
-            f"  `tools` of the worker's configuration has {one.entry!r}, which never counts: "
-            f"{one.earlier!r} comes first; write {one.entry!r} before it"
-            for one in self.overridden
+            f"  `tools` of the worker's configuration has {override.entry!r}, which never counts: "
+            f"{override.earlier!r} comes first; write {override.entry!r} before it"
+            for override in self.overridden
         )
 
     def _rewritten(self) -> Iterator[tuple[str, str]]:

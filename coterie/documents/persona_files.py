@@ -20,10 +20,10 @@ def persona_problems(catalog: Catalog, located: Located) -> Sequence[Problem]:
     system = () if located.root is None else catalog.system_source(located.root)
     try:
         sources = (*system, catalog.persona_source(located.file), _BESIDE, *catalog.override())
-        found: Sequence[Problem] = compile_sources(
+        problems: Sequence[Problem] = compile_sources(
             sources, capabilities(), name=located.name
         ).warnings
     except InvalidDocument as error:
-        found = error.problems
-    shown = catalog.shown(located.file)
-    return [problem for problem in found if problem.file == shown]
+        problems = error.problems
+    file_name = catalog.shown(located.file)
+    return [problem for problem in problems if problem.file == file_name]

@@ -51,30 +51,30 @@ def prices(
         own_file: File of the user's prices.
         input_tokens: Length of a prompt, for models with higher rates for long prompts.
     """
-    found: dict[str, Price] = {}
+    price_by_name: dict[str, Price] = {}
     sources: dict[str, str] = {}
     for provider, model in _models_called(plan):
         name = f"{provider}/{model}"
         section = providers.get(provider) or BUILT_IN_PROVIDERS.get(provider)
-        if name in found:
+        if name in price_by_name:
             continue
         if name in own:
-            found[name], sources[name] = own[name], own_file
+            price_by_name[name], sources[name] = own[name], own_file
             continue
         price = _configured_price(provider, section, model)
         if isinstance(price, Price):
-            written = section is not None and model in section.prices
-            found[name] = price
+            is_configured = section is not None and model in section.prices
+            price_by_name[name] = price
             sources[name] = (
                 f"llm_config.providers.{provider}.prices"
-                if written
+                if is_configured
                 else "answers from a file are free"
             )
         elif price == "public":
             public = _public(provider, section, model, input_tokens)
             if public is not None:
-                found[name], sources[name] = public, f"{PACKAGE} {version(PACKAGE)}"
-    return Priced(found, sources)
+                price_by_name[name], sources[name] = public, f"{PACKAGE} {version(PACKAGE)}"
+    return Priced(price_by_name, sources)
 
 
 def known_price(
@@ -100,10 +100,10 @@ def _public(
 ) -> Price | None:
     kind = provider_kind(provider, section)
     api_base = section.api_base if section is not None else None
-    found = public_cost(kind, api_base, model, max(input_tokens, 1), _MILLION)
-    if found is None:
+    cost = public_cost(kind, api_base, model, max(input_tokens, 1), _MILLION)
+    if cost is None:
         return None
-    return Price(input=found.input / max(input_tokens, 1) * _MILLION, output=found.output)
+    return Price(input=cost.input / max(input_tokens, 1) * _MILLION, output=cost.output)
 
 
 def read_prices(settings: Settings, name: str) -> dict[str, Price]:
@@ -114,16 +114,16 @@ def read_prices(settings: Settings, name: str) -> dict[str, Price]:
         InvalidDocument: The file is not valid YAML.
     """
     tree = read(read_text(settings.cwd / name, name), name)
-    found: dict[str, Price] = {}
+    price_by_model: dict[str, Price] = {}
     for model, node in tree.entries().items():
         try:
-            found[model] = Price.model_validate(node.plain(), strict=True)
+            price_by_model[model] = Price.model_validate(node.plain(), strict=True)
         except ValidationError:
             raise CommandError(
                 f"{name}:{node.at.line}:{node.at.column}: the price of {model!r} must read like "
                 "{input: 3.0, output: 15.0}, in US dollars per million tokens"
             ) from None
-    return found
+    return price_by_model
 
 
 def _models_called(plan: Plan) -> Iterator[tuple[str, str]]:

@@ -57,7 +57,7 @@ def tool_contracts(settings: Settings, packages: Sequence[str]) -> dict[str, Ski
     Raises:
         CommandError: As `found_tools`.
     """
-    return {one.name: one for one in found_tools(settings, packages)}
+    return {tool.name: tool for tool in found_tools(settings, packages)}
 
 
 def forget_tools() -> None:

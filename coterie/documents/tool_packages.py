@@ -38,8 +38,8 @@ def packages_in(sources: Sequence[SourceText]) -> tuple[str, ...]:
         node = merged_sources(sources, Problems()).find(("worker", _KEY))
     except InvalidDocument:
         return ()
-    written = node.plain()
-    names = written if isinstance(written, list) else []
+    value = node.plain()
+    names = value if isinstance(value, list) else []
     return tuple(name for name in names if isinstance(name, str) and _is_package(name))
 
 

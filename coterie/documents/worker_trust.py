@@ -38,10 +38,10 @@ def documents_of(tree: Node, settings: Settings) -> tuple[str, ...]:
 
 
 def _files(tree: Node) -> set[str]:
-    found = {tree.mark.file}
+    files = {tree.mark.file}
     for below in (*tree.entries().values(), *tree.items()):
-        found |= _files(below)
-    return found
+        files |= _files(below)
+    return files
 
 
 class TrustedConfig(Frozen):
@@ -147,15 +147,17 @@ def _workspace_folder(
     return folder.resolve()
 
 
-def _sandbox(said: SandboxSection | SandboxMode, tree: Node, settings: Settings) -> SandboxSection:
-    if not isinstance(said, SandboxSection):
-        return SandboxSection(mode=said)
+def _sandbox(
+    sandbox: SandboxSection | SandboxMode, tree: Node, settings: Settings
+) -> SandboxSection:
+    if not isinstance(sandbox, SandboxSection):
+        return SandboxSection(mode=sandbox)
     home = settings.environment.get("HOME") or "~"
-    read = tuple(
+    readable_paths = tuple(
         str(_beside(tree, ("worker", "sandbox", "read", number), _in_home(path, home), settings))
-        for number, path in enumerate(said.read)
+        for number, path in enumerate(sandbox.read)
     )
-    return said.model_copy(update={"read": read})
+    return sandbox.model_copy(update={"read": readable_paths})
 
 
 def _in_home(path: str, home: str) -> str:
@@ -183,8 +185,8 @@ def _absolute(
 
 def _beside(tree: Node, key_path: Sequence[str | int], path: str, settings: Settings) -> Path:
     """Resolve a path relative to the folder of its file; one from no file, to the project."""
-    said = tree.has(key_path)
-    folder = (settings.cwd / tree.find(key_path).mark.file).parent if said else settings.project
+    is_set = tree.has(key_path)
+    folder = (settings.cwd / tree.find(key_path).mark.file).parent if is_set else settings.project
     return folder / path
 
 

@@ -63,11 +63,11 @@ async def execution_of(history: WorkflowHistory, began: datetime | None = None) 
     Raises:
         CommandError: This version of Coterie cannot follow it.
     """
-    seen = await rebuilt(history, snapshot=True)
-    if isinstance(seen, NotFollowed):
+    rebuilt_run = await rebuilt(history, snapshot=True)
+    if isinstance(rebuilt_run, NotFollowed):
         raise CommandError(
-            f"the state of run {history.workflow_id!r} cannot be read: {seen.cause}; use the "
-            "version of Coterie that ran it"
+            f"the state of run {history.workflow_id!r} cannot be read: {rebuilt_run.cause}; use "
+            "the version of Coterie that ran it"
         )
     first, end = started(history), closed(history)
     fork = first.input.fork
@@ -76,8 +76,8 @@ async def execution_of(history: WorkflowHistory, began: datetime | None = None) 
     return AgentExecution(
         id=history.workflow_id,
         session_id=origin or history.workflow_id,
-        status=_status(seen.status, became),
-        state_snapshot=_snapshot(seen, became),
+        status=_status(rebuilt_run.status, became),
+        state_snapshot=_snapshot(rebuilt_run, became),
         created_at=began or first.at,
         updated_at=read_event(history.events[-1]).at,
     )
@@ -97,11 +97,11 @@ def _status(status: RunStatus, became: ClosedState | None) -> ExecutionStatus:
             assert_never(status.state)
 
 
-def _snapshot(seen: Rebuilt, became: ClosedState | None) -> Json:
-    status = seen.status
+def _snapshot(rebuilt_run: Rebuilt, became: ClosedState | None) -> Json:
+    status = rebuilt_run.status
     waits = ", ".join(status.waiting_for)
     reason = status.paused.why or status.paused.by if status.paused else waits
-    made: Json = {
+    snapshot: Json = {
         "plan": status.plan,
         "digest": status.digest,
         "version": own_version(),
@@ -109,10 +109,10 @@ def _snapshot(seen: Rebuilt, became: ClosedState | None) -> Json:
         "pause_reason": reason or None,
         "team": status.team,
         "visit": status.visit,
-        "context": seen.context,
-        "state": seen.snapshot,
+        "context": rebuilt_run.context,
+        "state": rebuilt_run.snapshot,
     }
-    return {key: _without_nul(value) for key, value in made.items()}
+    return {key: _without_nul(value) for key, value in snapshot.items()}
 
 
 def _without_nul(value: JsonValue) -> JsonValue:
@@ -121,8 +121,8 @@ def _without_nul(value: JsonValue) -> JsonValue:
         case str():
             return value.replace(_NUL, "\ufffd") if _NUL in value else value
         case dict():
-            return {key.replace(_NUL, "\ufffd"): _without_nul(one) for key, one in value.items()}
+            return {key.replace(_NUL, "\ufffd"): _without_nul(item) for key, item in value.items()}
         case list():
-            return [_without_nul(one) for one in value]
+            return [_without_nul(item) for item in value]
         case _:
             return value

@@ -81,8 +81,10 @@ class ExecutionTable:
     def put(self, row: AgentExecution) -> None:
         """Insert a row, or replace that of its run unless it is of a later history."""
         values = row.model_dump()
-        made = sqlite.insert if self._url.get_dialect().name == "sqlite" else postgresql.insert
-        insert = made(EXECUTIONS).values(values)
+        dialect_insert = (
+            sqlite.insert if self._url.get_dialect().name == "sqlite" else postgresql.insert
+        )
+        insert = dialect_insert(EXECUTIONS).values(values)
         newer = {key: insert.excluded[key] for key in values if key != "id"}
         replace = insert.on_conflict_do_update(
             index_elements=[EXECUTIONS.c.id],
@@ -95,8 +97,8 @@ class ExecutionTable:
     def get(self, id: str) -> AgentExecution | None:
         """Return the row of a run; None if there is none."""
         with self._connection() as connection:
-            found = connection.execute(select(EXECUTIONS).where(EXECUTIONS.c.id == id)).mappings()
-            row = found.one_or_none()
+            rows = connection.execute(select(EXECUTIONS).where(EXECUTIONS.c.id == id)).mappings()
+            row = rows.one_or_none()
         return None if row is None else _row(row)
 
     @contextmanager
@@ -113,18 +115,18 @@ class ExecutionTable:
 
 def _database_url(url: str) -> URL:
     try:
-        made = make_url(url)
+        database_url = make_url(url)
     except ArgumentError:
         raise CommandError(
             "this is not the URL of a database; write sqlite:///runs.db or "
             "postgresql+psycopg://user@host/name"
         ) from None
-    if made.get_backend_name() not in _DIALECTS:
+    if database_url.get_backend_name() not in _DIALECTS:
         raise CommandError(
-            f"databases of the kind {made.get_backend_name()!r} are not supported; use sqlite or "
-            "postgresql"
+            f"databases of the kind {database_url.get_backend_name()!r} are not supported; "
+            "use sqlite or postgresql"
         )
-    return made
+    return database_url
 
 
 def _engine(url: URL) -> Engine:

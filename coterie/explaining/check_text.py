@@ -19,18 +19,18 @@ _INDENT = "  "
 
 def inputs_text(inputs: Sequence[Input], needs: Collection[str] = ()) -> str:
     """List the context fields that the document expects; mark those that every start must set."""
-    if any(one.form for one in inputs):
+    if any(context_input.form for context_input in inputs):
         return _declared_text(inputs)
     if not inputs:
         return "inputs: none; every context value that a team reads is set by a team"
     rows = [
         (
-            one.path,
-            _how_needed(one, needs),
-            f"{one.mark.file}:{one.mark.line}",
-            f"read first by {one.team}",
+            context_input.path,
+            _how_needed(context_input, needs),
+            f"{context_input.mark.file}:{context_input.mark.line}",
+            f"read first by {context_input.team}",
         )
-        for one in inputs
+        for context_input in inputs
     ]
     return text_of(["inputs, set with --context or --set", *_table(rows)])
 
@@ -39,31 +39,31 @@ def _declared_text(inputs: Sequence[Input]) -> str:
     """List the declared context: required inputs first, then the paths with defaults."""
     rows = [
         (
-            one.path,
-            "required" if one.needed else "optional",
-            _form(one),
-            ", ".join(one.operations) or "-",
-            f"{one.mark.file}:{one.mark.line}",
+            context_input.path,
+            "required" if context_input.needed else "optional",
+            _form(context_input),
+            ", ".join(context_input.operations) or "-",
+            f"{context_input.mark.file}:{context_input.mark.line}",
         )
-        for one in sorted(inputs, key=lambda one: not one.needed)
+        for context_input in sorted(inputs, key=lambda context_input: not context_input.needed)
     ]
     return text_of(["declared context, set with --context or --set", *_table(rows)])
 
 
-def _form(one: Input) -> str:
-    parts = [one.form]
-    if not one.needed:
-        parts.append(f"default {one.default}")
-    if one.keep_last is not None:
-        parts.append(f"keeps the last {one.keep_last}")
+def _form(context_input: Input) -> str:
+    parts = [context_input.form]
+    if not context_input.needed:
+        parts.append(f"default {context_input.default}")
+    if context_input.keep_last is not None:
+        parts.append(f"keeps the last {context_input.keep_last}")
     return ", ".join(parts)
 
 
-def _how_needed(one: Input, needs: Collection[str]) -> str:
+def _how_needed(context_input: Input, needs: Collection[str]) -> str:
     """Return `to start` if no run works without it."""
-    if one.path in needs:
+    if context_input.path in needs:
         return "to start"
-    return "needed" if one.needed else "optional"
+    return "needed" if context_input.needed else "optional"
 
 
 def worst_text(worst: WorstCase, limits: Limits) -> str:
@@ -90,8 +90,10 @@ def basis_text(worst: WorstCase, priced: Priced, budgets: Sequence[Budget] = ())
     """List the assumptions of the figures, and what they leave out."""
     lines = [*_basis(worst, priced)]
     if budgets:
-        shown = "; ".join(f"{one.description}, {one.amount(one.limit)}" for one in budgets)
-        lines.append(f"not counted: budgets, which end or redirect a run earlier: {shown}")
+        amounts = "; ".join(
+            f"{budget.description}, {budget.amount(budget.limit)}" for budget in budgets
+        )
+        lines.append(f"not counted: budgets, which end or redirect a run earlier: {amounts}")
     return text_of(f"{_INDENT}{line}" for line in lines)
 
 

@@ -15,9 +15,9 @@ _SECONDS = ("timeout", "cancel_timeout", "deadline", "interval", "remind_every",
 _BOUNDS = {
     **{
         f"{model.__name__}.{key}": bounds
-        for kind, known in KINDS.items()
+        for kind, details in KINDS.items()
         for model in STEP_MODELS[kind]
-        for key, bounds in known.limits.items()
+        for key, bounds in details.limits.items()
     },
     "Orchestration.max_total_teams": "team visits in one run",
     "Orchestration.max_recursion_depth": "visits of any one team in one run",
@@ -125,15 +125,15 @@ class Limit:
         if isinstance(self.value, float):
             return f"{self.value:g}"
         if isinstance(self.value, list):
-            return ", ".join(str(one) for one in self.value)
+            return ", ".join(str(item) for item in self.value)
         return f"{self.value:,}" if isinstance(self.value, int) else str(self.value)
 
 
 def limits(values: Iterable[Effective]) -> list[Limit]:
     """Select the limits from the values: the run's, then each team's before those of its steps."""
-    found = list(_limits_of_values(values))
-    owners = list(dict.fromkeys(_owner(limit) for limit in found))
-    return sorted(found, key=lambda limit: (owners.index(_owner(limit)), "/" in limit.scope))
+    all_limits = list(_limits_of_values(values))
+    owners = list(dict.fromkeys(_owner(limit) for limit in all_limits))
+    return sorted(all_limits, key=lambda limit: (owners.index(_owner(limit)), "/" in limit.scope))
 
 
 def _owner(limit: Limit) -> str:
@@ -176,8 +176,10 @@ def _counts(value: Effective) -> bool:
     """Return whether the value counts: in `llm_config` only rate limits do."""
     if value.field.startswith("RateLimitPolicy"):
         return value.value is not None
-    asked = value.field.startswith(("AskTerms", "Escalation")) and "on_exceeded" in value.path
-    return value.path[0] != "llm_config" or asked
+    is_of_approval = (
+        value.field.startswith(("AskTerms", "Escalation")) and "on_exceeded" in value.path
+    )
+    return value.path[0] != "llm_config" or is_of_approval
 
 
 def _scope(value: Effective) -> str:

@@ -229,8 +229,8 @@ class _Explainer:
             node = here.node.child(key)
             if key == "terms":
                 continue
-            shown, field = _shown_key(key), _field(model, name)
-            below = here.child(key, node or Node({}, here.node.mark), shown=shown, field=field)
+            label, field = _shown_key(key), _field(model, name)
+            below = here.child(key, node or Node({}, here.node.mark), shown=label, field=field)
             if node is not None or isinstance(value, BaseModel):
                 yield from self._value(value, below)
             elif value not in _EMPTY or _absence_counts(model, name):
@@ -269,8 +269,8 @@ class _Explainer:
         compiled = here.compiled
         # an aggregating step that the compiler inserted has no document
         if isinstance(compiled, tuple):
-            made = cast("tuple[object, ...]", compiled)
-            here = replace(here, compiled=made[len(made) - len(items) :])
+            values = cast("tuple[object, ...]", compiled)
+            here = replace(here, compiled=values[len(values) - len(items) :])
         for index, (item, node) in enumerate(zip(items, here.node.items(), strict=True)):
             if isinstance(item, StepBase):
                 below = here.child(index, node, shown=item.name)
@@ -320,9 +320,9 @@ class _Explainer:
         compiled = here.compiled
         if not isinstance(compiled, PersonaStep):
             return  # a persona's plan that no task uses unchanged
-        for one in compiled.choices:
-            agent = ("agent", one.persona_name) if step.personas else ("agent",)
-            yield from self._persona(one, step, here, agent)
+        for choice in compiled.choices:
+            agent = ("agent", choice.persona_name) if step.personas else ("agent",)
+            yield from self._persona(choice, step, here, agent)
 
     def _persona(
         self, compiled: PersonaStep, step: PersonaStep, here: DocumentPosition, agent: NodePath
@@ -338,13 +338,13 @@ class _Explainer:
             yield here.below(value, origin, (*agent, *path), owner)
         plan = sources.merged.child("execution_plan")
         if plan is not None and persona.execution_plan is not None:
-            written = PersonaDocument.model_validate_json(
+            document = PersonaDocument.model_validate_json(
                 json.dumps({"execution_plan": plan.plain()}), strict=True
             )
             below = DocumentPosition(
                 plan, (*here.path, *agent, "execution_plan"), here.step, persona.execution_plan
             )
-            yield from self._items(written.execution_plan or (), below)
+            yield from self._items(document.execution_plan or (), below)
 
 
 def _field(model: BaseModel, name: str) -> str:

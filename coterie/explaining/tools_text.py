@@ -57,19 +57,23 @@ def tool_listing(
         skills: All skills.
         servers: The tools of MCP servers.
     """
-    known = {**skills, **servers}
-    own = [] if plan is None else [_of_tool(name, tool, known) for name, tool in plan.tools.items()]
+    contracts = {**skills, **servers}
+    own = (
+        []
+        if plan is None
+        else [_of_tool(name, tool, contracts) for name, tool in plan.tools.items()]
+    )
     listed = [_of_skill(skills[name]) for name in sorted(skills)]
     return [*own, *(_of_mcp(servers[name]) for name in sorted(servers)), *listed]
 
 
 def _of_tool(name: str, tool: Tool, skills: Mapping[str, SkillContract]) -> ListedTool:
-    asked = call_approval(tool.requires_approval)
+    approval = call_approval(tool.requires_approval)
     terms = tool.terms if isinstance(tool, OneCallTool) else None
     contract = None if terms is None else skills.get(tool.made_of)
-    taken = tool.input_schema
-    if taken is None and contract is not None:
-        taken = arguments_schema(contract.input_schema, tool.fixed)
+    schema = tool.input_schema
+    if schema is None and contract is not None:
+        schema = arguments_schema(contract.input_schema, tool.fixed)
     return ListedTool(
         name,
         f"{tool.kind} {tool.made_of}",
@@ -79,8 +83,8 @@ def _of_tool(name: str, tool: Tool, skills: Mapping[str, SkillContract]) -> List
         tool.retries if isinstance(tool, NestedTool) else tool.terms.retries,
         tool.labels,
         tool.grants,
-        "" if asked is None else asked.at,
-        taken or {},
+        "" if approval is None else approval.at,
+        schema or {},
         tool.output_schema if isinstance(tool, NestedTool) else contract and contract.output_schema,
         tool.fixed,
         tool.contract,
@@ -115,7 +119,8 @@ def _of_skill(contract: SkillContract) -> ListedTool:
 def tools_table(tools: Iterable[ListedTool]) -> str:
     """Return one line for each tool."""
     rows = [
-        (one.name, one.made_of, one.effect, ", ".join(one.labels), one.description) for one in tools
+        (tool.name, tool.made_of, tool.effect, ", ".join(tool.labels), tool.description)
+        for tool in tools
     ]
     return "\n".join(aligned([("name", "made of", "effect", "labels", "description"), *rows]))
 

@@ -45,13 +45,13 @@ def parts(path: str) -> list[str]:
     return _PART.findall(path)
 
 
-def _below(path: str, asked: str) -> bool:
-    return path.startswith((f"{asked}.", f"{asked}["))
+def _below(path: str, query: str) -> bool:
+    return path.startswith((f"{query}.", f"{query}["))
 
 
-def _has_in_order(path: str, asked: str) -> bool:
+def _has_in_order(path: str, query: str) -> bool:
     rest = iter(parts(path))
-    return all(part in rest for part in parts(asked))
+    return all(part in rest for part in parts(query))
 
 
 def values_text(values: Iterable[Effective], asked: str = "") -> str:
@@ -87,12 +87,12 @@ def _rows(values: Iterable[Effective], home: NodePath, *, inside: bool) -> Itera
         together = list(group)
         files = {value.origin.file for value in together}
         if schema and not inside and len(files) == 1 and len(together) > 1:
-            shown = dotted(schema[len(home) :])
-            yield shown, counted(len(together), "value"), together[0].origin.text()
+            label = dotted(schema[len(home) :])
+            yield label, counted(len(together), "value"), together[0].origin.text()
             continue
         for value in together:
-            shown = dotted(value.path[len(home) :])
-            yield shown, value_text(value.value), value.origin.text()
+            label = dotted(value.path[len(home) :])
+            yield label, value_text(value.value), value.origin.text()
 
 
 def _schema(value: Effective) -> NodePath:
@@ -104,7 +104,7 @@ def limits_text(limits: Iterable[Limit]) -> str:
     """Format the limits of the run, then of each team and step."""
     blocks: list[str] = []
     for scope, group in groupby(limits, key=lambda limit: limit.scope):
-        rows = [(one.name, one.text, one.bounds, one.origin.text()) for one in group]
+        rows = [(limit.name, limit.text, limit.bounds, limit.origin.text()) for limit in group]
         blocks.append(_block(scope, rows))
     return "\n\n".join(blocks)
 
@@ -135,19 +135,21 @@ def context_text(plan: Plan, paths: Collection[str] | None = None) -> str:
     """
     users = users_of_plan(plan)
     rows: list[Row] = []
-    for path, one in plan.context.items():
+    for path, declaration in plan.context.items():
         if paths is not None and path not in paths:
             continue
-        used = users[path]
-        done = ", ".join(used.operations)
+        path_users = users[path]
+        operations = ", ".join(path_users.operations)
         lists = (
-            ("read", used.readers),
-            (f"written ({done})", used.writers),
-            ("reset", used.resetters),
+            ("read", path_users.readers),
+            (f"written ({operations})", path_users.writers),
+            ("reset", path_users.resetters),
         )
-        shown = "; ".join(f"{verb} by {', '.join(teams)}" for verb, teams in lists if teams)
-        begins = "required" if one.required else f"default {value_text(one.default)}"
-        rows.append((path, form_of(one), begins, shown or "not used"))
+        uses = "; ".join(f"{verb} by {', '.join(teams)}" for verb, teams in lists if teams)
+        begins = (
+            "required" if declaration.required else f"default {value_text(declaration.default)}"
+        )
+        rows.append((path, form_of(declaration), begins, uses or "not used"))
     return _block("Declared context", rows)
 
 
@@ -161,8 +163,8 @@ def _agents(values: Sequence[Effective]) -> Iterator[Row]:
                 if provider is None or model is None:
                     yield value.step, name, "by its plan" if _is_planned(value, at) else "-"
                 else:
-                    asked = f"{provider.value}/{model.value}"
-                    yield value.step, name, asked, model.origin.text()
+                    model_id = f"{provider.value}/{model.value}"
+                    yield value.step, name, model_id, model.origin.text()
 
 
 def _personas(value: Effective, at: Mapping[NodePath, Effective]) -> Iterator[tuple[str, NodePath]]:

@@ -80,12 +80,12 @@ class _Writing:
     def _task(self, team: str, task: TaskLine) -> str:
         indent = "#nbsp;" * 4 * task.depth
         mark = self.walk.marks.get((team, task.path)) if self.walk and task.path else None
-        shown = f"{_MARKS[mark]} " if mark else ""
+        sign = f"{_MARKS[mark]} " if mark else ""
         if task.kind is None:
             return f"{indent}{escaped(task.name)}"
         detail = [*task.detail, task.approval] if task.approval else list(task.detail)
         details = f": {escaped(' · '.join(detail))}" if detail else ""
-        return f"{indent}{shown}{task.kind} <b>{escaped(task.name)}</b>{details}"
+        return f"{indent}{sign}{task.kind} <b>{escaped(task.name)}</b>{details}"
 
     def _route(self, index: int, route: RouteArrow) -> Iterator[str]:
         tail = self.names[route.team]
@@ -162,8 +162,8 @@ def tree_lines(tree: TaskTree, name: str) -> Iterator[str]:
 
 def _title(text: str) -> str:
     """Format a title: Mermaid has no escapes there and removes apparent markup."""
-    shown = text.translate({ord("<"): "\u2039", ord(">"): "\u203a", ord("&"): "\uff06"})
-    return json.dumps(shown, ensure_ascii=False)
+    safe_text = text.translate({ord("<"): "\u2039", ord(">"): "\u203a", ord("&"): "\uff06"})
+    return json.dumps(safe_text, ensure_ascii=False)
 
 
 def _names(picture: Picture) -> dict[str, str]:

@@ -136,18 +136,18 @@ def _box(team: Team, plan: Plan, users: Mapping[str, ContextUsers]) -> TeamBox:
 
 def _used_paths(team: str, users: Mapping[str, ContextUsers]) -> Iterator[str]:
     """List the declared context paths that a team reads, writes and resets."""
-    used = (
-        ("reads", [path for path, one in users.items() if team in one.readers]),
-        ("writes", [path for path, one in users.items() if team in one.writers]),
-        ("resets", [path for path, one in users.items() if team in one.resetters]),
+    uses = (
+        ("reads", [path for path, path_users in users.items() if team in path_users.readers]),
+        ("writes", [path for path, path_users in users.items() if team in path_users.writers]),
+        ("resets", [path for path, path_users in users.items() if team in path_users.resetters]),
     )
-    for verb, paths in used:
-        shown = [
+    for verb, paths in uses:
+        names = [
             *paths[:_MAX_PATHS],
             *([f"{len(paths) - _MAX_PATHS} more"] * (len(paths) > _MAX_PATHS)),
         ]
-        if shown:
-            yield f"{verb} {', '.join(shown)}"
+        if names:
+            yield f"{verb} {', '.join(names)}"
 
 
 def _bound(budget: Budget) -> str:
@@ -202,16 +202,18 @@ def _routes(team: Team, plan: Plan) -> Iterator[RouteArrow]:
         maximum = counted_bound(bound.limit, "visit", value_words)
         words = (f"instead, after {maximum} per visit of {bound.per}",)
         yield RouteArrow(team.id, None, "bound", (bound.then,), words)
-    for called in called_teams(team.steps):
-        yield RouteArrow(team.id, None, "call", (called,), ("runs as a step",))
+    for target in called_teams(team.steps):
+        yield RouteArrow(team.id, None, "call", (target,), ("runs as a step",))
 
 
 def _timeouts(team: Team, plan: Plan) -> Iterator[RouteArrow]:
     """Yield the timeout routes of approvals, one per target team."""
-    asked: dict[str, list[str]] = {}
+    parts_by_target: dict[str, list[str]] = {}
     for route in timeout_routes(team, plan):
-        asked.setdefault(route.target, []).append(f"{route.step} within {duration(route.after)}")
-    for target, parts in asked.items():
+        parts_by_target.setdefault(route.target, []).append(
+            f"{route.step} within {duration(route.after)}"
+        )
+    for target, parts in parts_by_target.items():
         words = f"nobody decides {' or '.join(parts)}"
         yield RouteArrow(team.id, None, "timeout", (target,), (words,))
 

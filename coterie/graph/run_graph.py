@@ -37,10 +37,10 @@ async def seen_run(client: Client, id: str) -> SeenRun:
     history = await run.history()
     parts = [part async for part in earlier_parts(client, history)]
     earlier = [entry for part in parts for entry in part.trail]
-    graphs = {step: one for part in reversed(parts) for step, one in part.graphs.items()}
-    seen = await seen_history(history, earlier, graphs)
-    if isinstance(seen, SeenRun):
-        return seen
+    graphs = {step: graph for part in reversed(parts) for step, graph in part.graphs.items()}
+    past_run = await seen_history(history, earlier, graphs)
+    if isinstance(past_run, SeenRun):
+        return past_run
     plan = recorded_plan(history)
     if plan is None:
         raise CommandError(f"run {id!r} has no plan in its history; is it a Coterie run?")
@@ -48,7 +48,7 @@ async def seen_run(client: Client, id: str) -> SeenRun:
         trail, status = await run.trail(), await run.status()
     except Unanswered as error:
         raise CommandError(
-            f"another version of Coterie ran {id!r} ({seen.cause}), and only a worker of that "
+            f"another version of Coterie ran {id!r} ({past_run.cause}), and only a worker of that "
             f"version can report its path: {error}"
         ) from None
     trees = tuple(map(reported_tree, status.graphs))

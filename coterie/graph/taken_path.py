@@ -54,7 +54,7 @@ def with_rounds(
     tasks: Sequence[TaskLine], team: str, ends: RoundEnds | None, loops: Sequence[RoundsView]
 ) -> tuple[TaskLine, ...]:
     """Add to the lines of a team how many rounds have which state."""
-    known = ends or RoundEnds()
+    round_ends = ends or RoundEnds()
     counted: Mapping[str, str] = {
         ROUND.sub("", StepKey(loop.step).path): rounds_of(loop)
         for loop in loops
@@ -65,7 +65,7 @@ def with_rounds(
             task,
             detail=(
                 *((counted[task.path],) if task.path in counted else ()),
-                *known.detail(task.path),
+                *round_ends.detail(task.path),
                 *task.detail,
             ),
         )
@@ -90,13 +90,13 @@ class AgentCalls:
 
     def lines(self, agent: TaskLine) -> Iterator[TaskLine]:
         """Yield a line for each tool, below the agent's own."""
-        shown = list(self.calls.items())
-        for tool, calls in shown[:MAX_TOOLS]:
+        tools = list(self.calls.items())
+        for tool, calls in tools[:MAX_TOOLS]:
             detail = counted(calls, "call")
             if self.failed[tool]:
                 detail += f", {self.failed[tool]} failed"
             yield TaskLine(f"{agent.path}/{tool}", agent.depth + 1, "tool", tool, (detail,))
-        rest = shown[MAX_TOOLS:]
+        rest = tools[MAX_TOOLS:]
         if rest:
             calls = counted(sum(number for _, number in rest), "call")
             words = f"{calls} of {counted(len(rest), 'other tool')}"
@@ -215,11 +215,11 @@ def with_walk(picture: Picture, walk: Walk | None) -> Picture:
     if walk is None:
         return picture
     boxes = tuple(replace(box, tasks=_with_work(box, walk)) for box in picture.boxes)
-    known = {box.id for box in picture.boxes}
+    ids = {box.id for box in picture.boxes}
     led = tuple(
         RouteArrow(team, None, "redirect", (str(target),), (why,))
         for (team, *_, target), why in walk.redirects.items()
-        if target in known and team in (START, *known)
+        if target in ids and team in (START, *ids)
     )
     return replace(picture, boxes=boxes, routes=(*picture.routes, *led))
 
@@ -296,8 +296,8 @@ class _Walker:
                 self.rounds.pop(entry.team, None)
                 self.agents = {key: of for key, of in self.agents.items() if key[0] != entry.team}
                 if self._turned is not None:
-                    (left, why), self._turned = self._turned, None
-                    self._take((left, "redirect", entry.team), entry.team, why)
+                    (origin, why), self._turned = self._turned, None
+                    self._take((origin, "redirect", entry.team), entry.team, why)
                 if isinstance(entry.cause, VisitsReached):
                     self._take((entry.cause.team, entry.team), entry.team, entry.because)
             case "step" | "approval":
@@ -324,10 +324,10 @@ class _Walker:
 
     def _turn_away(self, entry: "TrailEntry", why: str) -> None:
         """Undo the latest route: its target never started."""
-        left = START
+        origin = START
         if self._latest is not None:
             key, target = self._latest
-            left = key[0]
+            origin = key[0]
             if target == entry.team:
                 self.taken[key].pop()
                 self.routes -= 1
@@ -335,7 +335,7 @@ class _Walker:
                     del self.taken[key]
                     self.redirects.pop(key, None)
                 self._latest = key, None
-        self._turned = self._turned[0] if self._turned else left, why
+        self._turned = self._turned[0] if self._turned else origin, why
 
     def _mark_end(self, entry: "TrailEntry") -> None:
         if entry.step is None:

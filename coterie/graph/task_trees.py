@@ -82,39 +82,41 @@ class TaskTree:
             row = ahead.pop()
             yield row
             inner = below.get(row.node.id, [])
-            ahead += [TreeRow(one, row.depth + 1, row.node.id) for one in reversed(inner)]
+            ahead += [TreeRow(child, row.depth + 1, row.node.id) for child in reversed(inner)]
 
 
 def task_tree(step: str, progress: TaskGraphProgress, *, over: bool) -> TaskTree:
     """Return the tree of a graph; `over` says whether it has ended."""
     tasks = progress.tasks
-    shown = _most_relevant([task.status for task in tasks])
-    known = {task.id: task for task in tasks}
-    ids = {tasks[index].id for index in shown}
+    indexes = _most_relevant([task.status for task in tasks])
+    tasks_by_id = {task.id: task for task in tasks}
+    ids = {tasks[index].id for index in indexes}
     return TaskTree(
         step=step,
         counts=_count_statuses(task.status for task in tasks),
-        nodes=tuple(_node(tasks[index], known, ids, over=over) for index in shown),
-        left_out=len(tasks) - len(shown),
+        nodes=tuple(_node(tasks[index], tasks_by_id, ids, over=over) for index in indexes),
+        left_out=len(tasks) - len(indexes),
     )
 
 
 def reported_tree(graph: TaskGraphView) -> TaskTree:
     """Return the tree of a graph as the status of its run shows it: without dependencies."""
     nodes = tuple(TaskNode(task.id, task.status, task.because) for task in graph.tasks)
-    counts = {one: graph.counts[one] for one in GRAPH_TASK_STATUSES if one in graph.counts}
+    counts = {
+        status: graph.counts[status] for status in GRAPH_TASK_STATUSES if status in graph.counts
+    }
     return TaskTree(graph.step, counts, nodes, graph.left_out)
 
 
 def _node(
-    task: GraphTask, known: Mapping[str, GraphTask], shown: set[str], *, over: bool
+    task: GraphTask, tasks_by_id: Mapping[str, GraphTask], ids: set[str], *, over: bool
 ) -> TaskNode:
     cause = task.cause
     if cause is None:
-        cause = pending_cause(task, known.__getitem__)
+        cause = pending_cause(task, tasks_by_id.__getitem__)
         if over and cause.is_ready:
             cause = replace(cause, code="iterations_used_up")
-    before = tuple(name for name in task.dependencies if name in shown)
+    before = tuple(name for name in task.dependencies if name in ids)
     return TaskNode(task.id, task.status, task_because(cause), before)
 
 

@@ -79,10 +79,10 @@ def _plan_lines(step: Step, plan: Plan, above: str, depth: int) -> Iterator[Task
         if isinstance(step, PersonaStep) and step.personas:
             yield TaskLine("", depth, None, f"as {agent.persona_name}", ())
         for inner, path in _plan_steps(steps, above):
-            asked = approval(inner, plan, _WORDS)
-            if isinstance(inner, AgentStep | ApprovalStep) or asked:
+            approval_text = approval(inner, plan, _WORDS)
+            if isinstance(inner, AgentStep | ApprovalStep) or approval_text:
                 detail = tuple(kind_of(inner).details(inner, plan, _WORDS))
-                yield TaskLine(path, depth, inner.kind, inner.name, detail, asked)
+                yield TaskLine(path, depth, inner.kind, inner.name, detail, approval_text)
             yield from _plan_lines(inner, plan, path, depth + 1)
 
 
@@ -96,7 +96,9 @@ def _plan_steps(steps: Sequence[Step], above: str) -> Iterator[tuple[Step, str]]
 
 def _inside(step: Step, path: str) -> Iterator[tuple[str, Sequence[Step], str]]:
     """Yield the step lists inside a step: the heading, the steps, the prefix of their paths."""
-    for one in step.lists():
-        if not is_left_out(one):
-            below = f"{path}/{one.role.name}" if isinstance(one.role, Concurrent) else path
-            yield heading(one.role, _WORDS), one.steps, below
+    for step_list in step.lists():
+        if not is_left_out(step_list):
+            below = (
+                f"{path}/{step_list.role.name}" if isinstance(step_list.role, Concurrent) else path
+            )
+            yield heading(step_list.role, _WORDS), step_list.steps, below

@@ -41,15 +41,15 @@ async def requests_of(client: Client, run: Run) -> RequestsOfRun:
             pass
     from coterie.replay.rebuilt_run import NotFollowed, rebuilt
 
-    found = await rebuilt(await run.history())
-    if isinstance(found, NotFollowed):
+    rebuilt_run = await rebuilt(await run.history())
+    if isinstance(rebuilt_run, NotFollowed):
         return RequestsOfRun(await run.pending())  # raises with the reason
-    known: dict[str, RequestView] = {}
-    for id, view in found.requests.items():
-        one = None if view.pending is None else await run.complete(view.pending)
-        known[id] = view.model_copy(update={"pending": one})
-    waiting = [view.pending for view in known.values() if view.pending is not None]
-    return RequestsOfRun(tuple(waiting), known)
+    views: dict[str, RequestView] = {}
+    for id, view in rebuilt_run.requests.items():
+        whole = None if view.pending is None else await run.complete(view.pending)
+        views[id] = view.model_copy(update={"pending": whole})
+    waiting = [view.pending for view in views.values() if view.pending is not None]
+    return RequestsOfRun(tuple(waiting), views)
 
 
 async def request_of(client: Client, run: Run, id: str | None) -> tuple[RequestView, bool]:
@@ -63,14 +63,14 @@ async def request_of(client: Client, run: Run, id: str | None) -> tuple[RequestV
     Raises:
         CommandError: The request does not exist.
     """
-    found = await requests_of(client, run)
-    named = id or only_request(run, found.pending)
-    if found.recorded is None:
+    requests = await requests_of(client, run)
+    named = id or only_request(run, requests.pending)
+    if requests.recorded is None:
         return await run.request(named), True
-    if named not in found.recorded:
-        known = listed([one.id for one in found.pending]) or "none"
-        raise CommandError(f"there is no request {named!r}; waiting: {known}")
-    return found.recorded[named], False
+    if named not in requests.recorded:
+        ids = listed([request.id for request in requests.pending]) or "none"
+        raise CommandError(f"there is no request {named!r}; waiting: {ids}")
+    return requests.recorded[named], False
 
 
 def only_request(run: Run, pending: tuple[Pending, ...]) -> str:

@@ -28,12 +28,12 @@ async def show_cost(settings: Settings, id: str, *, as_json: bool) -> ExitCode:
 async def _report(run: Run, *, over: bool) -> CostReport:
     """Ask the worker while the run is open; else read the history, which needs no worker."""
     if over:
-        seen = await rebuilt(await run.history())
-        return seen.cost if isinstance(seen, Rebuilt) else await run.cost()
+        rebuilt_run = await rebuilt(await run.history())
+        return rebuilt_run.cost if isinstance(rebuilt_run, Rebuilt) else await run.cost()
     try:
         return await run.cost()
     except Unanswered:
-        seen = await rebuilt(await run.history())
-        if isinstance(seen, NotFollowed):
+        rebuilt_run = await rebuilt(await run.history())
+        if isinstance(rebuilt_run, NotFollowed):
             raise
-        return seen.cost
+        return rebuilt_run.cost

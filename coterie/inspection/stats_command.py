@@ -75,7 +75,9 @@ def strategies_of(plan: Plan) -> frozenset[tuple[str, str]]:
 
 def _step_lists(plan: Plan) -> Iterator[Sequence[Step]]:
     yield from (team.steps for team in plan.teams.values())
-    yield from (one.execution_plan for one in plan.personas.values() if one.execution_plan)
+    yield from (
+        persona.execution_plan for persona in plan.personas.values() if persona.execution_plan
+    )
 
 
 @dataclass(slots=True)
@@ -127,11 +129,11 @@ class StatsCounter:
         answer = call.answer
         if isinstance(call.request, SkillRequest):
             name = call.request.skill
-            known = self._tools.get(name) or ToolStats(tool=name)
+            stats = self._tools.get(name) or ToolStats(tool=name)
             worked = isinstance(answer, SkillResult)
-            row = _count_end(known, worked, _seconds_worked(call))
+            row = _count_end(stats, worked, _seconds_worked(call))
             again = max(call.attempts - 1, 0)
-            self._tools[name] = row.model_copy(update={"retries": known.retries + again})
+            self._tools[name] = row.model_copy(update={"retries": stats.retries + again})
             return
         key = _key(call.path)
         row = self._decision(key)
@@ -153,9 +155,9 @@ class StatsCounter:
             self._turn(_key(path), entry.cause)
         elif entry.event == "tool_end" and (path, entry.visit) not in recorded:
             name = without_calls(entry.step.rpartition("/")[2])
-            known = self._tools.get(name) or ToolStats(tool=name)
+            stats = self._tools.get(name) or ToolStats(tool=name)
             good = entry.status == "success"
-            self._tools[name] = _count_end(known, good, entry.seconds or 0.0)
+            self._tools[name] = _count_end(stats, good, entry.seconds or 0.0)
         else:
             self._branch(entry, run.strategies)
 
@@ -177,18 +179,18 @@ class StatsCounter:
         if (step.rpartition("/")[2], branch) not in strategies:
             return
         key = f"{entry.team}/{step}/{branch}"
-        known = self._strategies.get(key) or StrategyStats(
+        stats = self._strategies.get(key) or StrategyStats(
             team=entry.team, step=step, branch=branch
         )
         match entry.status:
             case "success" | "failure":
-                known = _count_end(known, entry.status == "success", entry.seconds or 0.0)
+                stats = _count_end(stats, entry.status == "success", entry.seconds or 0.0)
             case "cancelled":
-                known = known.model_copy(update={"cancelled": known.cancelled + 1})
+                stats = stats.model_copy(update={"cancelled": stats.cancelled + 1})
             case _:
                 return
         won = entry.cause is not None and entry.cause.code in _WON
-        self._strategies[key] = known.model_copy(update={"won": known.won + won})
+        self._strategies[key] = stats.model_copy(update={"won": stats.won + won})
 
 
 def _count_end(row: Row, good: bool, seconds: float) -> Row:
@@ -288,19 +290,19 @@ async def _count_run(
         began = began or started(history).at
         events += len(history.events)
         calls += recorded_calls(history)
-        seen = await rebuilt(history)
-        if isinstance(seen, Rebuilt):
-            trails.append(seen.trail)
-            strategies |= strategies_of(seen.plan)
+        rebuilt_run = await rebuilt(history)
+        if isinstance(rebuilt_run, Rebuilt):
+            trails.append(rebuilt_run.trail)
+            strategies |= strategies_of(rebuilt_run.plan)
         else:
             followed = False
     over = execution.close_time is not None
-    taken = (execution.close_time or now) - (began or execution.start_time)
+    run_time = (execution.close_time or now) - (began or execution.start_time)
     return CountedRun(
         plan=name,
         over=over,
         completed=execution.status == WorkflowExecutionStatus.COMPLETED,
-        seconds=taken.total_seconds(),
+        seconds=run_time.total_seconds(),
         strategies=strategies,
         trail=joined_trails(*trails),
         calls=calls,

@@ -36,14 +36,14 @@ def step_traces(visits: Sequence[Visit], asked: str) -> tuple[StepTrace, ...]:
     A call also goes by the end of its name: `search@2.1`, like in `coterie skip`.
     """
     name, number = split_reference(asked)
-    found: list[StepTrace] = []
+    traces: list[StepTrace] = []
     for visit in visits:
         if number not in (None, visit.visit):
             continue
         for key in dict.fromkeys(_steps_by_name(visit, name)):
-            events = tuple(one for one in visit.happened if _is_about(one.entry, key))
-            found.append(StepTrace(str(key), visit.visit, events))
-    return tuple(found)
+            events = tuple(event for event in visit.happened if _is_about(event.entry, key))
+            traces.append(StepTrace(str(key), visit.visit, events))
+    return tuple(traces)
 
 
 def names_step(asked: str) -> bool:

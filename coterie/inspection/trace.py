@@ -68,9 +68,9 @@ def refused_answers(calls: Sequence[RecordedCall]) -> Iterator[RefusedAnswer]:
 
 def _reask_after(call: RecordedCall, later: Sequence[RecordedCall]) -> int | None:
     """Return the number of the re-ask with which the agent's next turn began."""
-    for one in later:
-        if one.path == call.path and isinstance(one.request, AgentRequest):
-            return None if one.request.reask is None else one.request.reask.number
+    for later_call in later:
+        if later_call.path == call.path and isinstance(later_call.request, AgentRequest):
+            return None if later_call.request.reask is None else later_call.request.reask.number
     return None
 
 
@@ -108,7 +108,7 @@ class Trace:
     def _failures(self, includes: Callable[[str, int], bool]) -> CallFailures:
         return CallFailures(
             tuple(call for call in self.retried if includes(call.path, call.visit)),
-            tuple(one for one in self.refused if includes(one.step, one.visit)),
+            tuple(answer for answer in self.refused if includes(answer.step, answer.visit)),
         )
 
     def of(self, asked: str) -> tuple[Visit, ...]:
@@ -119,11 +119,11 @@ class Trace:
         """
         team, number = split_reference(asked)
         named = [visit for visit in self.visits if visit.team == team]
-        found = [visit for visit in named if number in (None, visit.visit)]
-        if not found:
-            known = listed([visit.name for visit in named or self.visits])
-            raise CommandError(f"run {self.run!r} has no visit {asked!r}; it has: {known}")
-        return tuple(found)
+        visits = [visit for visit in named if number in (None, visit.visit)]
+        if not visits:
+            names = listed([visit.name for visit in named or self.visits])
+            raise CommandError(f"run {self.run!r} has no visit {asked!r}; it has: {names}")
+        return tuple(visits)
 
     def has_visit(self, asked: str) -> bool:
         """Return whether a name means a team that the run has visited."""
@@ -135,13 +135,13 @@ class Trace:
         Raises:
             CommandError: The run has noted nothing of it.
         """
-        found = step_traces(self.visits, asked)
-        if not found:
+        traces = step_traces(self.visits, asked)
+        if not traces:
             raise CommandError(
                 f"run {self.run!r} has neither a visit nor a step {asked!r}; `coterie trail "
                 f"{self.run}` lists its steps"
             )
-        return found
+        return traces
 
 
 async def traced(settings: Settings, source: str) -> Trace:
@@ -152,12 +152,13 @@ async def traced(settings: Settings, source: str) -> Trace:
     """
     if (settings.cwd / source).is_file() or source.endswith(".json"):
         history = await history_in(settings.cwd / source, settings)
-        found = await rebuilt(history)
-        if isinstance(found, NotFollowed):
+        rebuilt_run = await rebuilt(history)
+        if isinstance(rebuilt_run, NotFollowed):
             raise CommandError(
-                f"{source} is the history of another workflow, or of another version: {found.cause}"
+                f"{source} is the history of another workflow, or of another version: "
+                f"{rebuilt_run.cause}"
             )
-        return _trace([history], [found])
+        return _trace([history], [rebuilt_run])
     connection = await open_connection(settings)
     histories = [history async for history in links(connection.client, source)]
     latest = await rebuilt(histories[-1])
@@ -191,7 +192,7 @@ def _trace(histories: Sequence[WorkflowHistory], parts: Sequence[Rebuilt]) -> Tr
     end = closed(histories[-1])
     if end is not None:
         visits = {key: _close_visit(visit, end) for key, visit in visits.items()}
-    calls = [call for one in histories for call in recorded_calls(one)]
+    calls = [call for history in histories for call in recorded_calls(history)]
     in_visits(calls, trail)
     return Trace(
         histories[-1].workflow_id,

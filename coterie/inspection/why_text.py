@@ -89,14 +89,14 @@ def _retried_line(call: RecordedCall) -> str:
     )
 
 
-def _refused_line(one: RefusedAnswer) -> str:
+def _refused_line(answer: RefusedAnswer) -> str:
     """Say why an answer was refused, and what happened then."""
-    step, then = StepKey(one.step), "the model was not asked again"
-    if one.reask is not None:
-        then = f"the model was asked again (re-ask {one.reask})"
+    step, then = StepKey(answer.step), "the model was not asked again"
+    if answer.reask is not None:
+        then = f"the model was asked again (re-ask {answer.reask})"
     return (
-        f"      {clock(one.at.isoformat())}  {step.team}#{one.visit}/{step.path} gave an "
-        f"answer that was refused, because {one.type}: {one.problem}; {then}"
+        f"      {clock(answer.at.isoformat())}  {step.team}#{answer.visit}/{step.path} gave an "
+        f"answer that was refused, because {answer.type}: {answer.problem}; {then}"
     )
 
 
@@ -117,8 +117,8 @@ def steps_text(steps: Iterable[StepTrace], trace: Trace) -> str:
 
 def _step(step: StepTrace, trace: Trace) -> Iterator[str]:
     yield step.name
-    for one in step.happened:
-        yield from _event_lines(one)
+    for event in step.happened:
+        yield from _event_lines(event)
     failures = trace.failures_in_step(step)
     yield from map(_retried_line, failures.retried)
     yield from map(_refused_line, failures.refused)
@@ -130,8 +130,8 @@ def _visit(visit: Visit, trace: Trace) -> Iterator[str]:
         yield f"  started at {clock(visit.began or '')} because {visit.came_because}"
     if visit.happened:
         yield "  happened"
-        for one in visit.happened:
-            yield from _event_lines(one)
+        for event in visit.happened:
+            yield from _event_lines(event)
     failures = trace.failures_in_visit(visit)
     if failures.retried:
         yield "  retried"
@@ -155,37 +155,37 @@ def _head(visit: Visit) -> str:
     return visit_end_line(visit.end)
 
 
-def _event_lines(one: TraceEvent) -> Iterator[str]:
-    yield f"  {trail_line(one.entry)}"
-    for alternative in one.alternatives:
+def _event_lines(event: TraceEvent) -> Iterator[str]:
+    yield f"  {trail_line(event.entry)}"
+    for alternative in event.alternatives:
         yield from _alternative_lines(alternative, "branch", "nothing", "            ")
-    if one.when is not None:
-        yield from _condition(one.when, "            ")
-    yield from (f"              {_difference(change)}" for change in one.changes)
+    if event.when is not None:
+        yield from _condition(event.when, "            ")
+    yield from (f"              {_difference(change)}" for change in event.changes)
 
 
 def _alternative_lines(
-    asked: TriedAlternatives, what: str, nowhere: str, margin: str = "    "
+    alternative: TriedAlternatives, what: str, nowhere: str, margin: str = "    "
 ) -> Iterator[str]:
-    to = asked.leads_to or nowhere
-    if asked.taken is None:
-        yield f"{margin}{what} {asked.number} -> {to}: not evaluated"
+    to = alternative.leads_to or nowhere
+    if alternative.taken is None:
+        yield f"{margin}{what} {alternative.number} -> {to}: not evaluated"
         return
-    verdict = "holds" if asked.taken else "does not hold"
-    if asked.condition is None:
+    verdict = "holds" if alternative.taken else "does not hold"
+    if alternative.condition is None:
         verdict = "always holds"
-    yield f"{margin}{what} {asked.number} -> {to}: {verdict}"
-    if asked.condition is not None:
-        yield from _condition(asked.condition, f"{margin}  ")
+    yield f"{margin}{what} {alternative.number} -> {to}: {verdict}"
+    if alternative.condition is not None:
+        yield from _condition(alternative.condition, f"{margin}  ")
 
 
-def _condition(found: Examined, margin: str) -> Iterator[str]:
-    mark = "yes" if found.holds else "no "
-    if found.asked == "test":
-        yield f"{margin}{mark} {found.finding}"
+def _condition(examination: Examined, margin: str) -> Iterator[str]:
+    mark = "yes" if examination.holds else "no "
+    if examination.asked == "test":
+        yield f"{margin}{mark} {examination.finding}"
         return
-    yield f"{margin}{mark} {found.asked}"
-    for part in found.parts:
+    yield f"{margin}{mark} {examination.asked}"
+    for part in examination.parts:
         yield from _condition(part, f"{margin}  ")
 
 
@@ -230,7 +230,7 @@ def json_text(trace: Trace, visits: Iterable[Visit]) -> str:
 def _failures_data(failures: CallFailures) -> Json:
     return {
         "retried": [_retried_data(call) for call in failures.retried],
-        "refused": [_REFUSED.dump_python(one, mode="json") for one in failures.refused],
+        "refused": [_REFUSED.dump_python(answer, mode="json") for answer in failures.refused],
     }
 
 

@@ -88,13 +88,13 @@ def questions_for(
         client: The client.
         workspace: Folder of the files that they would change; None if it is elsewhere.
     """
-    found: list[ClientQuestion] = []
+    questions: list[ClientQuestion] = []
     for request in pending:
         form = _form(request)
         if form is not None and may_answer(request, client):
             key, message = question_key(request), _text(request, workspace)
-            found.append(ClientQuestion(key=key, message=message, form=form))
-    return tuple(found)
+            questions.append(ClientQuestion(key=key, message=message, form=form))
+    return tuple(questions)
 
 
 def question_key(request: Pending) -> str:
@@ -106,13 +106,13 @@ def decisions_of(
     pending: Sequence[Pending], replies: Mapping[str, FormReply], client: McpClient
 ) -> tuple[DecideInput, ...]:
     """Return what replies decide; those to requests that are not open to the client, nothing."""
-    found: list[DecideInput] = []
+    decisions: list[DecideInput] = []
     for request in pending:
         reply = replies.get(question_key(request))
         if reply is None or reply.action == "cancel" or not may_answer(request, client):
             continue
-        found.append(_decision(request, reply, client))
-    return tuple(found)
+        decisions.append(_decision(request, reply, client))
+    return tuple(decisions)
 
 
 def answer_given(request: Pending, message: JsonValue, client: McpClient) -> DecideInput:
@@ -126,14 +126,16 @@ def answer_given(request: Pending, message: JsonValue, client: McpClient) -> Dec
 def _decision(request: Pending, reply: FormReply, client: McpClient) -> DecideInput:
     content = reply.content or {}
     decision = "approve" if reply.action == "accept" else "reject"
-    given = DecideInput(id=request.id, decision=decision, by=client.by, digest=request.digest)
+    decide_input = DecideInput(
+        id=request.id, decision=decision, by=client.by, digest=request.digest
+    )
     if reply.action == "decline":
-        return given.model_copy(update={"comment": "declined"})
+        return decide_input.model_copy(update={"comment": "declined"})
     if request.payload_schema is not None:
-        return DecideInput.model_validate({**given.model_dump(), "payload": content})
+        return DecideInput.model_validate({**decide_input.model_dump(), "payload": content})
     comment = content.get("comment")
-    said = shortened_text(comment, 1_000) if isinstance(comment, str) else ""
-    return given.model_copy(update={"comment": said})
+    text = shortened_text(comment, 1_000) if isinstance(comment, str) else ""
+    return decide_input.model_copy(update={"comment": text})
 
 
 def _text(request: Pending, workspace: Path | None) -> str:
@@ -146,18 +148,20 @@ def _text(request: Pending, workspace: Path | None) -> str:
         prompt += f"\n\nAsked because {visible(because)}"
     if request.is_question:
         return prompt
-    asked = asked_change(request)
-    diff = shortened_diff(asked, workspace, "`coterie pending`")
+    change = asked_change(request)
+    diff = shortened_diff(change, workspace, "`coterie pending`")
     if diff:
-        _, left = asked_changes(asked)
-        about = "" if left is None else f"\n\n{visible(json.dumps(left, ensure_ascii=False))}"
+        _, remainder = asked_changes(change)
+        about = (
+            "" if remainder is None else f"\n\n{visible(json.dumps(remainder, ensure_ascii=False))}"
+        )
         return f"{prompt}{shortened_text(about, _MAX_SHOWN)}\n\n{diff}"
     if request.show in (None, {}, ""):
         return prompt
     part = extract(request.show, (), 0, _MAX_SHOWN)
-    shown = visible(json.dumps(part.value, indent=2, ensure_ascii=False))
+    value = visible(json.dumps(part.value, indent=2, ensure_ascii=False))
     rest = "" if part.whole else f"\n{_SHORTENED}"
-    return f"{prompt}\n\n{shown}{rest}"
+    return f"{prompt}\n\n{value}{rest}"
 
 
 def _form(request: Pending) -> Json | None:
@@ -168,10 +172,10 @@ def _form(request: Pending) -> Json | None:
     properties = schema.get("properties")
     if not isinstance(properties, dict) or not 0 < len(properties) <= _MAX_FIELDS:
         return None
-    shown = request.show if isinstance(request.show, dict) else {}
+    values = request.show if isinstance(request.show, dict) else {}
     fields: Json = {}
     for name, field in properties.items():
-        plain = _field(field, shown.get(name))
+        plain = _field(field, values.get(name))
         if plain is None:
             return None
         fields[visible(name)] = plain
@@ -180,7 +184,7 @@ def _form(request: Pending) -> Json | None:
     return {"type": "object", "properties": fields, "required": named}
 
 
-def _field(field: JsonValue, shown: JsonValue) -> Json | None:
+def _field(field: JsonValue, default: JsonValue) -> Json | None:
     if not isinstance(field, dict):
         return None
     plain: Json = {key: field[key] for key in _FIELD_KEYS if key in field}
@@ -189,6 +193,6 @@ def _field(field: JsonValue, shown: JsonValue) -> Json | None:
         plain["type"] = "string"
     if plain.get("type") not in _KINDS:
         return None
-    if shown not in (None, ""):
-        plain["default"] = shown
+    if default not in (None, ""):
+        plain["default"] = default
     return plain

@@ -54,9 +54,9 @@ class ConnectionPlaces(Generic[Connection]):
         self._authorized.discard(connection)
 
     def _oldest_of(self, address: str) -> Connection:
-        found = next(one for one, its in self._strangers.items() if its == address)
-        del self._strangers[found]
-        return found
+        oldest = next(connection for connection, its in self._strangers.items() if its == address)
+        del self._strangers[oldest]
+        return oldest
 
 
 CONNECTION = "connection"
@@ -86,10 +86,10 @@ class HttpConnection(H11Protocol):
     """A connection that ends when a request does not arrive in time, or its place is taken."""
 
     def __init__(
-        self, limits: ConnectionLimits, places: "ConnectionPlaces[HttpConnection]", **given: Any
+        self, limits: ConnectionLimits, places: "ConnectionPlaces[HttpConnection]", **options: Any
     ) -> None:
         """Take the limits, the places of all connections, and what uvicorn gives."""
-        super().__init__(**given)
+        super().__init__(**options)
         self._limits = limits
         self.app_state = {**self.app_state, CONNECTION: self}
         self._places = places

@@ -74,9 +74,9 @@ class SessionPlaces:
 
         def end() -> None:
             nonlocal in_progress
-            left = self._requests.pop(session, 0) - 1 if in_progress else -1
-            if left >= 0 and scope["method"] != "DELETE":
-                self._requests[session] = left
+            open_count = self._requests.pop(session, 0) - 1 if in_progress else -1
+            if open_count >= 0 and scope["method"] != "DELETE":
+                self._requests[session] = open_count
             in_progress = False
 
         async def watch(message: Message) -> None:
@@ -109,7 +109,9 @@ class SessionPlaces:
 
         try:
             while len(self._requests) + self._opening > self._maximum:
-                idle = next((one for one, count in self._requests.items() if count == 0), None)
+                idle = next(
+                    (candidate for candidate, count in self._requests.items() if count == 0), None
+                )
                 if idle is None:
                     break  # the application refuses the request
                 del self._requests[idle]
@@ -120,8 +122,10 @@ class SessionPlaces:
 
     async def _end(self, session: str, scope: Scope) -> None:
         """End a session as its client would."""
-        kept = [(name, value) for name, value in scope["headers"] if name in (b"host", b"origin")]
-        own = {**scope, "method": "DELETE", "headers": [*kept, (_SESSION, session.encode())]}
+        headers = [
+            (name, value) for name, value in scope["headers"] if name in (b"host", b"origin")
+        ]
+        own = {**scope, "method": "DELETE", "headers": [*headers, (_SESSION, session.encode())]}
 
         async def receive() -> Message:
             return {"type": "http.request", "body": b"", "more_body": False}
@@ -153,23 +157,23 @@ def http_token(settings: Settings, variable: str | None) -> str:
         CommandError: The variable has none, or the file cannot be read or written.
     """
     if variable is not None:
-        given = settings.secret(variable)
-        if given is None or len(given) < _MIN_TOKEN_LENGTH:
+        token = settings.secret(variable)
+        if token is None or len(token) < _MIN_TOKEN_LENGTH:
             raise CommandError(
                 f"the environment variable {variable} has no token of at least "
                 f"{_MIN_TOKEN_LENGTH} characters; set it, or leave out --token-env"
             )
-        return given
+        return token
     file = token_file(settings)
     try:
         state_folder(settings)
-        known = file.read_text(encoding="utf-8").strip() if file.exists() else ""
-        if len(known) < _MIN_TOKEN_LENGTH:
-            known = secrets.token_urlsafe(32)
-            write_private(file, f"{known}\n")
+        token = file.read_text(encoding="utf-8").strip() if file.exists() else ""
+        if len(token) < _MIN_TOKEN_LENGTH:
+            token = secrets.token_urlsafe(32)
+            write_private(file, f"{token}\n")
     except OSError as error:
         raise CommandError(f"could not read or write {file}: {reason_of(error)}") from None
-    return known
+    return token
 
 
 def token_file(settings: Settings) -> Path:
@@ -183,18 +187,18 @@ def listener(port: int) -> socket.socket:
     Raises:
         CommandError: The port is taken, or not allowed.
     """
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    server_socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    server_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((ADDRESS, port))
-        made.listen()  # a client may connect as soon as it knows the address
+        server_socket.bind((ADDRESS, port))
+        server_socket.listen()  # a client may connect as soon as it knows the address
     except (OSError, OverflowError) as error:
-        made.close()
+        server_socket.close()
         why = reason_of(error) if isinstance(error, OSError) else "no such port"
         raise CommandError(
             f"could not listen at {ADDRESS}:{port}: {why}; choose another --port"
         ) from None
-    return made
+    return server_socket
 
 
 async def speak_http(
@@ -243,8 +247,8 @@ class _TokenGuard:
         """Pass a request on, or answer it with 401 or 503 and close its connection."""
         app = self._app
         if scope["type"] == "http":
-            scheme, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
-            is_known = hmac.compare_digest(given.strip().encode(), self._wanted)
+            scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
+            is_known = hmac.compare_digest(token.strip().encode(), self._wanted)
             connection: HttpConnection = scope["state"][CONNECTION]
             if scheme.lower() != "bearer" or not is_known:  # a scheme has no case
                 app = Response(

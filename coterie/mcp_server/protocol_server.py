@@ -158,7 +158,7 @@ def _lister(tools: TeamTools) -> Any:
     async def list_tools(
         context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(one) for one in tools.listing()])
+        return types.ListToolsResult(tools=[_tool(tool) for tool in tools.listing()])
 
     return list_tools
 
@@ -168,13 +168,13 @@ def _caller(tools: TeamTools) -> Any:
         client = _client_of(context)
         try:
             replies = _replies(params.request_state, params.input_responses)
-            done = await tools.call(params.name, params.arguments or {}, client, replies)
-            if done.as_task and isinstance(done.report, RunReport):
+            call_report = await tools.call(params.name, params.arguments or {}, client, replies)
+            if call_report.as_task and isinstance(call_report.report, RunReport):
                 return {
-                    **_task(RunTask(report=done.report, status="working")),
+                    **_task(RunTask(report=call_report.report, status="working")),
                     "resultType": "task",
                 }
-            return _answer(done)
+            return _answer(call_report)
         except CommandError as error:
             return _error(visible(str(error)))
         except Exception:
@@ -226,7 +226,7 @@ def _canceller(tools: TeamTools) -> Callable[[TaskParams, McpClient], Awaitable[
 def _task(task: RunTask) -> Json:
     """Return a task as it goes over the wire."""
     report = task.report
-    said: Json = {
+    data: Json = {
         "taskId": report.run,
         "status": task.status,
         "statusMessage": "; ".join(part for part in (report.because, report.next) if part),
@@ -237,33 +237,36 @@ def _task(task: RunTask) -> Json:
     }
     match task.status:
         case "completed":
-            done = _result(CallReport(report=report, is_error=report.state == "failed"))
-            said["result"] = done.model_dump(mode="json", by_alias=True, exclude_none=True)
+            result = _result(CallReport(report=report, is_error=report.state == "failed"))
+            data["result"] = result.model_dump(mode="json", by_alias=True, exclude_none=True)
         case "input_required":
-            asked = _requests(task.questions)
-            said["inputRequests"] = {
-                key: one.model_dump(mode="json", by_alias=True, exclude_none=True)
-                for key, one in asked.items()
+            requests = _requests(task.questions)
+            data["inputRequests"] = {
+                key: request.model_dump(mode="json", by_alias=True, exclude_none=True)
+                for key, request in requests.items()
             }
         case "working" | "cancelled":
             pass
-    return said
+    return data
 
 
-def _answer(done: CallReport) -> types.CallToolResult | types.InputRequiredResult:
-    if done.questions and isinstance(done.report, RunReport):
+def _answer(call_report: CallReport) -> types.CallToolResult | types.InputRequiredResult:
+    if call_report.questions and isinstance(call_report.report, RunReport):
         return types.InputRequiredResult(
-            input_requests=cast("Any", _requests(done.questions)), request_state=done.report.run
+            input_requests=cast("Any", _requests(call_report.questions)),
+            request_state=call_report.report.run,
         )
-    return _result(done)
+    return _result(call_report)
 
 
 def _requests(questions: tuple[ClientQuestion, ...]) -> dict[str, types.ElicitRequest]:
     return {
-        one.key: types.ElicitRequest(
-            params=types.ElicitRequestFormParams(message=one.message, requested_schema=one.form)
+        question.key: types.ElicitRequest(
+            params=types.ElicitRequestFormParams(
+                message=question.message, requested_schema=question.form
+            )
         )
-        for one in questions
+        for question in questions
     }
 
 
@@ -276,22 +279,24 @@ def _replies(state: str | None, responses: Any) -> QuestionReplies | None:
 
 def _form_replies(responses: dict[str, Any]) -> dict[str, FormReply]:
     try:
-        results = {key: types.ElicitResult.model_validate(one) for key, one in responses.items()}
+        results = {
+            key: types.ElicitResult.model_validate(result) for key, result in responses.items()
+        }
     except ValidationError:
         raise CommandError("an answer is not a result of elicitation/create") from None
-    return {key: _form_reply(one.action, one.content) for key, one in results.items()}
+    return {key: _form_reply(result.action, result.content) for key, result in results.items()}
 
 
 def _form_reply(action: Literal["accept", "decline", "cancel"], content: Any) -> FormReply:
     return FormReply(action=action, content=content)
 
 
-def _result(done: CallReport) -> types.CallToolResult:
-    report = done.report
+def _result(call_report: CallReport) -> types.CallToolResult:
+    report = call_report.report
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=report_text(report))],
         structured_content=report.model_dump(mode="json"),
-        is_error=done.is_error,
+        is_error=call_report.is_error,
     )
 
 

@@ -74,10 +74,14 @@ class RunHost:
         record, plan = await asyncio.to_thread(team.start, context, self._settings)
         connection = await self._connection()
         await self._serve(connection, record)
-        given = TeamInput(plan=plan, context=context, marked=record.trusted.sets_visibility)
+        team_input = TeamInput(plan=plan, context=context, marked=record.trusted.sets_visibility)
         with kept(self._settings, record):
             await start_run(
-                connection.client, record.id, given, task_queue=record.task_queue, summary=plan.name
+                connection.client,
+                record.id,
+                team_input,
+                task_queue=record.task_queue,
+                summary=plan.name,
             )
         return record, self._run(connection, record)
 
@@ -115,8 +119,8 @@ class RunHost:
         record = mcp_record(self._settings, id)
         if record is not None:
             return record
-        known = mcp_records(self._settings)
-        latest = listed([record.id for record in known[:_SHOWN_IDS]]) or "none yet"
+        records = mcp_records(self._settings)
+        latest = listed([record.id for record in records[:_SHOWN_IDS]]) or "none yet"
         raise CommandError(
             f"no MCP client started a run {id!r} in this project; the latest runs: {latest}"
         )
@@ -124,10 +128,10 @@ class RunHost:
     async def _continue(self, connection: Connection) -> None:
         """Serve the open runs that earlier clients started."""
         records = await asyncio.to_thread(mcp_records, self._settings)
-        known: Mapping[str, RunRecord] = {record.id: record for record in records}
+        records_by_id: Mapping[str, RunRecord] = {record.id: record for record in records}
         only = f"TaskQueue STARTS_WITH '{PRIVATE}'"
         async for execution in open_executions(connection.client, only):
-            record = known.get(execution.id)
+            record = records_by_id.get(execution.id)
             if record is None or execution.task_queue in self._workers:
                 continue
             try:

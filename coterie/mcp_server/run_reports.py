@@ -98,8 +98,8 @@ def report_schema(team: ServedTeam | None = None) -> Json:
     """Return the JSON Schema of a report, with the known part of the result's schema."""
     schema = cast("Json", TypeAdapter(RunReport).json_schema(mode="serialization"))
     if team is not None and team.result:
-        known: Json = {"anyOf": [team.result, {"type": "null"}]}
-        schema["properties"] = {**cast("Json", schema["properties"]), "result": known}
+        result_schema: Json = {"anyOf": [team.result, {"type": "null"}]}
+        schema["properties"] = {**cast("Json", schema["properties"]), "result": result_schema}
     return schema
 
 
@@ -135,9 +135,11 @@ def open_report(
 ) -> RunReport:
     """Report a run that has not ended."""
     state = open_state(status)
-    doing = tuple(one.step for one in status.doing)
+    doing = tuple(current.step for current in status.doing)
     folder = Folder(record.trusted.workspace)
-    approvals = tuple(waiting_approval(record.id, one, folder) for one in pending[:_MAX_LISTED])
+    approvals = tuple(
+        waiting_approval(record.id, request, folder) for request in pending[:_MAX_LISTED]
+    )
     awaits = state == "running" and any(step in messages for step in doing)
     return RunReport(
         run=record.id,
@@ -161,13 +163,13 @@ def ended_report(record: RunRecord, end: RunEnd, where: Path, start: int) -> Run
             state="failed",
             because=_text(incomplete_reason(end)),
         )
-    found = get({"result": end.result.output}, ("result", *where))
-    if found is MISSING:
+    value = get({"result": end.result.output}, ("result", *where))
+    if value is MISSING:
         raise CommandError(
             f"nothing lies at {'.'.join(where)!r} in the result of run {record.id!r}; call "
             "`result` without a path to see what it has"
         )
-    part = extract(found, where, start, MAX_RESULT_SIZE)
+    part = extract(value, where, start, MAX_RESULT_SIZE)
     more = part.next is not None
     hint = f"for the next page, call `result` with start {part.next}" if more else ""
     return RunReport(
@@ -246,7 +248,7 @@ def waiting_approval(run: str, request: Pending, workspace: Folder | None) -> Wa
 def _next(*, awaits: bool, approvals: Sequence[WaitingApproval], paused: bool) -> str:
     if awaits:
         return "send the next message with `answer`"
-    if any(one.is_question for one in approvals):
+    if any(approval.is_question for approval in approvals):
         return "ask your user, and send the answer with `answer`; then call `result`"
     if approvals:
         return (

@@ -124,8 +124,8 @@ def read_arguments(model: type[T], arguments: Json) -> T:
         return model.model_validate(arguments)
     except ValidationError as error:
         problems = [
-            f"{'.'.join(map(str, one['loc'])) or 'the arguments'}: {one['msg']}"
-            for one in error.errors(include_url=False, include_input=False)
+            f"{'.'.join(map(str, problem['loc'])) or 'the arguments'}: {problem['msg']}"
+            for problem in error.errors(include_url=False, include_input=False)
         ]
         allowed = listed(model.model_fields)
         text = shortened_text(visible("; ".join(problems)), _MAX_PROBLEMS_LENGTH)

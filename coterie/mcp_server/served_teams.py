@@ -33,8 +33,10 @@ def arguments_schema(plan: Plan) -> Json:
     """
     if plan.context:
         schema = _object(closed=True)
-        for path, one in plan.context.items():
-            _put_schema(schema, parse(path), _leaf(path, one), required=one.required)
+        for path, declaration in plan.context.items():
+            _put_schema(
+                schema, parse(path), _leaf(path, declaration), required=declaration.required
+            )
         return schema
     schema = _object(closed=False)
     for path in plan.needs:
@@ -56,12 +58,12 @@ def _known_schema(output: JsonValue) -> Json:
     }
 
 
-def _leaf(path: str, one: DeclaredPath) -> Json:
-    schema = dict(one.schema_)
+def _leaf(path: str, declaration: DeclaredPath) -> Json:
+    schema = dict(declaration.schema_)
     if _has_reference(schema):
         schema["$id"] = f"urn:coterie:context:{path}"  # references stay within this value
-    if not one.required:
-        schema["default"] = one.default
+    if not declaration.required:
+        schema["default"] = declaration.default
     return schema
 
 
@@ -153,7 +155,7 @@ def served_teams(
         InvalidDocument: A named team has problems.
         CommandError: There is no team, or two have the same name.
     """
-    found: dict[str, ServedTeam] = {}
+    teams: dict[str, ServedTeam] = {}
     origins: dict[str, str] = {}
     for target in targets or _own(settings):
         try:
@@ -173,10 +175,10 @@ def served_teams(
                 f"{target} cannot be a tool: the server has a tool {team.tool!r} of its own; "
                 "rename the team"
             )
-        found[team.tool], origins[team.tool] = team, target
-    if not found:
+        teams[team.tool], origins[team.tool] = team, target
+    if not teams:
         raise CommandError("no team of the project can be offered; repair one, or name a file")
-    return found
+    return teams
 
 
 def _own(settings: Settings) -> list[str]:
@@ -210,8 +212,8 @@ def _description(compiled: Compiled, name: str) -> str:
     """Return the document's description, or that of its entry team."""
     entry = ("orchestration", "teams", compiled.plan.entry_team)
     for node in (compiled.tree, compiled.tree.find(entry)):
-        written = node.child("description")
-        text = None if written is None else written.plain()
+        description = node.child("description")
+        text = None if description is None else description.plain()
         if isinstance(text, str) and text.strip():
             return shortened_text(visible(text.strip()), _MAX_DESCRIPTION_LENGTH)
     return f"Runs the team {name}."

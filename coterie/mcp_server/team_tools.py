@@ -113,18 +113,20 @@ class TeamTools:
                 record, run = await self.host.start(self._team(started.team), started.context)
                 return CallReport(report=await self.report(record, run))
             case "status":
-                asked = read_arguments(StatusArguments, arguments)
-                return CallReport(report=await self._status(asked))
+                status_arguments = read_arguments(StatusArguments, arguments)
+                return CallReport(report=await self._status(status_arguments))
             case "answer":
-                given = read_arguments(AnswerArguments, arguments)
-                return CallReport(report=await self._answer_question(given, client))
+                answer_arguments = read_arguments(AnswerArguments, arguments)
+                return CallReport(report=await self._answer_question(answer_arguments, client))
             case "result":
-                wanted = read_arguments(ResultArguments, arguments)
-                record, run = await self.host.find(wanted.run)
+                result_arguments = read_arguments(ResultArguments, arguments)
+                record, run = await self.host.find(result_arguments.run)
                 shows = client
                 if replies is not None:
                     shows = await self._decide_by_replies(record, run, replies, client)
-                return await self._result(record, run, shows, _path(wanted.path), wanted.start)
+                return await self._result(
+                    record, run, shows, _path(result_arguments.path), result_arguments.start
+                )
             case _ if replies is not None:
                 record, run = await self.host.find(replies.run)
                 shows = await self._decide_by_replies(record, run, replies, client)
@@ -147,12 +149,12 @@ class TeamTools:
 
     async def pending(self, run: Run) -> tuple[Pending, ...]:
         """Return the requests that wait, each in full."""
-        found: list[Pending] = []
-        for one in await run.pending():
-            whole = (await run.request(one.id)).pending if one.cut else one
+        requests: list[Pending] = []
+        for request in await run.pending():
+            whole = (await run.request(request.id)).pending if request.cut else request
             if whole is not None:
-                found.append(whole)
-        return tuple(found)
+                requests.append(whole)
+        return tuple(requests)
 
     async def _decide_by_replies(
         self, record: RunRecord, run: Run, replies: QuestionReplies, client: McpClient
@@ -161,7 +163,7 @@ class TeamTools:
         if replies.run != record.id:
             raise CommandError(f"the answers are for run {visible(replies.run[:200])!r}")
         await self.decide(run, replies.replies, client)
-        closed = any(one.action == "cancel" for one in replies.replies.values())
+        closed = any(reply.action == "cancel" for reply in replies.replies.values())
         return client.model_copy(update={"answers": False}) if closed else client
 
     def _team(self, name: str) -> ServedTeam:
@@ -182,12 +184,12 @@ class TeamTools:
         until = asyncio.get_running_loop().time() + self.wait
         try:
             while True:
-                left = until - asyncio.get_running_loop().time()
-                await asyncio.wait({ending}, timeout=max(min(_LOOK_SECONDS, left), 0))
+                time_left = until - asyncio.get_running_loop().time()
+                await asyncio.wait({ending}, timeout=max(min(_LOOK_SECONDS, time_left), 0))
                 if ending.done():
                     report = ended_report(record, await ending, path, start)
                     return CallReport(report=report, is_error=report.state == "failed")
-                if left <= _LOOK_SECONDS:
+                if time_left <= _LOOK_SECONDS:
                     return CallReport(report=await self.report(record, run, path, start))
                 report = await self.report(record, run)
                 if report.state in ("waiting", "awaiting_message", "paused"):
@@ -219,12 +221,12 @@ class TeamTools:
         except CommandError as error:  # the server has deleted it, or it does not answer
             return unknown_report(record, str(error))
 
-    async def _status(self, asked: StatusArguments) -> RunReport | RunList:
-        if asked.run is not None:
-            record, run = await self.host.find(asked.run)
+    async def _status(self, arguments: StatusArguments) -> RunReport | RunList:
+        if arguments.run is not None:
+            record, run = await self.host.find(arguments.run)
             return await self.report(record, run)
-        found = await self.host.latest(_MAX_RUNS)
-        reports = await asyncio.gather(*(self._brief(record, run) for record, run in found))
+        runs = await self.host.latest(_MAX_RUNS)
+        reports = await asyncio.gather(*(self._brief(record, run) for record, run in runs))
         return RunList(runs=tuple(reports))
 
     async def _brief(self, record: RunRecord, run: Run) -> RunReport:
@@ -234,38 +236,40 @@ class TeamTools:
             return report
         return report.model_copy(update={"result": None, "whole": False, "next": "call `result`"})
 
-    async def _answer_question(self, asked: AnswerArguments, client: McpClient) -> RunReport:
+    async def _answer_question(self, arguments: AnswerArguments, client: McpClient) -> RunReport:
         """Answer a question; or send a message to a session, and wait for its reply."""
-        record, run = await self.host.find(asked.run)
+        record, run = await self.host.find(arguments.run)
         report = await self.report(record, run)
-        if asked.request is not None or report.state == "waiting":
-            question = await self._question(record, run, asked.request, client)
-            await run.decide(answer_given(question, asked.message, client))
+        if arguments.request is not None or report.state == "waiting":
+            question = await self._question(record, run, arguments.request, client)
+            await run.decide(answer_given(question, arguments.message, client))
             return await self._report_or_why(record, run)
-        id = asked.message_id or str(uuid4())
-        message = SessionInput(message=asked.message, by=client.by)
+        id = arguments.message_id or str(uuid4())
+        message = SessionInput(message=arguments.message, by=client.by)
         reply = await reply_within(run, message, id, self.wait)
         report = await self._report_or_why(record, run)
         if reply is None:
             hint = f"no reply yet: call `answer` again with message_id {id!r}"
             return report.model_copy(update={"message_id": id, "next": hint})
-        shown = visible_value(extract(reply.value, (), 0, _MAX_REPLY_SIZE).value)
-        return report.model_copy(update={"reply": shown, "message_id": id})
+        value = visible_value(extract(reply.value, (), 0, _MAX_REPLY_SIZE).value)
+        return report.model_copy(update={"reply": value, "message_id": id})
 
     async def _question(
         self, record: RunRecord, run: Run, id: str | None, client: McpClient
     ) -> Pending:
         """Return the question that a message answers; refuse what a person must decide."""
         pending = await self.pending(run)
-        open_ones = [one for one in pending if one.is_question and may_answer(one, client)]
-        found = [one for one in open_ones if id is None or visible(one.id) == id]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            ids = listed([visible(one.id) for one in found])
+        open_ones = [
+            request for request in pending if request.is_question and may_answer(request, client)
+        ]
+        matches = [request for request in open_ones if id is None or visible(request.id) == id]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            ids = listed([visible(request.id) for request in matches])
             raise CommandError(f"run {record.id!r} asks several questions; set `request`: {ids}")
         if open_ones:
-            ids = listed([visible(one.id) for one in open_ones])
+            ids = listed([visible(request.id) for request in open_ones])
             raise CommandError(f"run {record.id!r} does not ask this; it asks {ids}")
         report = await self.report(record, run)
         how = f": {report.approvals[0].decide}" if report.approvals else ""
@@ -288,5 +292,5 @@ class TeamTools:
         )
 
 
-def _path(given: str | tuple[str, ...]) -> Path:
-    return parse(given) if isinstance(given, str) else given
+def _path(path: str | tuple[str, ...]) -> Path:
+    return parse(path) if isinstance(path, str) else path

@@ -106,9 +106,9 @@ def _came(call: RecordedCall) -> Iterator[str]:
         if answer.error is not None:
             yield f"  error      {answer.error.type}: {answer.error.message}"
         yield from _part("answer", answer.data if answer.answer is None else answer.answer)
-        for made in answer.tool_calls:
-            given = made.problem or json.dumps(made.arguments, ensure_ascii=False)
-            yield f"  calls      {made.tool} {given}"
+        for tool_call in answer.tool_calls:
+            arguments = tool_call.problem or json.dumps(tool_call.arguments, ensure_ascii=False)
+            yield f"  calls      {tool_call.tool} {arguments}"
         if answer.usage is not None:
             money = money_text(answer.cost, unpriced=answer.unpriced or answer.cost is None)
             estimated = ", estimated" if answer.estimated else ""
@@ -128,8 +128,8 @@ def _tools(turn: ToolTurn) -> Iterator[str]:
         yield f"  tools      {', '.join(tool.name for tool in turn.offered)}"
     for number, result in enumerate(turn.results, 1):
         mark = "failed: " if result.failed else ""
-        kept = "" if result.kept is None else f"(stored as {result.kept[:12]})"
-        yield from _part(f"result {number}", f"{mark}{result.text}{kept}")
+        reference = "" if result.kept is None else f"(stored as {result.kept[:12]})"
+        yield from _part(f"result {number}", f"{mark}{result.text}{reference}")
 
 
 def _part(name: str, value: JsonValue) -> Iterator[str]:

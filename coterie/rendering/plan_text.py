@@ -55,9 +55,9 @@ def _routing(routing: Routing | None) -> Iterator[str]:
         yield f"  -> {_END}"
         return
     for number, rule in enumerate(routing.rules, 1):
-        asked = "always" if rule.condition is None else f"when {condition_text(rule.condition)}"
+        condition = "always" if rule.condition is None else f"when {condition_text(rule.condition)}"
         sets = f"; sets {', '.join(rule.context_updates)}" if rule.context_updates else ""
-        yield f"  {number}. -> {rule.next_team or _END}  {asked}{sets}"
+        yield f"  {number}. -> {rule.next_team or _END}  {condition}{sets}"
     if routing.default is not None or routing.ends_by_default:
         yield f"  else -> {routing.default or _END}"
 
@@ -68,14 +68,14 @@ _WORDS = StepWording(condition=condition_text, value=value_text, agent_class=str
 def step_lines(steps: Sequence[Step], plan: Plan, depth: int) -> Iterator[str]:
     """Yield the steps and their nested steps, two blanks deeper per level."""
     for step in steps:
-        asked = "" if step.when is None else f"  when {_WORDS.condition(step.when)}"
-        yield f"{'  ' * depth}- {step.name}: {_describe_step(step, plan)}{asked}"
+        condition = "" if step.when is None else f"  when {_WORDS.condition(step.when)}"
+        yield f"{'  ' * depth}- {step.name}: {_describe_step(step, plan)}{condition}"
         yield from _execution_plan_lines(step, plan, depth)
-        for one in step.lists():
-            title = heading(one.role, _WORDS)
-            if title and not is_left_out(one):
+        for step_list in step.lists():
+            title = heading(step_list.role, _WORDS)
+            if title and not is_left_out(step_list):
                 yield f"{'  ' * (depth + 1)}{title}"
-            yield from step_lines(one.steps, plan, depth + (2 if title else 1))
+            yield from step_lines(step_list.steps, plan, depth + (2 if title else 1))
 
 
 def _execution_plan_lines(step: Step, plan: Plan, depth: int) -> Iterator[str]:

@@ -69,12 +69,12 @@ def progress_lines(progress: Progress, width: int, height: int) -> list[Progress
 
 def visit_lines(progress: Progress, width: int) -> list[ProgressLine]:
     """Format one line for each visit, and the reason if it failed."""
-    found: list[ProgressLine] = []
+    lines: list[ProgressLine] = []
     for visit in progress.visits.values():
         first, *_ = _visit_lines(visit, width)
-        found.append(first)
-        found += _reasons(visit, width)
-    return found
+        lines.append(first)
+        lines += _reasons(visit, width)
+    return lines
 
 
 def head_line(width: int) -> ProgressLine:
@@ -92,7 +92,7 @@ def wrapped(text: str, width: int, margin: str, further: str | None = None) -> l
         further: Before each other line; default: `margin`.
     """
     further = margin if further is None else further
-    first, others = (max(width - cell_len(one), 20) for one in (margin, further))
+    first, others = (max(width - cell_len(prefix), 20) for prefix in (margin, further))
     lines: list[str] = []
     for part in text.split("\n"):
         room = others if lines else first
@@ -140,12 +140,12 @@ def row_line(row: TaskRow | VisitRow, depth: int, width: int) -> ProgressLine:
         depth: Levels of indentation.
         width: In cells.
     """
-    shown = f"{'  ' * depth}{MARKS[row.state]} {one_line(row.name)}"
+    name = f"{'  ' * depth}{MARKS[row.state]} {one_line(row.name)}"
     time = "" if row.seconds is None else duration(row.seconds)
     about = "~" if row.estimated else ""
     tokens = f"{about}{row.tokens:,}" if row.tokens else ""
     money = "" if row.money is None else f"{about}{column_money(row.money)}"
-    return ProgressLine(_columns(shown, time, tokens, money, width), STYLES[row.state])
+    return ProgressLine(_columns(name, time, tokens, money, width), STYLES[row.state])
 
 
 def _columns(name: str, time: str, tokens: str, money: str, width: int) -> str:
@@ -204,7 +204,7 @@ def _break_word(line: str, word: str, room: int, further: int) -> list[str]:
 
     Such words are links, or text of a script without spaces.
     """
-    left = room - cell_len(line)
-    head = chop_cells(word, left)[0] if left > 1 else ""
+    space = room - cell_len(line)
+    head = chop_cells(word, space)[0] if space > 1 else ""
     rest = word[len(head) :]
     return [line + head, *(chop_cells(rest, further) if rest else [])]

@@ -53,14 +53,14 @@ def decision_text(taken: Decision) -> str:
 
 def pending_text(requests: Iterable[PendingOfRun], login: str) -> str:
     """Format all waiting requests, with the commands by which the reader answers them."""
-    return "\n\n".join(_request(one, login) for one in requests)
+    return "\n\n".join(_request(pending, login) for pending in requests)
 
 
-def _request(one: PendingOfRun, login: str) -> str:
-    run, request = one.run, one.request
+def _request(pending: PendingOfRun, login: str) -> str:
+    run, request = pending.run, pending.request
     whole = show_command(run, request.id)
     lines = [f"{run}  {request.id}", *prompt_lines(request.prompt)]
-    lines += subject_lines(request, one.workspace, whole)
+    lines += subject_lines(request, pending.workspace, whole)
     if request.cut:
         lines.append(f"    [shortened; in full: {whole}]")
     lines += why_asked(request)
@@ -74,7 +74,7 @@ def _request(one: PendingOfRun, login: str) -> str:
         lines.append(f"  meanwhile: {meanwhile}")
     if request.editable:
         lines.append("  editable: approve with --payload JSON to change what is shown")
-    lines += () if one.served else (_no_worker(run),)
+    lines += () if pending.served else (_no_worker(run),)
     return text_of([*lines, f"  {decision_commands(run, request, login)}"])
 
 
@@ -115,7 +115,7 @@ def shown_text(run: str, request: Pending, workspace: Path | None) -> str:
     return text_of([*lines, *_fact_lines(request, ("call", "because", "changed", "digest"))])
 
 
-def _fact_lines(request: Pending, shown: Collection[str] | None = None) -> Iterator[str]:
+def _fact_lines(request: Pending, names: Collection[str] | None = None) -> Iterator[str]:
     """Yield the facts of a request that are known, by their names: all, or those shown."""
     facts = {
         "call": "" if request.call is None else request.call.name,
@@ -128,7 +128,7 @@ def _fact_lines(request: Pending, shown: Collection[str] | None = None) -> Itera
         "digest": short_digest(request.digest),
     }
     for name, value in facts.items():
-        if value and (shown is None or name in shown):
+        if value and (names is None or name in names):
             yield f"  {name:<12} {value}"
 
 
@@ -184,9 +184,9 @@ def asked_change(request: Pending) -> AskedChange:
 
 def _subject(request: Pending, workspace: Path | None) -> tuple[JsonValue, Sequence[str]]:
     """Return what a request shows beside changes of files, and these as a diff."""
-    asked = asked_change(request)
-    _, rest = asked_changes(asked)
-    return rest, request_diff(asked, workspace)
+    change = asked_change(request)
+    _, rest = asked_changes(change)
+    return rest, request_diff(change, workspace)
 
 
 def subject_lines(
@@ -266,9 +266,9 @@ def panel_lines(
     rest, diff = _subject(request, workspace)
     whole = show_command(run, request.id)
     lines = [ProgressLine(line, "bold") for line in wrapped(request.prompt, width, "")]
-    shown = list(_value_lines(rest, width))
-    if shown:
-        lines += [ProgressLine(""), *(ProgressLine(line) for line in shown)]
+    value_lines = list(_value_lines(rest, width))
+    if value_lines:
+        lines += [ProgressLine(""), *(ProgressLine(line) for line in value_lines)]
     if diff:
         lines.append(ProgressLine(""))
         room = len(diff) if max_lines is None else max(max_lines - len(lines), _MIN_DIFF_LINES)

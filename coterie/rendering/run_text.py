@@ -56,13 +56,13 @@ def status_text(run: str, status: RunStatus, became: ClosedState | None = None) 
         visit = f", visit {status.visit}" if status.visit else ""
         lines.append(f"  team     {status.team}{visit}")
     lines += [f"  rounds   {rounds_text(loop)}" for loop in status.loops]
-    shown = steps_shown(status.doing, status.loops)
+    selection = steps_shown(status.doing, status.loops)
     lines += [
         f"  doing    {doing.step}{'' if doing.turn is None else f', turn {doing.turn}'}, "
         f"since {clock(doing.since)}"
-        for doing in shown.steps
+        for doing in selection.steps
     ]
-    lines += [f"           and {counted(shown.more, 'more step')}"] if shown.more else ()
+    lines += [f"           and {counted(selection.more, 'more step')}"] if selection.more else ()
     for graph in status.graphs:
         lines.append(f"  tasks    {graph_line(graph)}")
         lines += [f"           {line}" for line in task_lines(graph)]

@@ -115,7 +115,7 @@ def _own_cells(row: _Row) -> tuple[str, tuple[str, ...]]:
             return name, (f"{row.won:,}", f"{row.cancelled:,}")
         case DecisionStats():
             numbers = (row.called, row.answered, row.corrected, row.tokens)
-            return f"{row.team}/{row.step}", tuple(f"{one:,}" for one in numbers)
+            return f"{row.team}/{row.step}", tuple(f"{number:,}" for number in numbers)
         case ToolStats():
             return row.tool, (f"{row.failed:,}", f"{row.retries:,}")
         case _:

@@ -106,15 +106,15 @@ def end(how: str, came_to: JsonValue, message: str = "") -> WorldEffect:
 def recorded(history: WorkflowHistory) -> list[WorldEffect]:
     """List the effects, in the order of the events."""
     own_queue = started(history).queue
-    found: list[WorldEffect] = []
+    effects: list[WorldEffect] = []
     accepted: dict[int, str] = {}
     for event in read_events(history.events):
         if isinstance(event, UpdateAccepted) and event.instance:
             accepted[event.id] = event.instance
         effect = _effect(event, own_queue, accepted)
         if effect is not None:
-            found.append(effect)
-    return found
+            effects.append(effect)
+    return effects
 
 
 def _effect(event: RecordedEvent, own_queue: str, accepted: dict[int, str]) -> WorldEffect | None:

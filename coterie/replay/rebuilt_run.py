@@ -120,8 +120,8 @@ class DecisionObserver:
             return TraceEvent(entry)
         if entry.status == "chosen" and isinstance(step, BranchStep):
             return TraceEvent(entry, alternatives=alternatives(step, facts))
-        asked = entry.cause is not None and entry.cause.code == "when_did_not_hold"
-        if entry.status == "skipped" and asked and step.when:
+        is_unmet = entry.cause is not None and entry.cause.code == "when_did_not_hold"
+        if entry.status == "skipped" and is_unmet and step.when:
             return TraceEvent(entry, when=examine(step.when, facts))
         return TraceEvent(entry)
 
@@ -130,8 +130,8 @@ class DecisionObserver:
 
         If all branches of a fan-out are left, its visit already has its route.
         """
-        known = self.visits.get((entry.team, entry.visit))
-        if known is not None and known.ended is not None and entry.status == "success":
+        known_visit = self.visits.get((entry.team, entry.visit))
+        if known_visit is not None and known_visit.ended is not None and entry.status == "success":
             self._between.append(TraceEvent(entry))
             return
         name = next((n for n in state.tracks if _frame_key(n, entry) in state.frames), None)
@@ -199,7 +199,7 @@ class DecisionObserver:
             for key, frame in state.frames.items()
             if StateKey(key).frame_serves(location)
         ]
-        _, frame = max(frames, key=lambda one: one[0])
+        _, frame = max(frames, key=lambda pair: pair[0])
         return _facts(self.run, plan, before, frame, entry.team, entry.visit, state)
 
 
@@ -214,8 +214,10 @@ class ObservedState(RunState):
         """Return the same state with an observer."""
         observer.trail += [noted.to_entry() for noted in state.trail]
         observer.see(state)
-        known = {one.name: getattr(state, one.name) for one in fields(RunState)}
-        return cls(**known, observer=observer)
+        values = {
+            state_field.name: getattr(state, state_field.name) for state_field in fields(RunState)
+        }
+        return cls(**values, observer=observer)
 
     def note(self, entry: TrailRecord, fingerprint: str = "") -> None:
         """Add to the trail, and have it taken down."""
@@ -260,8 +262,8 @@ def _with_rules(visit: Visit, team: Team, facts: Facts) -> Visit:
 def _step(plan: Plan, entry: TrailEntry) -> Step | None:
     """Return the step of an entry, if its name is unique in team and plans; else None."""
     name = (entry.step or "").rpartition("/")[2]
-    found = [step for step in _steps(plan, entry.team) if step.name == name]
-    return found[0] if len(found) == 1 else None
+    matches = [step for step in _steps(plan, entry.team) if step.name == name]
+    return matches[0] if len(matches) == 1 else None
 
 
 def _steps(plan: Plan, team: str) -> Iterator[Step]:

@@ -61,26 +61,30 @@ async def replay(history: WorkflowHistory) -> Replayed:
     then = recorded(history)
     watch = _Watch()
     failure = await observed(history, watch)
-    found = list(differences(then, watch.done, watch.steps))
-    shown = [one.description for one in found if not (one.only_more or one.only_wording)]
+    field_differences = list(differences(then, watch.done, watch.steps))
+    descriptions = [
+        difference.description
+        for difference in field_differences
+        if not (difference.only_more or difference.only_wording)
+    ]
     if failure is not None:
-        shown += [*_others(then, watch.done), _first_line(failure)]
+        descriptions += [*_others(then, watch.done), _first_line(failure)]
     return Replayed(
         run=history.workflow_id,
         events=len(history.events),
         calls=sum(effect.kind == "call" for effect in then),
         end=next((effect for effect in then if effect.kind == "end"), None),
-        differences=_first_differences(shown),
-        more=tuple(one.field for one in found if one.only_more),
+        differences=_first_differences(descriptions),
+        more=tuple(difference.field for difference in field_differences if difference.only_more),
         digests=watch.digests,
         trail=tuple(record.to_entry() for record in watch.trail),
     )
 
 
-def _first_differences(shown: list[str]) -> tuple[str, ...]:
-    if len(shown) <= _MAX_DIFFERENCES:
-        return tuple(shown)
-    return (*shown[:_MAX_DIFFERENCES], f"and {len(shown) - _MAX_DIFFERENCES} more")
+def _first_differences(descriptions: list[str]) -> tuple[str, ...]:
+    if len(descriptions) <= _MAX_DIFFERENCES:
+        return tuple(descriptions)
+    return (*descriptions[:_MAX_DIFFERENCES], f"and {len(descriptions) - _MAX_DIFFERENCES} more")
 
 
 class _Watch(ReplayObserver):
@@ -124,10 +128,10 @@ class _Watch(ReplayObserver):
 def _others(then: list[WorldEffect], now: list[WorldEffect]) -> list[str]:
     other = first_other(then, now)
     ends = [effect for effect in now if effect.kind == "end"]
-    said = [
+    lines = [
         f"it ends with: {effect.facts['message']}" for effect in ends if "message" in effect.facts
     ]
-    return [*([other] if other else []), *said]
+    return [*([other] if other else []), *lines]
 
 
 _SAID = re.compile(r'Failure \{ message: "((?:[^"\\]|\\.)*)"')
@@ -136,9 +140,9 @@ _SAID = re.compile(r'Failure \{ message: "((?:[^"\\]|\\.)*)"')
 
 def _first_line(failure: Exception) -> str:
     text = str(failure)
-    said = _SAID.search(text)
-    if said is not None:
-        text = said[1].replace('\\"', '"').replace("\\n", "\n")
+    match = _SAID.search(text)
+    if match is not None:
+        text = match[1].replace('\\"', '"').replace("\\n", "\n")
     return text.splitlines()[0] if text else type(failure).__name__
 
 
@@ -175,15 +179,15 @@ async def replayed_file(history: WorkflowHistory) -> RunReplayed:
     return _sum_up([await replay(history)])
 
 
-def _sum_up(seen: Sequence[Replayed]) -> RunReplayed:
+def _sum_up(results: Sequence[Replayed]) -> RunReplayed:
     return RunReplayed(
-        run=seen[-1].run,
-        links=len(seen),
-        events=sum(one.events for one in seen),
-        calls=sum(one.calls for one in seen),
-        end=seen[-1].end,
-        differences=seen[-1].differences,
-        more=tuple(dict.fromkeys(field for one in seen for field in one.more)),
+        run=results[-1].run,
+        links=len(results),
+        events=sum(result.events for result in results),
+        calls=sum(result.calls for result in results),
+        end=results[-1].end,
+        differences=results[-1].differences,
+        more=tuple(dict.fromkeys(field for result in results for field in result.more)),
     )
 
 
@@ -232,15 +236,15 @@ class Comparison:
     async def _compare_with_worker(self, execution: WorkflowExecution) -> RunReplayed:
         """Ask the worker before fetching the history, which then contains all its events."""
         status = await self._status(execution)
-        seen: list[Replayed] = []
+        results: list[Replayed] = []
         async for history in links(self._client, execution.id):
-            seen.append(await replay(history))
-            if seen[-1].differences:
+            results.append(await replay(history))
+            if results[-1].differences:
                 break  # the state was carried over from there
-        whole = _sum_up(seen)
+        whole = _sum_up(results)
         if status is None or whole.end is not None:
             return whole
-        return await self._with_decisions(whole, seen[-1], status)
+        return await self._with_decisions(whole, results[-1], status)
 
     async def _status(self, execution: WorkflowExecution) -> RunStatus | None:
         """Return the worker's status of the run; None if it has ended or no worker answers."""

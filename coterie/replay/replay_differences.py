@@ -83,9 +83,9 @@ def first_other(recorded: Sequence[WorldEffect], now: Sequence[WorldEffect]) -> 
     """Describe the first call or timer that only one side has."""
     kinds = ("call", "timer")
     then = [effect for effect in recorded if effect.kind in kinds]
-    done = {(effect.kind, effect.key) for effect in now}
+    new_keys = {(effect.kind, effect.key) for effect in now}
     were = {(effect.kind, effect.key) for effect in then}
-    missing = next((effect for effect in then if (effect.kind, effect.key) not in done), None)
+    missing = next((effect for effect in then if (effect.kind, effect.key) not in new_keys), None)
     other = next((d for d in now if d.kind in kinds and (d.kind, d.key) not in were), None)
     match missing, other:
         case None, None:
@@ -129,10 +129,10 @@ def _shown_values(before: Value, after: Value) -> tuple[str, str]:
 
 
 def _cut(text: str, begin: int) -> str:
-    shown = text[begin:]
-    if len(shown) > _MAX_VALUE_LENGTH:
-        shown = f"{shown[: _MAX_VALUE_LENGTH - 3]}..."
-    return f"...{shown}" if begin else shown
+    excerpt = text[begin:]
+    if len(excerpt) > _MAX_VALUE_LENGTH:
+        excerpt = f"{excerpt[: _MAX_VALUE_LENGTH - 3]}..."
+    return f"...{excerpt}" if begin else excerpt
 
 
 def _as_text(value: Value) -> str:

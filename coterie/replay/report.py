@@ -29,37 +29,37 @@ def total(seen: Sequence[RunReplayed]) -> str:
     """Count the runs by result."""
     if not seen:
         return "no open run"
-    cannot = sum(bool(one.problem) for one in seen)
-    differ = sum(bool(one.differences) for one in seen)
+    cannot = sum(bool(result.problem) for result in seen)
+    differ = sum(bool(result.differences) for result in seen)
     parts = [f"{len(seen) - cannot - differ} of {_count(len(seen), 'run')} the same"]
     parts += [f"{differ} decided differently"] if differ else []
     parts += [f"{cannot} could not be replayed"] if cannot else []
     return ", ".join(parts)
 
 
-def _size(done: RunReplayed) -> str:
-    events = _count(done.events, "event")
-    return events if done.links == 1 else f"{events} in {done.links} links"
+def _size(result: RunReplayed) -> str:
+    events = _count(result.events, "event")
+    return events if result.links == 1 else f"{events} in {result.links} links"
 
 
-def _comparison_text(done: RunReplayed) -> str:
-    if done.end is None:
-        calls = f"the same {_count(done.calls, 'call')} with the same input; it is still open"
-        if done.compared is None:
+def _comparison_text(result: RunReplayed) -> str:
+    if result.end is None:
+        calls = f"the same {_count(result.calls, 'call')} with the same input; it is still open"
+        if result.compared is None:
             return f"{calls}, and no worker reported its decisions"
-        decisions = _count(done.compared, "decision")
-        return f"{calls}, and its worker reports the same {decisions} (digest {done.digest})"
-    facts = done.end.facts
+        decisions = _count(result.compared, "decision")
+        return f"{calls}, and its worker reports the same {decisions} (digest {result.digest})"
+    facts = result.end.facts
     if "trail_digest" not in facts:
         return f"the same end: {facts.get('message', facts['ended'])}"
     decisions = f"{facts['trail_length']} decisions (digest {facts['trail_digest']})"
     return f"the same calls and the same {decisions}"
 
 
-def _more(done: RunReplayed) -> str:
-    if not done.more:
+def _more(result: RunReplayed) -> str:
+    if not result.more:
         return ""
-    return f"; this code also stores: {', '.join(done.more)}"
+    return f"; this code also stores: {', '.join(result.more)}"
 
 
 def _count(number: int, thing: str) -> str:

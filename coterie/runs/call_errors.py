@@ -113,7 +113,9 @@ def task_was_lost(error: RPCError) -> bool:
 
     A busy worker may lose a task right after the run has refused another update.
     """
-    return any(one.Is(WorkflowNotReadyFailure.DESCRIPTOR) for one in error.grpc_status.details)
+    return any(
+        detail.Is(WorkflowNotReadyFailure.DESCRIPTOR) for detail in error.grpc_status.details
+    )
 
 
 def _no_worker(id: str) -> str:

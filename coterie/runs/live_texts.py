@@ -46,20 +46,20 @@ class TextFollower:
 
     def pieces(self, answers: Iterable[LiveAnswer]) -> list[TextPiece]:
         """Return the new text of each call."""
-        found: list[TextPiece] = []
+        pieces: list[TextPiece] = []
         for answer in answers:
             tail = answer.tail
-            attempt, seen = self._seen.get(answer.call, (0, 0))
+            attempt, last_end = self._seen.get(answer.call, (0, 0))
             begins = attempt != tail.attempt
-            seen = 0 if begins else seen
+            last_end = 0 if begins else last_end
             end = tail.start + len(tail.text)
-            if end <= seen:
+            if end <= last_end:
                 continue
             self._seen[answer.call] = (tail.attempt, end)
-            missed = max(0, tail.start - seen)
-            text = tail.text[max(0, seen - tail.start) :]
-            found.append(TextPiece(answer, text, missed, begins))
-        return found
+            missed = max(0, tail.start - last_end)
+            text = tail.text[max(0, last_end - tail.start) :]
+            pieces.append(TextPiece(answer, text, missed, begins))
+        return pieces
 
 
 def streams(described: WorkflowExecutionDescription) -> bool:
@@ -77,17 +77,19 @@ async def live_answers(
         steps: `{id of an activity: its step}`, as the run reports them.
     """
     converter = described.data_converter
-    found: list[LiveAnswer] = []
-    for one in described.raw_description.pending_activities:
-        if _is_stream(one):
-            details = await converter.decode(one.heartbeat_details.payloads)
+    answers: list[LiveAnswer] = []
+    for activity in described.raw_description.pending_activities:
+        if _is_stream(activity):
+            details = await converter.decode(activity.heartbeat_details.payloads)
             try:
                 tail = LiveTail.model_validate(details[1])
             except ValidationError:
                 continue  # from another version of the worker
-            found.append(LiveAnswer(one.activity_id, step_of_id(one.activity_id, steps), tail))
-    return tuple(sorted(found, key=lambda answer: answer.call))
+            answers.append(
+                LiveAnswer(activity.activity_id, step_of_id(activity.activity_id, steps), tail)
+            )
+    return tuple(sorted(answers, key=lambda answer: answer.call))
 
 
-def _is_stream(one: PendingActivityInfo) -> bool:
-    return one.activity_type.name == RUN_AGENT and len(one.heartbeat_details.payloads) > 1
+def _is_stream(activity: PendingActivityInfo) -> bool:
+    return activity.activity_type.name == RUN_AGENT and len(activity.heartbeat_details.payloads) > 1

@@ -69,8 +69,8 @@ class VisitRow:
     @property
     def seconds(self) -> float | None:
         """The sum of its tasks' times."""
-        known = [task.seconds for task in self.tasks.values() if task.seconds is not None]
-        return sum(known) if known else None
+        durations = [task.seconds for task in self.tasks.values() if task.seconds is not None]
+        return sum(durations) if durations else None
 
     @property
     def tokens(self) -> int:
@@ -80,8 +80,8 @@ class VisitRow:
     @property
     def money(self) -> float | None:
         """Cost of all its tasks that have a price."""
-        known = [task.money for task in self.tasks.values() if task.money is not None]
-        return sum(known) if known else None
+        amounts = [task.money for task in self.tasks.values() if task.money is not None]
+        return sum(amounts) if amounts else None
 
     @property
     def estimated(self) -> bool:
@@ -134,8 +134,8 @@ class Progress:
                     self._close_visit(entry)
                 case _:
                     pass
-        for one in doing:
-            step = StepKey(one.step)
+        for current in doing:
+            step = StepKey(current.step)
             task = step.task
             open_visits = [row for row in self.visits.values() if row.team == step.team]
             if task and open_visits and open_visits[-1].state == "running":
@@ -143,8 +143,8 @@ class Progress:
 
     def repeated(self, doing: Sequence[StepInProgress]) -> list[RepeatedStep]:
         """Return the steps in progress that were retried, in their order."""
-        found = (self._repeated.get(one.step) for one in doing)
-        return [one for one in found if one is not None]
+        repeats = (self._repeated.get(current.step) for current in doing)
+        return [repeat for repeat in repeats if repeat is not None]
 
     def price(self, report: CostReport) -> None:
         """Assign new costs, and whether they are estimated, to the latest visit of each task."""
@@ -157,17 +157,17 @@ class Progress:
                 spent[key] = spent.get(key, 0.0) + row.cost
             estimated[key] = estimated.get(key, 0) + row.estimated + row.cut_off
         for key, calls in estimated.items():
-            found = self._rows_of(key)
-            if found and calls > self._estimated.get(key, 0):
-                found[-1].estimated, self._estimated[key] = True, calls
+            rows = self._rows_of(key)
+            if rows and calls > self._estimated.get(key, 0):
+                rows[-1].estimated, self._estimated[key] = True, calls
         for key, money in spent.items():
-            found = self._rows_of(key)
-            if not found:
+            rows = self._rows_of(key)
+            if not rows:
                 continue
             more = money - self._assigned.get(key, 0.0)
-            if not more and found[-1].state == "running":
+            if not more and rows[-1].state == "running":
                 continue  # no visit is known yet
-            found[-1].money = round((found[-1].money or 0.0) + more, 9)
+            rows[-1].money = round((rows[-1].money or 0.0) + more, 9)
             self._assigned[key] = money
 
     def _rows_of(self, key: StepKey) -> list[TaskRow]:
@@ -198,13 +198,13 @@ class Progress:
         row.seconds, row.tokens = entry.seconds, entry.tokens or 0
         row.state = state
         row.because = entry.because if row.state == "failure" else ""
-        known = self._failed.get((entry.team, entry.visit), {})
-        within = [path for path in known if path.startswith(f"{entry.step}/")]
+        failures = self._failed.get((entry.team, entry.visit), {})
+        within = [path for path in failures if path.startswith(f"{entry.step}/")]
         if within and state == "success":
             row.state = "partial"
-            row.because = f"{counted(len(within), 'step')} in it failed: {known[within[0]]}"
+            row.because = f"{counted(len(within), 'step')} in it failed: {failures[within[0]]}"
         for path in within:
-            del known[path]
+            del failures[path]
 
     def _note_within(self, entry: TrailEntry, path: str) -> None:
         """Keep which steps within a task failed, unless the failure is caught or a model has it."""
@@ -212,8 +212,12 @@ class Progress:
         if END_STATES.get(entry.status or "") == "failure" and not calls_in(path):
             failed[path] = f"{path}: {entry.because}"
         elif entry.status in ("success", "caught"):
-            for one in [one for one in failed if one == path or _is_caught(entry, path, one)]:
-                del failed[one]
+            for failed_path in [
+                failed_path
+                for failed_path in failed
+                if failed_path == path or _is_caught(entry, path, failed_path)
+            ]:
+                del failed[failed_path]
 
     def _close_visit(self, entry: TrailEntry) -> None:
         row = self._visit(entry.team, entry.visit)

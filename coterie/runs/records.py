@@ -164,10 +164,10 @@ def find(settings: Settings, id: str | None) -> RunRecord:
     try:
         return RunRecord.model_validate_json(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        known = [unquote(record.stem) for record in _records(folder)][-10:]
+        ids = [unquote(record.stem) for record in _records(folder)][-10:]
         raise CommandError(
             f"run {id!r} was not started by `coterie run` in {settings.project}; its latest "
-            f"runs: {listed(known)}. If `coterie start` started it, serve it with `coterie "
+            f"runs: {listed(ids)}. If `coterie start` started it, serve it with `coterie "
             "worker`; otherwise resume it in the project that started it"
         ) from None
     except ValidationError:
@@ -179,15 +179,15 @@ def find(settings: Settings, id: str | None) -> RunRecord:
 
 def mcp_records(settings: Settings) -> list[RunRecord]:
     """Return the runs that MCP clients started in this project, latest first."""
-    found: list[RunRecord] = []
+    records: list[RunRecord] = []
     for file in reversed(_records(settings.state / "runs")):
         try:
             record = RunRecord.model_validate_json(file.read_text(encoding="utf-8"))
         except (OSError, ValidationError):
             continue  # `find` reports it, if anybody asks for this run
         if record.mcp_tool:
-            found.append(record)
-    return found
+            records.append(record)
+    return records
 
 
 def mcp_record(settings: Settings, id: str) -> RunRecord | None:

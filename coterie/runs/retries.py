@@ -40,8 +40,8 @@ class PendingRetry:
     def describe(self, now: datetime) -> str:
         """Describe the retry: which attempt, when, and why."""
         of = f" of {self.maximum}" if self.maximum else ""
-        left = 0 if self.at is None else round((self.at - now).total_seconds())
-        when = f" in {left} s" if left > 0 else " now"
+        seconds = 0 if self.at is None else round((self.at - now).total_seconds())
+        when = f" in {seconds} s" if seconds > 0 else " now"
         why = _LOST if self.lost else self.error
         return f"{self.step}: attempt {self.attempt}{of}{when}, because {why}"
 
@@ -62,25 +62,25 @@ def pending_retries(
         pending: The activities in progress.
         steps: `{id of an activity: its step}`, as the run reports them.
     """
-    return tuple(_retries(sorted(pending, key=lambda one: one.activity_id), steps))
+    return tuple(_retries(sorted(pending, key=lambda activity: activity.activity_id), steps))
 
 
 def _retries(
     pending: Iterable[PendingActivityInfo], steps: Mapping[str, str]
 ) -> Iterator[PendingRetry]:
-    for one in pending:
-        if one.attempt > 1 and one.HasField("last_failure"):
-            failure = one.last_failure
+    for activity in pending:
+        if activity.attempt > 1 and activity.HasField("last_failure"):
+            failure = activity.last_failure
             kind = failure.application_failure_info.type
             error = f"{kind}: {failure.message}" if kind else failure.message
             lost = failure.timeout_failure_info.timeout_type == TimeoutType.TIMEOUT_TYPE_HEARTBEAT
-            waits = one.HasField("next_attempt_schedule_time")
-            at = one.next_attempt_schedule_time.ToDatetime(UTC) if waits else None
+            waits = activity.HasField("next_attempt_schedule_time")
+            at = activity.next_attempt_schedule_time.ToDatetime(UTC) if waits else None
             yield PendingRetry(
-                one.activity_id,
-                step_of_id(one.activity_id, steps),
-                one.attempt,
-                one.maximum_attempts,
+                activity.activity_id,
+                step_of_id(activity.activity_id, steps),
+                activity.attempt,
+                activity.maximum_attempts,
                 shortened_text(error, _MAX_ERROR_LENGTH),
                 at,
                 lost,

@@ -129,8 +129,8 @@ class Run:
 
     async def pending(self) -> tuple[Pending, ...]:
         """Query the requests that wait for a person."""
-        found = await self._query("pending", list[Pending])
-        return tuple([await self.complete(one) for one in found])
+        requests = await self._query("pending", list[Pending])
+        return tuple([await self.complete(request) for request in requests])
 
     async def request(self, id: str) -> RequestView:
         """Query one request in full, pending or decided."""
@@ -200,9 +200,9 @@ class Run:
         except RPCError as error:
             raise call_error(self.id, error) from None
 
-    async def _update(self, name: UpdateName, asked: BaseModel, answer: type[T]) -> T:
+    async def _update(self, name: UpdateName, update_input: BaseModel, answer: type[T]) -> T:
         try:
-            return await updated(self, name, asked, answer)
+            return await updated(self, name, update_input, answer)
         except (
             WorkflowUpdateFailedError,
             WorkflowUpdateRPCTimeoutOrCancelledError,

@@ -46,8 +46,8 @@ async def open_executions(
     """
     query = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
     try:
-        found = client.list_workflows(f"{query} AND ({only})" if only else query, limit=limit)
-        async for execution in found:
+        executions = client.list_workflows(f"{query} AND ({only})" if only else query, limit=limit)
+        async for execution in executions:
             yield execution
     except RPCError as error:
         raise CommandError(f"could not list runs: {error.message}") from None
@@ -175,10 +175,12 @@ class _Lister:
     async def rows(self, batch: Iterable[WorkflowExecution]) -> list[RunRow]:
         """Return the rows of several runs, queried concurrently; omit runs that are gone."""
         executions = list(batch)
-        for queue in {one.task_queue for one in executions if _is_open(one)} - {*self._served}:
+        for queue in {execution.task_queue for execution in executions if _is_open(execution)} - {
+            *self._served
+        }:
             self._served[queue] = await is_served(self._client, queue)
-        found = await asyncio.gather(*(self._row(one) for one in executions))
-        return [row for row in found if row is not None]
+        rows = await asyncio.gather(*(self._row(execution) for execution in executions))
+        return [row for row in rows if row is not None]
 
     async def _row(self, execution: WorkflowExecution) -> RunRow | None:
         run = Run(self._client, execution.id)
@@ -223,7 +225,7 @@ def closed_row(
 
 def open_row(id: str, plan: str, began: datetime, status: RunStatus) -> RunRow:
     """Return the row of a run from its worker's status."""
-    steps = (*(one.step for one in status.doing), *status.waiting_for)
+    steps = (*(current.step for current in status.doing), *status.waiting_for)
     teams = dict.fromkeys(StepKey(step).team for step in steps)
     if status.team is not None:
         teams[status.team] = None
@@ -233,7 +235,7 @@ def open_row(id: str, plan: str, began: datetime, status: RunStatus) -> RunRow:
         open_state(status),
         began,
         teams=tuple(teams),
-        doing=tuple(one.step for one in status.doing),
+        doing=tuple(current.step for current in status.doing),
         waits_for=status.waiting_for,
     )
 

@@ -103,7 +103,7 @@ class RunView:
         """Take the state of the run and its new events."""
         self.status = news.status
         self.pending = tuple(news.pending)
-        self.asked |= {StepKey.of_request(one.id): one.show for one in news.pending}
+        self.asked |= {StepKey.of_request(request.id): request.show for request in news.pending}
         self.retries = tuple(news.retries)
         self.rows.follow(news.entries, news.status.doing)
         if news.cost is not None:
@@ -113,16 +113,16 @@ class RunView:
         for graph in news.status.graphs:
             tasks = self.graphs.setdefault(graph.step, {})
             for task in graph.tasks:
-                known = tasks.setdefault(task.id, GraphTaskRow(task.status, task.because))
-                known.status, known.because = task.status, task.because
+                row = tasks.setdefault(task.id, GraphTaskRow(task.status, task.because))
+                row.status, row.because = task.status, task.because
         if self.request is None:
             self.selected = self.pending[0].id if self.pending else None
 
     def take_answers(self, answers: Sequence[LiveAnswer]) -> None:
         """Take the answers in progress."""
         self.answers = tuple(answers)
-        written = tuple(answer for answer in answers if answer.tail.text.strip())
-        self.last_words = written or self.last_words
+        nonempty_answers = tuple(answer for answer in answers if answer.tail.text.strip())
+        self.last_words = nonempty_answers or self.last_words
 
     def take_end(self, end: RunEnd, at: datetime) -> None:
         """Take how and when the run ended: nothing is in progress any more."""
@@ -151,23 +151,23 @@ class RunView:
     @property
     def steps(self) -> list[StepRow]:
         """The steps in progress that contain no other one."""
-        asked = {StepKey.of_request(request.id) for request in self.pending}
-        return [self._step(one, asked) for one in innermost(self.doing)]
+        waiting_keys = {StepKey.of_request(request.id) for request in self.pending}
+        return [self._step(current, waiting_keys) for current in innermost(self.doing)]
 
-    def _step(self, one: StepInProgress, asked: Set[StepKey]) -> StepRow:
-        key = StepKey(one.step)
+    def _step(self, current: StepInProgress, waiting_keys: Set[StepKey]) -> StepRow:
+        key = StepKey(current.step)
         return StepRow(
             key,
-            one.since,
-            None if one.turn is None else one.turn + 1,
-            not asked.isdisjoint((key, key.failed, key.input)),
-            self.asked.get(key, one.arguments) if key.is_model_call else None,
+            current.since,
+            None if current.turn is None else current.turn + 1,
+            not waiting_keys.isdisjoint((key, key.failed, key.input)),
+            self.asked.get(key, current.arguments) if key.is_model_call else None,
         )
 
     def attempts(self, now: datetime) -> list[str]:
         """Describe the steps and calls that are being repeated."""
-        repeated = [one.describe() for one in self.rows.repeated(self.doing)]
-        return [*repeated, *(one.describe(now) for one in self.retries)]
+        repeated = [retry.describe() for retry in self.rows.repeated(self.doing)]
+        return [*repeated, *(retry.describe(now) for retry in self.retries)]
 
     def seconds(self, now: datetime) -> float:
         """How long the run has been open, or was."""
@@ -176,7 +176,7 @@ class RunView:
     @property
     def request(self) -> Pending | None:
         """The request that the person looks at."""
-        return next((one for one in self.pending if one.id == self.selected), None)
+        return next((request for request in self.pending if request.id == self.selected), None)
 
     def allows(self, action: str) -> bool:
         """Return whether an action does something now."""
@@ -228,5 +228,7 @@ def seconds_since(moment: str, now: datetime) -> float:
 def innermost(doing: Sequence[StepInProgress]) -> list[StepInProgress]:
     """Return the steps in progress that contain no other one."""
     return [
-        one for one in doing if not any(other.step.startswith(f"{one.step}/") for other in doing)
+        current
+        for current in doing
+        if not any(other.step.startswith(f"{current.step}/") for other in doing)
     ]

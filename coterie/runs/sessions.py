@@ -86,14 +86,14 @@ async def open_session(
 
 
 def _start_operation(
-    id: str, given: TeamInput, task_queue: str, summary: str
+    id: str, team_input: TeamInput, task_queue: str, summary: str
 ) -> "WithStartWorkflowOperation[Any, Any]":
     """Return the start of a session that never ran, for the call that also sends a message."""
     return cast(
         "WithStartWorkflowOperation[Any, Any]",
         WithStartWorkflowOperation(
             WORKFLOW,
-            given.model_copy(update={"first_message": True}),
+            team_input.model_copy(update={"first_message": True}),
             id=id,
             task_queue=task_queue,
             static_summary=summary,

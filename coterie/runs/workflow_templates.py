@@ -33,16 +33,16 @@ def templates_of(team_settings: Mapping[str, JsonValue]) -> dict[str, WorkflowTe
     Raises:
         CommandError: A template is malformed.
     """
-    written = team_settings.get("templates")
-    found: dict[str, WorkflowTemplate] = {}
-    for key, one in (written if isinstance(written, dict) else {}).items():
+    section = team_settings.get("templates")
+    templates: dict[str, WorkflowTemplate] = {}
+    for key, value in (section if isinstance(section, dict) else {}).items():
         try:
-            found[key] = WorkflowTemplate.model_validate(one)
+            templates[key] = WorkflowTemplate.model_validate(value)
         except ValidationError as error:
             first = error.errors()[0]
             setting = ".".join(map(str, ("settings", "templates", key, *first["loc"])))
             raise CommandError(f"{setting}: {first['msg']}") from None
-    return found
+    return templates
 
 
 def named_template(
@@ -77,24 +77,24 @@ def workflow_context(
     Raises:
         CommandError: A detail that the template needs is missing.
     """
-    known = with_files(details, files)
+    all_details = with_files(details, files)
     key_of_text = next((key for key in template.needs if key != FILES), None)
     if text is not None and key_of_text is not None:
-        known.setdefault(key_of_text, text)
-    missing = [key for key in template.needs if key not in known]
+        all_details.setdefault(key_of_text, text)
+    missing = [key for key in template.needs if key not in all_details]
     if missing:
         example = ", ".join(
             f'"{key}": ' + ('["..."]' if key == FILES else '"..."') for key in missing
         )
         message = f"the workflow {name} needs {listed(missing)}: --context '{{{example}}}'"
         raise CommandError(message)
-    return {"goal": text or template.description, "workflow": name, "details": known}
+    return {"goal": text or template.description, "workflow": name, "details": all_details}
 
 
 def with_files(details: Json, files: Sequence[str]) -> Json:
     """Return the details with the files that a person names beside them."""
-    given: Json = {FILES: list(files)} if files else {}
-    return {**given, **details}
+    file_details: Json = {FILES: list(files)} if files else {}
+    return {**file_details, **details}
 
 
 def template_text(name: str, template: WorkflowTemplate) -> str:

@@ -122,9 +122,9 @@ class BoardReader:
     def tasks(self) -> Iterator[WorkflowTask]:
         """Yield every task in progress."""
         for slot in range(_SLOTS):
-            found = self.task(slot)
-            if found is not None:
-                yield found
+            task = self.task(slot)
+            if task is not None:
+                yield task
 
     def task(self, slot: int) -> WorkflowTask | None:
         """Return the content of a slot, unless it is being written."""

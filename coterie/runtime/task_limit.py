@@ -76,14 +76,14 @@ class CpuLimit:
         task = self._begin()
         try:
             try:
-                done = work()
+                result = work()
             finally:
                 self._end(task)
         except _Interruption:
             raise TaskOverran(task.used) from None
         if task.used:
             raise TaskOverran(task.used)
-        return done
+        return result
 
     def _begin(self) -> _Task:
         thread = threading.get_ident()
@@ -113,15 +113,15 @@ class CpuLimit:
             time.sleep(self.look)
             for task in list(self._tasks.values()):
                 with suppress(OSError):  # its thread has ended
-                    used = time.clock_gettime(task.clock) - task.cpu_at_start
-                    if used > self.max_cpu:
-                        self._interrupt(task, used)
+                    cpu_seconds = time.clock_gettime(task.clock) - task.cpu_at_start
+                    if cpu_seconds > self.max_cpu:
+                        self._interrupt(task, cpu_seconds)
 
-    def _interrupt(self, task: _Task, used: float) -> None:
+    def _interrupt(self, task: _Task, cpu_seconds: float) -> None:
         """Interrupt a task, again and again if it catches that."""
         with self._lock:
             if self._tasks.get(task.thread) is task:
-                task.used = used
+                task.used = cpu_seconds
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(
                     ctypes.c_ulong(task.thread), ctypes.py_object(_Interruption)
                 )

@@ -81,8 +81,8 @@ def tls_of(settings: Settings) -> bool | TLSConfig:
 def _reason(error: Exception) -> str:
     """Return the message of the operating system or the server from a chain of wrapped errors."""
     text = str(error)
-    said = re.search(r'message: "([^"]+)"', text) or re.search(r'error: "([^"]+)"', text)
-    return said[1] if said else shortened_text(text.replace("\n", " ").strip(), 200)
+    match = re.search(r'message: "([^"]+)"', text) or re.search(r'error: "([^"]+)"', text)
+    return match[1] if match else shortened_text(text.replace("\n", " ").strip(), 200)
 
 
 @dataclass(frozen=True, slots=True)

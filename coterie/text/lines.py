@@ -20,7 +20,7 @@ def one_entry(line: str) -> str:
     if "\n" not in line:
         return visible(line)
     first, *further = visible(line).split("\n")
-    rest = (one if one.startswith(_FURTHER) else f"{_FURTHER}{one}" for one in further)
+    rest = (part if part.startswith(_FURTHER) else f"{_FURTHER}{part}" for part in further)
     return "\n".join((first, *rest))
 
 

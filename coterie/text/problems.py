@@ -51,15 +51,15 @@ def lines_of_file(folder: Path) -> ReadLines:
     Args:
         folder: Base of relative file names.
     """
-    read: dict[str, Sequence[str]] = {}
+    lines_by_file: dict[str, Sequence[str]] = {}
 
     def lines_of(file: str) -> Sequence[str]:
-        if file not in read:
+        if file not in lines_by_file:
             try:
-                read[file] = text_of_document(folder / file).splitlines()
+                lines_by_file[file] = text_of_document(folder / file).splitlines()
             except (OSError, ValueError):
-                read[file] = ()
-        return read[file]
+                lines_by_file[file] = ()
+        return lines_by_file[file]
 
     return lines_of
 
@@ -104,6 +104,6 @@ def _excerpt(problem: Problem, source: _Source) -> list[str]:
         return []
     column = line.column(problem.column - 1)
     begin = max(0, column - _MAX_WIDTH // 2) if len(line.text) > _MAX_WIDTH else 0
-    shown = line.text[begin : begin + _MAX_WIDTH].replace("\t", " ")
+    excerpt = line.text[begin : begin + _MAX_WIDTH].replace("\t", " ")
     gutter = f"{problem.line:>6} | "
-    return [f"{gutter}{shown}", " " * (len(gutter) - 2) + "| " + " " * (column - begin) + "^"]
+    return [f"{gutter}{excerpt}", " " * (len(gutter) - 2) + "| " + " " * (column - begin) + "^"]

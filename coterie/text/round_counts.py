@@ -43,16 +43,18 @@ def rounds_of(of: RoundsView) -> str:
 def steps_shown(doing: Sequence[StepInProgress], loops: Sequence[RoundsView]) -> StepsShown:
     """Return the steps, those within a loop in the order of its rounds, and only the first few."""
     left_out: set[str] = set()
-    order = {one.step: (number, ()) for number, one in enumerate(doing)}
+    order = {current.step: (number, ()) for number, current in enumerate(doing)}
     for loop in loops:
         key = StepKey(loop.step)
-        within = sorted((one.step for one in doing if key.holds(one.step)), key=_rounds)
+        within = sorted((current.step for current in doing if key.holds(current.step)), key=_rounds)
         left_out.update(within[_MAX_STEPS:])
         if within:
             first = min(order[step][0] for step in within)
             order |= {step: (first, _rounds(step)) for step in within}
-    shown = sorted((one for one in doing if one.step not in left_out), key=lambda a: order[a.step])
-    return StepsShown(shown, len(left_out))
+    steps = sorted(
+        (current for current in doing if current.step not in left_out), key=lambda a: order[a.step]
+    )
+    return StepsShown(steps, len(left_out))
 
 
 def _rounds(step: str) -> tuple[tuple[int, str], ...]:

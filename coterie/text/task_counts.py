@@ -24,8 +24,8 @@ def progress_of_tasks(step: str, counts: Mapping[str, int]) -> str:
         for status in GRAPH_TASK_STATUSES
         if status != "completed" and counts.get(status)
     ]
-    done = f"{counts.get('completed', 0)} of {sum(counts.values())} tasks completed"
-    return ", ".join((f"{one_line(step)}: {done}", *others))
+    summary = f"{counts.get('completed', 0)} of {sum(counts.values())} tasks completed"
+    return ", ".join((f"{one_line(step)}: {summary}", *others))
 
 
 def graph_line(graph: TaskGraphView) -> str:

@@ -77,8 +77,8 @@ class DecisionDialog(ModalScreen[DialogAnswer | None]):
             frame.border_title = subject.title
             yield LinePane("", "dialog_text")
             if subject.edits and subject.request is not None:
-                shown = json.dumps(subject.request.show, indent=2, ensure_ascii=False)
-                yield TextArea(visible(shown), id="payload", tab_behavior="indent")
+                text = json.dumps(subject.request.show, indent=2, ensure_ascii=False)
+                yield TextArea(visible(text), id="payload", tab_behavior="indent")
             if subject.learn_name is not None:
                 yield Input(placeholder="your name", id="by", max_length=MAX_BY_LENGTH)
             if subject.asks_why:
@@ -91,8 +91,8 @@ class DecisionDialog(ModalScreen[DialogAnswer | None]):
         if self.subject.learn_name is not None:
             self.query_one("#by").focus()
             return
-        wanted = "#payload" if self.subject.edits else "Input, #dialog_text"
-        self.query(wanted).last().focus()
+        selector = "#payload" if self.subject.edits else "Input, #dialog_text"
+        self.query(selector).last().focus()
 
     def on_resize(self, event: Resize) -> None:
         """Wrap the text anew, once its pane has its size."""
@@ -180,7 +180,10 @@ class DialogSubjects:
             return [
                 ProgressLine(one_line(request.id), "bold yellow"),
                 *panel_lines(self._run, request, width, self._workspace, max_lines=None),
-                *(ProgressLine(f"changed: {one_line(one)}", "dim") for one in request.changes),
+                *(
+                    ProgressLine(f"changed: {one_line(change)}", "dim")
+                    for change in request.changes
+                ),
                 ProgressLine(f"digest: {short_digest(request.digest)}", "dim"),
             ]
 
@@ -205,6 +208,6 @@ class DialogSubjects:
         self, title: str, text: str, style: str = "", *, asks_why: bool = True
     ) -> DialogSubject:
         def lines(width: int) -> Sequence[ProgressLine]:
-            return [ProgressLine(one, style) for one in wrapped(text, width, "")]
+            return [ProgressLine(line, style) for line in wrapped(text, width, "")]
 
         return DialogSubject(title, lines, self._names.login, asks_why=asks_why)

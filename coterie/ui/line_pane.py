@@ -50,8 +50,8 @@ class LinePane(ScrollView, can_focus=True):
 
     def show(self, lines: Sequence[ProgressLine]) -> None:
         """Replace the lines."""
-        given = list(lines)
-        drawn = list(_fold_lines(given, self.room)) if self._folds else given
+        all_lines = list(lines)
+        drawn = list(_fold_lines(all_lines, self.room)) if self._folds else all_lines
         if drawn == self._lines:
             return
         height = len(self._lines)

@@ -47,16 +47,16 @@ def head_lines(seen: RunView, width: int, now: datetime) -> list[ProgressLine]:
     lines.append(ProgressLine(f"{one_line(seen.run)}  {state}  {passed}  {visits}", TONES[tone]))
     if seen.end is not None and not seen.end.completed:
         lines += [
-            ProgressLine(one, "red")
-            for one in wrapped(incomplete_reason(seen.end), width, "  ")[:3]
+            ProgressLine(line, "red")
+            for line in wrapped(incomplete_reason(seen.end), width, "  ")[:3]
         ]
     elif seen.paused is not None:
         paused = wrapped(paused_text(seen.paused), width, "  ")
         lines += [ProgressLine(line, "yellow") for line in paused[:2]]
     for step, tasks in seen.graphs.items():
-        counts = Counter(one.status for one in tasks.values())
-        done = counts.get("completed", 0) / max(len(tasks), 1)
-        lines.append(ProgressLine(f"{_bar(done)} {done:.0%}  {progress_of_tasks(step, counts)}"))
+        counts = Counter(task.status for task in tasks.values())
+        share = counts.get("completed", 0) / max(len(tasks), 1)
+        lines.append(ProgressLine(f"{_bar(share)} {share:.0%}  {progress_of_tasks(step, counts)}"))
     return lines
 
 
@@ -68,11 +68,11 @@ def thought_lines(seen: RunView, width: int) -> list[ProgressLine]:
     turn = seen.last_turn
     if turn is not None:
         step = one_line(f"{turn.team}/{turn.step}")
-        lines += [ProgressLine(one) for one in wrapped(f"{step}: {turn.because}", width, "")[:4]]
+        lines += [ProgressLine(line) for line in wrapped(f"{step}: {turn.because}", width, "")[:4]]
     for answer in seen.last_words[-1:]:
-        said = wrapped(answer.tail.text, width, "  | ")[-4:]
+        tail_lines = wrapped(answer.tail.text, width, "  | ")[-4:]
         lines += [ProgressLine(f"{one_line(answer.step)} wrote:", "dim")]
-        lines += [ProgressLine(line, "dim") for line in said]
+        lines += [ProgressLine(line, "dim") for line in tail_lines]
     return lines or [ProgressLine("No model has written yet.", "dim")]
 
 
@@ -86,8 +86,8 @@ def action_lines(seen: RunView, width: int, now: datetime) -> list[ProgressLine]
         lines += [ProgressLine(line, style) for line in wrapped(text, width, "", "  ")]
         lines += _arguments(step, width)
     for attempt in seen.attempts(now):
-        said = wrapped(attempt, width, "↻ ", "  ")[:_MAX_RETRY_LINES]
-        lines += [ProgressLine(line, "yellow") for line in said]
+        retry_lines = wrapped(attempt, width, "↻ ", "  ")[:_MAX_RETRY_LINES]
+        lines += [ProgressLine(line, "yellow") for line in retry_lines]
     return lines or [ProgressLine("Nothing is in progress.", "dim")]
 
 
@@ -131,8 +131,10 @@ def _action(step: StepRow, now: datetime) -> tuple[str, str]:
 
 def _arguments(step: StepRow, width: int) -> Iterator[ProgressLine]:
     if step.arguments is not None:
-        shown = step.arguments
-        text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)
+        arguments = step.arguments
+        text = (
+            arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        )
         lines = wrapped(one_line(text[:_MAX_ARGUMENTS_LENGTH]), width, "  ")
         yield from (ProgressLine(line, "dim") for line in lines[:_MAX_ARGUMENT_LINES])
 
@@ -157,7 +159,7 @@ def _notes(request: Pending) -> Iterator[str]:
     if request.changes:
         yield f"changed: {'; '.join(request.changes)}"
     if request.met:
-        labels = ", ".join(dict.fromkeys(one.label for one in request.met))
+        labels = ", ".join(dict.fromkeys(condition.label for condition in request.met))
         yield f"it sends data out, and the run has met: {labels}"
     if request.remembered_as is not None:
         yield "an approval also answers equal requests of this run"
@@ -206,32 +208,38 @@ def tree_rows(seen: RunView, width: int, now: datetime) -> list[ScreenRow]:
     return rows
 
 
-def _skippable(visit: VisitRow, key: StepKey, seen: RunView) -> str:
-    return str(key) if visit.state == "running" and seen.end is None else ""
+def _skippable(visit: VisitRow, key: StepKey, view: RunView) -> str:
+    return str(key) if visit.state == "running" and view.end is None else ""
 
 
 def _below(
-    seen: RunView, key: StepKey, state: RowState, width: int, now: datetime
+    view: RunView, key: StepKey, state: RowState, width: int, now: datetime
 ) -> Iterator[ScreenRow]:
     """Yield the tasks of the task graph that a task is, and the steps within it."""
-    status = seen.status if state == "running" and seen.end is None else None
+    status = view.status if state == "running" and view.end is None else None
     loops = () if status is None else status.loops
-    shown = steps_shown(seen.doing if status is not None else (), loops)
-    inside = [one for one in shown.steps if key.holds(one.step)]
+    selection = steps_shown(view.doing if status is not None else (), loops)
+    inside = [current for current in selection.steps if key.holds(current.step)]
     for loop in loops:
         if key.holds(loop.step) or key == loop.step:
             yield ScreenRow(ProgressLine(f"    {rounds_text(loop)}", "dim"))
-    graph = seen.graphs.get(key, {})
+    graph = view.graphs.get(key, {})
     numbered = {task.number for task in graph.values() if task.number is not None}
     for id, task in list(graph.items())[:_MAX_GRAPH_TASKS]:
         number = task.number
         if number is None:
             number = _number_in_progress(task, key, inside, numbered)
         step = StepKey(f"{key}/{number}") if number is not None else StepKey("")
-        yield ScreenRow(_graph_line(id, task, width), step if seen.end is None else "")
+        yield ScreenRow(_graph_line(id, task, width), step if view.end is None else "")
         if step:
-            yield from _steps(step, [one for one in inside if step.holds(one.step)], 3, now)
-            inside = [one for one in inside if not step.holds(one.step) and one.step != step]
+            yield from _steps(
+                step, [current for current in inside if step.holds(current.step)], 3, now
+            )
+            inside = [
+                current
+                for current in inside
+                if not step.holds(current.step) and current.step != step
+            ]
     if len(graph) > _MAX_GRAPH_TASKS:
         more = f"    and {len(graph) - _MAX_GRAPH_TASKS} more tasks"
         yield ScreenRow(ProgressLine(more, "dim"))
@@ -244,8 +252,10 @@ def _number_in_progress(
     """Return the number of the task in progress whose start nobody has read yet, if it is clear."""
     if task.status != "in_progress":
         return None
-    found = {StepKey(one.step[len(key) + 1 :]).partition("/")[0] for one in inside} - numbered
-    return found.pop() if len(found) == 1 else None
+    numbers = {
+        StepKey(current.step[len(key) + 1 :]).partition("/")[0] for current in inside
+    } - numbered
+    return numbers.pop() if len(numbers) == 1 else None
 
 
 def _graph_line(id: str, task: GraphTaskRow, width: int) -> ProgressLine:
@@ -259,11 +269,11 @@ def _steps(
     above: StepKey, inside: Sequence[StepInProgress], depth: int, now: datetime
 ) -> Iterator[ScreenRow]:
     """Yield the steps in progress within a step, each below those that contain it."""
-    for one in inside:
-        key = StepKey(one.step)
-        around = [other.step for other in inside if StepKey(other.step).holds(one.step)]
+    for current in inside:
+        key = StepKey(current.step)
+        around = [other.step for other in inside if StepKey(other.step).holds(current.step)]
         nearest = StepKey(max(around, key=len, default=above))
         name = one_line(key[len(nearest) + 1 :])
-        since = duration(seconds_since(one.since, now))
+        since = duration(seconds_since(current.since, now))
         indent = "  " * (depth + len(around))
         yield ScreenRow(ProgressLine(f"{indent}• {name}  {since}", "cyan"), str(key))

@@ -128,19 +128,19 @@ class RunApp(App[None]):
         self._stale = False
         if not self._is_drawable:
             return
-        seen, now = self.seen, datetime.now(UTC)
-        self.screen_stack[0].set_class(seen.request is not None, "-asks")
-        self._show("head", [*head_lines(seen, self._pane("head").room, now), *self._auto_line()])
+        view, now = self.seen, datetime.now(UTC)
+        self.screen_stack[0].set_class(view.request is not None, "-asks")
+        self._show("head", [*head_lines(view, self._pane("head").room, now), *self._auto_line()])
         self._show_tree(now)
-        self._show("thought", thought_lines(seen, self._pane("thought").room))
-        self._show("action", action_lines(seen, self._pane("action").room, now))
-        self._show("usage", usage_lines(seen, self._pane("usage").room))
-        asked = request_lines(seen, self._pane("request").room, self._workspace)
-        self._show("request", asked)
+        self._show("thought", thought_lines(view, self._pane("thought").room))
+        self._show("action", action_lines(view, self._pane("action").room, now))
+        self._show("usage", usage_lines(view, self._pane("usage").room))
+        lines = request_lines(view, self._pane("request").room, self._workspace)
+        self._show("request", lines)
         self._show("messages", [ProgressLine(text, "italic") for text in self._messages])
         self._pane("messages").scroll_end(animate=False)
         self._withdraw()
-        possible, self._possible = self._possible, seen.possible
+        possible, self._possible = self._possible, view.possible
         if possible != self._possible:
             self.refresh_bindings()  # the footer, whose keys are made anew
 
@@ -170,8 +170,8 @@ class RunApp(App[None]):
             tree.put_cursor(steps.index(chosen) if chosen in steps else tree.cursor)
             return
         doing = () if self.seen.status is None else self.seen.status.doing
-        found = [steps.index(one.step) for one in doing if one.step in steps]
-        tree.put_cursor(max(found, default=len(steps) - 1))
+        indexes = [steps.index(current.step) for current in doing if current.step in steps]
+        tree.put_cursor(max(indexes, default=len(steps) - 1))
 
     def _step_at_cursor(self) -> str | None:
         """Return the step at the cursor; None if the line is of no step."""
@@ -190,7 +190,9 @@ class RunApp(App[None]):
         request = None if dialog is None else dialog.subject.request
         if dialog is None or request is None:
             return
-        now = next((one for one in self.seen.pending if one.id == request.id), None)
+        now = next(
+            (candidate for candidate in self.seen.pending if candidate.id == request.id), None
+        )
         if now is None or now.digest != request.digest:
             dialog.dismiss(None)
             self.tell(f"{request.id} was {'decided' if now is None else 'changed'} elsewhere")
@@ -296,8 +298,8 @@ class RunApp(App[None]):
         title = "Let the task fail" if request.choices else decision.capitalize()
         answer = await self._ask_in_dialog(self._subjects.request(request, title, edits=edits))
         if answer is not None:
-            said = await self.steering.decide(request, decision, answer.answered, answer.payload)
-            self.tell(said)
+            message = await self.steering.decide(request, decision, answer.answered, answer.payload)
+            self.tell(message)
 
     async def _request(self) -> Pending | None:
         """Return the whole request that the person looks at."""

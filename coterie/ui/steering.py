@@ -75,20 +75,20 @@ class Steering:
         payload: EditedPayload | None = None,
     ) -> str:
         """Approve or reject exactly what was shown."""
-        asked = _decision(request, decision, answered)
+        decide_input = _decision(request, decision, answered)
         if payload is not None:
-            asked = asked.model_copy(update={"payload": payload.value})
-        return await _decision_text(request.id, self._run.decide(asked))
+            decide_input = decide_input.model_copy(update={"payload": payload.value})
+        return await _decision_text(request.id, self._run.decide(decide_input))
 
     async def retry(self, request: Pending, answered: PersonsAnswer) -> str:
         """Try a failed task again."""
-        asked = RetryInput(task=request.id, by=answered.by, why=answered.comment)
-        return await _decision_text(request.id, self._run.retry(asked))
+        retry_input = RetryInput(task=request.id, by=answered.by, why=answered.comment)
+        return await _decision_text(request.id, self._run.retry(retry_input))
 
     async def skip(self, step: str, answered: PersonsAnswer) -> str:
         """Skip a step, now or when it starts."""
-        asked = SkipInput(task=step, by=answered.by, why=answered.comment)
-        return await _decision_text(step, self._run.skip(asked))
+        skip_input = SkipInput(task=step, by=answered.by, why=answered.comment)
+        return await _decision_text(step, self._run.skip(skip_input))
 
     async def pause(self, what: Literal["pause", "resume"], answered: PersonsAnswer) -> str:
         """Pause or resume the run."""
@@ -109,17 +109,17 @@ class Steering:
     async def consider(self, pending: Sequence[Pending]) -> None:
         """Approve what waits, if `auto` is on; a failed task and a question stay for the person."""
         for request in pending if self.auto else ():
-            shown = (request.id, request.digest)
-            if shown in self._approved or not can_approve_unseen(request):
+            key = (request.id, request.digest)
+            if key in self._approved or not can_approve_unseen(request):
                 continue
             if is_among(self.by, request.approved_by):
                 continue
-            self._approved.add(shown)
-            asked = _decision(request, "approve", PersonsAnswer(self.by, AUTO_COMMENT))
+            self._approved.add(key)
+            decide_input = _decision(request, "approve", PersonsAnswer(self.by, AUTO_COMMENT))
             try:
-                self._say(decision_text(await self._run.decide(asked)))
+                self._say(decision_text(await self._run.decide(decide_input)))
             except Unanswered:
-                self._approved.discard(shown)  # the next look tries again
+                self._approved.discard(key)  # the next look tries again
             except CommandError as error:
                 self._say(f"{request.id}: {error}")
 
@@ -142,8 +142,8 @@ def _decision(
     )
 
 
-async def _decision_text(what: str, asked: Awaitable[Decision]) -> str:
+async def _decision_text(what: str, update: Awaitable[Decision]) -> str:
     try:
-        return decision_text(await asked)
+        return decision_text(await update)
     except CommandError as error:
         return f"{what}: {error}"

@@ -73,11 +73,11 @@ class BlockedRuns:
         self._runs.add(run_id)
         try:
             blocked = BlockedRun(workflow_id, run_id, self._worker, seconds)
-            said = await report(self._client, blocked, ended=False, again=again)
+            message = await report(self._client, blocked, ended=False, again=again)
         except RPCError as error:
-            said = f"could not report run {workflow_id} to the server: {error}"
-        self.said.append(said)
-        _LOG.warning("a workflow task took %.1f s of CPU: %s", seconds, said)
+            message = f"could not report run {workflow_id} to the server: {error}"
+        self.said.append(message)
+        _LOG.warning("a workflow task took %.1f s of CPU: %s", seconds, message)
 
     async def close(self) -> None:
         """Cancel unfinished reports."""

@@ -28,15 +28,15 @@ def command_sandbox(
         return None, None
     workspace = Path(trusted.workspace).resolve()
     path = path_outside(settings.environment.get("PATH", os.defpath), workspace)
-    found = find_bubblewrap(path, command_user(workspace, path))
-    if isinstance(found, Bubblewrap):
-        return found, None
+    result = find_bubblewrap(path, command_user(workspace, path))
+    if isinstance(result, Bubblewrap):
+        return result, None
     if mode == "bubblewrap":
         raise CommandError(
-            f"`worker.sandbox` is bubblewrap, which does not work here ({found}); install or allow "
-            "it, or set `worker.sandbox: auto` to run commands without it"
+            f"`worker.sandbox` is bubblewrap, which does not work here ({result}); install or "
+            "allow it, or set `worker.sandbox: auto` to run commands without it"
         )
     return None, (
         f"commands run without a sandbox, like this worker itself: bubblewrap does not work here "
-        f"({found}); to accept this, set `worker.sandbox: none`"
+        f"({result}); to accept this, set `worker.sandbox: none`"
     )

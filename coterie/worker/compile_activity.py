@@ -144,8 +144,8 @@ class CompileActivities:
 
     def _queues_of(self, plan: Plan) -> dict[str, OwnQueue]:
         """Return the queues of rate-limited providers, so that no first call is redirected."""
-        used = plan.providers
-        return {name: queue.own_queue for name, queue in self._queues.items() if name in used}
+        providers = plan.providers
+        return {name: queue.own_queue for name, queue in self._queues.items() if name in providers}
 
     async def _compile_request(self, request: CompileRequest) -> CompiledStart:
         if request.team is not None:
@@ -163,8 +163,8 @@ class CompileActivities:
 
     def _plan_of_team(self, team: str) -> Plan:
         located = self._locate_team(team)
-        sources, known = self._catalog.sources(located), self._current_capabilities()
-        compiled = with_needs(compile_sources(sources, known, name=located.name))
+        sources, known_capabilities = self._catalog.sources(located), self._current_capabilities()
+        compiled = with_needs(compile_sources(sources, known_capabilities, name=located.name))
         own = absolute_providers(compiled.providers, compiled.tree, self._settings)
         return scope_providers(compiled.plan, located.name, own, self._trusted)
 
@@ -178,9 +178,9 @@ class CompileActivities:
     def _locate_team(self, team: str) -> Located:
         located = self._catalog.named(team)
         if located is None:
-            known = self._catalog.names()
+            names = self._catalog.names()
             raise _UnknownTeam(
-                f"this worker has no team {team!r}; it has {listed(known)}", team, known
+                f"this worker has no team {team!r}; it has {listed(names)}", team, names
             )
         return located
 

@@ -35,26 +35,30 @@ def refresh_listings(
     Raises:
         CommandError: A server is unknown, or the file cannot be read or written.
     """
-    known = trusted.mcp_servers
+    servers = trusted.mcp_servers
     for name in names:
-        if name not in known:
-            hint = nearest(name, known)
+        if name not in servers:
+            hint = nearest(name, servers)
             raise CommandError(
-                f"unknown MCP server {name!r}; `worker.mcp_servers` has {listed(known) or 'none'}. "
-                f"{hint}".rstrip(". ")
+                f"unknown MCP server {name!r}; `worker.mcp_servers` has "
+                f"{listed(servers) or 'none'}. {hint}".rstrip(". ")
             )
-    if not known:
+    if not servers:
         raise CommandError("no MCP server is configured; add one to `worker.mcp_servers`")
     recorded = _recorded_listings(settings, ignore_unreadable=not names)
-    found = run_async(_list_servers(trusted, settings, names or tuple(known)))
-    made = tuple(one.since(recorded.get(one.server)) for one in found)
-    failed = {one.server for one in made if one.failure}
-    kept = {name: one for name, one in recorded.items() if names or name in failed}
-    fresh = {one.server: one.now for one in made if one.now is not None and not one.failure}
-    listings = {**kept, **fresh}
+    results = run_async(_list_servers(trusted, settings, names or tuple(servers)))
+    refreshes = tuple(result.since(recorded.get(result.server)) for result in results)
+    failed = {refresh.server for refresh in refreshes if refresh.failure}
+    old_listings = {name: listing for name, listing in recorded.items() if names or name in failed}
+    fresh = {
+        refresh.server: refresh.now
+        for refresh in refreshes
+        if refresh.now is not None and not refresh.failure
+    }
+    listings = {**old_listings, **fresh}
     if fresh or listings != recorded:
         write_listings(settings, listings)
-    return made
+    return refreshes
 
 
 def _recorded_listings(settings: Settings, *, ignore_unreadable: bool) -> dict[str, ServerListing]:
@@ -79,10 +83,10 @@ async def _list_servers(
 async def _one(name: str, trusted: TrustedConfig, servers: McpServers) -> RefreshedListing:
     try:
         with needing("mcp", f"the MCP server {name!r}"):
-            found = await servers.list_tools(name)
+            listing = await servers.list_tools(name)
     except (ServerUnreachable, SkillFailure) as failure:
         return RefreshedListing(name, failure=str(failure))
-    tools = tuple(sorted(found.tools, key=lambda tool: tool.name))
+    tools = tuple(sorted(listing.tools, key=lambda tool: tool.name))
     address = digest_of_address(trusted.mcp_servers[name])
     now = ServerListing(configuration=address, tools=tools)
     unmatched = tuple(
@@ -92,4 +96,4 @@ async def _one(name: str, trusted: TrustedConfig, servers: McpServers) -> Refres
     )
     entries = trusted.mcp_servers[name].tools
     overridden = tuple(overridden_entries(entries, [tool.name for tool in tools]))
-    return RefreshedListing(name, None, now, found.left_out, unmatched, overridden)
+    return RefreshedListing(name, None, now, listing.left_out, unmatched, overridden)

@@ -55,7 +55,7 @@ def protected_paths(trusted: TrustedConfig, settings: Settings) -> tuple[Path, .
     Omit those outside the workspace, which no skill reaches.
     """
     root = Path(trusted.workspace).resolve()
-    found = (
+    paths = (
         settings.project / OVERRIDE_FILE,
         settings.project / LISTINGS_FILE,
         settings.state,
@@ -68,7 +68,7 @@ def protected_paths(trusted: TrustedConfig, settings: Settings) -> tuple[Path, .
         Path(sys.prefix),
         *(Path(str(room.__file__)).resolve().parent for room in _IN_ROOMS),
     )
-    inside = (path for path in found if _lies_in(path, root) or _lies_in(path.resolve(), root))
+    inside = (path for path in paths if _lies_in(path, root) or _lies_in(path.resolve(), root))
     return tuple(dict.fromkeys(inside))
 
 
@@ -119,8 +119,8 @@ def _programs(trusted: TrustedConfig, workspace: Path, path: str) -> Iterator[Pa
         *(server.command for server in trusted.mcp_servers.values()),
     ):
         named = [workspace / part for part in words if (workspace / part).is_file()]
-        found = shutil.which(words[0], path=path) if words else None
-        for file in (*named, *([Path(found)] if found is not None else [])):
+        program = shutil.which(words[0], path=path) if words else None
+        for file in (*named, *([Path(program)] if program is not None else [])):
             yield file
             folder = file.parent.parent  # a program of a virtual environment imports from it
             if (folder / "pyvenv.cfg").is_file():
@@ -198,7 +198,7 @@ def workspace_of(
     limits, web = trusted.sandbox, trusted.web
     return Workspace(
         root=Path(trusted.workspace),
-        commands={name: _command(name, one) for name, one in trusted.commands.items()},
+        commands={name: _command(name, command) for name, command in trusted.commands.items()},
         trusted_paths=trusted.trusted_paths,
         environment=settings.environment,
         protected=protected_paths(trusted, settings),
@@ -233,7 +233,8 @@ def _command(name: str, section: CommandSection) -> Command:
         once=section.once,
         network=section.network,
         parameters={
-            key: Parameter(name=key, **one.model_dump()) for key, one in section.parameters.items()
+            key: Parameter(name=key, **parameter.model_dump())
+            for key, parameter in section.parameters.items()
         },
     )
 
@@ -249,8 +250,8 @@ def function_skills(
     values = {name: settings.secret(name) for name in trusted.tool_env}
     secrets = {name: value for name, value in values.items() if value is not None}
     return {
-        found.name: FunctionSkill(found, user_code, secrets)
-        for found in found_tools(settings, trusted.tool_packages)
+        tool.name: FunctionSkill(tool, user_code, secrets)
+        for tool in found_tools(settings, trusted.tool_packages)
     }
 
 
@@ -269,8 +270,8 @@ def _mcp_server(
     # Coterie's own Python, as for channels: the project's may be changed by commands.
     command = tuple(part.replace("{python}", sys.executable) for part in section.command)
     command = fixed_command(command, settings.environment.get("PATH", os.defpath))
-    named = {one: settings.secret(one) for one in section.secrets}
-    values = {one: value for one, value in named.items() if value is not None}
+    named = {secret: settings.secret(secret) for secret in section.secrets}
+    values = {secret: value for secret, value in named.items() if value is not None}
     return McpServer(
         name=name,
         section=section.model_copy(update={"command": command}),

@@ -48,9 +48,9 @@ def blocking(reader: BoardReader, pid: int, max_cpu: float) -> tuple[WorkflowTas
     """Return the task that exceeded the CPU limit, and its CPU seconds."""
     for task in reader.tasks():
         now = thread_cpu(pid, task.thread)
-        used = 0.0 if now is None else now - task.cpu_at_start
-        if used > max_cpu and reader.goes_on(task):
-            return task, used
+        cpu_seconds = 0.0 if now is None else now - task.cpu_at_start
+        if cpu_seconds > max_cpu and reader.goes_on(task):
+            return task, cpu_seconds
     return None
 
 
@@ -59,15 +59,15 @@ def watch(watched: Watched) -> None:
     reader = BoardReader(watched.board)
     watched.board.unlink(missing_ok=True)  # both have it mapped; a killed worker leaves no file
     while not _worker_ended(_EVERY):
-        found = blocking(reader, watched.pid, watched.max_cpu)
-        if found is None:
+        overrun = blocking(reader, watched.pid, watched.max_cpu)
+        if overrun is None:
             continue
-        task, used = found
+        task, cpu_seconds = overrun
         _write(
-            f"run {task.workflow_id} took {used:.0f} s of CPU in one workflow task; "
+            f"run {task.workflow_id} took {cpu_seconds:.0f} s of CPU in one workflow task; "
             f"this worker is killed, for its supervisor to restart it"
         )
-        _report(watched, task, used)
+        _report(watched, task, cpu_seconds)
         if reader.goes_on(task):
             with suppress(ProcessLookupError):
                 os.kill(watched.pid, signal.SIGKILL)
@@ -80,10 +80,10 @@ def _worker_ended(seconds: float) -> bool:
     return bool(ready) and not os.read(sys.stdin.fileno(), 1)
 
 
-def _report(watched: Watched, task: WorkflowTask, used: float) -> None:
+def _report(watched: Watched, task: WorkflowTask, cpu_seconds: float) -> None:
     """Record it in the run's history; terminate the run the second time."""
     program = (sys.executable, "-P", "-m", "coterie.worker.blocked_run")
-    command = [*program, task.workflow_id, task.run_id, watched.worker, f"{used:.0f}"]
+    command = [*program, task.workflow_id, task.run_id, watched.worker, f"{cpu_seconds:.0f}"]
     try:
         subprocess.run(command, stdin=subprocess.DEVNULL, timeout=_REPORT_TIMEOUT, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -57,7 +57,9 @@ async def visibility_settings(client: Client, trusted: TrustedConfig) -> Visibil
 async def _register_attributes(client: Client) -> bool:
     request = ListSearchAttributesRequest(namespace=client.namespace)
     try:
-        known = await client.operator_service.list_search_attributes(request, timeout=_SOME_SECONDS)
+        attributes = await client.operator_service.list_search_attributes(
+            request, timeout=_SOME_SECONDS
+        )
     except RPCError as error:
         _log.warning(
             "search attributes are left off: the server does not list them (%s)", error.message
@@ -66,7 +68,7 @@ async def _register_attributes(client: Client) -> bool:
     missing = {
         name: kind
         for name, kind in KINDS.items()
-        if known.custom_attributes.get(name) != _TYPES[kind]
+        if attributes.custom_attributes.get(name) != _TYPES[kind]
     }
     if missing:
         options = " ".join(f"--name {name} --type {kind}" for name, kind in missing.items())

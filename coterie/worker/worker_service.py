@@ -95,7 +95,9 @@ class PrivateQueues:
         for file in sorted((self._settings.state / "runs").glob("*.json")):
             if file not in self._records:
                 self._records[file] = _read(file)
-        return {one.task_queue: one for one in self._records.values() if one is not None}
+        return {
+            record.task_queue: record for record in self._records.values() if record is not None
+        }
 
     def _problem(self, record: RunRecord) -> str | None:
         """Explain why this worker does not serve a run, and what to do."""
@@ -209,8 +211,8 @@ async def _serve_at(
         )
         if connection.ui:
             note(f"UI        {connection.ui}")
-        left = PrivateQueues(connection.client, settings, terms.grace)
-        looking = asyncio.create_task(left.serve())
+        private_queues = PrivateQueues(connection.client, settings, terms.grace)
+        looking = asyncio.create_task(private_queues.serve())
         try:
             await _until_cancelled(connection)
         finally:

@@ -26,5 +26,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Send the change to the run, and print whether the run accepts it."""
-    written = split_settings(args.settings)
-    return run_async(amend(settings, args.run, written, args.by or login_name(), args.why))
+    assignments = split_settings(args.settings)
+    return run_async(amend(settings, args.run, assignments, args.by or login_name(), args.why))

@@ -33,14 +33,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Start the new run, and print where it starts."""
-    asked = ForkInput(
+    fork_input = ForkInput(
         run=args.run,
         at=args.at,
         message=args.message,
         by=args.by or login_name(),
         why=args.why,
     )
-    return run_async(fork(settings, asked, split_settings(args.settings), args.id))
+    return run_async(fork(settings, fork_input, split_settings(args.settings), args.id))
 
 
 def _number(text: str) -> int:

@@ -27,5 +27,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Send the request to the run, and print whether the run accepts it."""
-    asked = RetryInput(task=args.task, by=args.by or login_name(), why=args.why)
-    return run_async(retry(settings, args.run, asked, split_settings(args.settings), args.id))
+    retry_input = RetryInput(task=args.task, by=args.by or login_name(), why=args.why)
+    return run_async(retry(settings, args.run, retry_input, split_settings(args.settings), args.id))

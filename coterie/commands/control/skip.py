@@ -26,5 +26,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Send the request to the run, and print whether the run accepts it."""
     value = None if args.value is None else read_value(settings, "--value", args.value)
-    asked = SkipInput(task=args.task, value=value, by=args.by or login_name(), why=args.why)
-    return run_async(skip(settings, args.run, asked))
+    skip_input = SkipInput(task=args.task, value=value, by=args.by or login_name(), why=args.why)
+    return run_async(skip(settings, args.run, skip_input))

@@ -119,27 +119,27 @@ def _report(
     """Return everything as JSON; an unbounded figure is null."""
     return {
         "problems": [{**problem.as_dict()} for problem in problems],
-        "inputs": [_input(one, needs) for one in inputs],
+        "inputs": [_input(context_input, needs) for context_input in inputs],
         "worst_case": _worst_case(worst),
         "exceeded": [*over_limit],
     }
 
 
-def _input(one: Input, needs: Collection[str]) -> Json:
+def _input(context_input: Input, needs: Collection[str]) -> Json:
     declared: Json = {}
-    if one.form:
+    if context_input.form:
         declared = {
-            "form": one.form,
-            "default": one.default or None,
-            "operations": [*one.operations],
+            "form": context_input.form,
+            "default": context_input.default or None,
+            "operations": [*context_input.operations],
         }
     return {
-        "path": one.path,
-        "needed": one.needed,
-        "to_start": one.path in needs,
-        "file": one.mark.file,
-        "line": one.mark.line,
-        "team": one.team,
+        "path": context_input.path,
+        "needed": context_input.needed,
+        "to_start": context_input.path in needs,
+        "file": context_input.mark.file,
+        "line": context_input.mark.line,
+        "team": context_input.team,
         **declared,
     }
 

@@ -46,10 +46,10 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     values = explained(compiled, known_skills(settings, compiled.worker.tool_packages), args.model)
     chosen = values if path is None else tuple(found(values, path))
     if path is not None and not chosen:
-        known = {part for value in values for part in parts(value.dotted)}
-        missing = next((part for part in parts(path) if part not in known), None)
+        known_parts = {part for value in values for part in parts(value.dotted)}
+        missing = next((part for part in parts(path) if part not in known_parts), None)
         what = f"nothing is called {missing!r}" if missing else f"nothing exists at {path}"
-        hint = nearest(missing, known) if missing else ""
+        hint = nearest(missing, known_parts) if missing else ""
         raise CommandError(f"in {args.target} {what}{f': {hint}' if hint else ''}")
     if args.json:
         say(json.dumps([value.as_dict() for value in chosen], indent=2, ensure_ascii=False))

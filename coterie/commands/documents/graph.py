@@ -59,17 +59,19 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     return ExitCode.DONE
 
 
-def _format(given: Format | None, output: str | None) -> Format:
+def _format(format_option: Format | None, output: str | None) -> Format:
     suffix = Path(output or "").suffix.lower()
     named = _SUFFIXES.get(suffix)
-    if suffix and named is None and given is None:
+    if suffix and named is None and format_option is None:
         raise CommandError(
             f"{output}: the suffix must be one of {', '.join(sorted(_SUFFIXES))}; for another "
             "name, choose the format with --format"
         )
-    if given is not None and named not in (None, given):
-        raise CommandError(f"--format {given} does not fit the name {output}; remove one of them")
-    return given or named or "mermaid"
+    if format_option is not None and named not in (None, format_option):
+        raise CommandError(
+            f"--format {format_option} does not fit the name {output}; remove one of them"
+        )
+    return format_option or named or "mermaid"
 
 
 def _plan_and_walk(
@@ -77,14 +79,14 @@ def _plan_and_walk(
 ) -> "tuple[Plan, Walk | None]":
     """Find the target: a file or a team, else a run."""
     if target.endswith(".json"):
-        seen = _run_of_file(target, settings)
-        return seen.plan, seen.walk
+        past_run = _run_of_file(target, settings)
+        return past_run.plan, past_run.walk
     catalog = Catalog(settings)
     try:
         located = catalog.locate(target)
     except InvalidDocument as error:
-        seen = _seen_run(target, settings, error)
-        return seen.plan, seen.walk
+        past_run = _seen_run(target, settings, error)
+        return past_run.plan, past_run.walk
     compiled = compile_located(catalog, located, model, only_shown=True)
     return with_needs(compiled).plan, None
 
@@ -93,12 +95,12 @@ def _run_of_file(target: str, settings: Settings) -> "SeenRun":
     async def rebuilt() -> "SeenRun | NotFollowed":
         return await seen_history(await history_in(settings.cwd / target, settings))
 
-    seen = run_async(rebuilt())
-    if isinstance(seen, NotFollowed):
+    past_run = run_async(rebuilt())
+    if isinstance(past_run, NotFollowed):
         raise CommandError(
-            f"{target} is the history of another workflow, or of another version: {seen.cause}"
+            f"{target} is the history of another workflow, or of another version: {past_run.cause}"
         )
-    return seen
+    return past_run
 
 
 def _seen_run(target: str, settings: Settings, unknown: InvalidDocument) -> "SeenRun":

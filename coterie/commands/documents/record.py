@@ -53,8 +53,8 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         raise CommandError(f"{args.output} already exists; name another file")
     if not file.parent.is_dir():
         raise CommandError(f"the folder of {args.output} does not exist")
-    seen = run_async(_recorded_run(args.run, settings))
-    _write(args, settings, file, seen)
+    recording = run_async(_recorded_run(args.run, settings))
+    _write(args, settings, file, recording)
     return ExitCode.DONE
 
 
@@ -64,24 +64,24 @@ async def _recorded_run(id: str, settings: Settings) -> "RecordedRun":
     return await recorded_run(client, id, storage_of(settings).blobs)
 
 
-def _write(args: Namespace, settings: Settings, file: Path, seen: "RecordedRun") -> None:
-    team = _team(args.team, seen.plan.name, settings, file)
+def _write(args: Namespace, settings: Settings, file: Path, recording: "RecordedRun") -> None:
+    team = _team(args.team, recording.plan.name, settings, file)
     workspace = None
     if args.workspace is not None:
         workspace = os.path.relpath(settings.cwd / args.workspace, file.parent)
-    document = recorded(seen, team=team, workspace=workspace)
+    document = recorded(recording, team=team, workspace=workspace)
     skills_note = (
         "skills run on a copy of it" if workspace else "results of skills are replayed too"
     )
-    head = f"Recorded from the run {args.run} of {seen.plan.name}; {skills_note}."
+    head = f"Recorded from the run {args.run} of {recording.plan.name}; {skills_note}."
     write_output(settings.cwd, args.output, yaml_of(document, head))
     tests = read_tests(settings, file)
     case = tests.cases[0].document
-    sent = f", {counted(len(case.messages), 'message')}" if case.messages else ""
+    message_count = f", {counted(len(case.messages), 'message')}" if case.messages else ""
     say(
         f"{args.output}: {counted(len(document.answers), 'answer')}, "
         f"{counted(len(document.skills), 'result')} of skills, "
-        f"{counted(len(case.decisions), 'decision')}{sent}"
+        f"{counted(len(case.decisions), 'decision')}{message_count}"
     )
     note(f"run it with: coterie test {quote(args.output)}")
 

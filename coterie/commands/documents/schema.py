@@ -53,5 +53,5 @@ def schema_of(of: str) -> Json:
         return model_schema(TestDocument, "A Coterie test file")
     if of == "suite":
         return model_schema(SuiteDocument, "A Coterie eval suite")
-    made = {"document": document_schema, "override": override_schema, "persona": persona_schema}
-    return made[of]()
+    builders = {"document": document_schema, "override": override_schema, "persona": persona_schema}
+    return builders[of]()

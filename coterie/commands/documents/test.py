@@ -66,11 +66,11 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
 
 def _note_untested(files: "list[TestFile]", results: "list[CaseResult]") -> None:
     """Report the events of teams that no case of their file ran."""
-    for shown, file in {file.shown: file for file in files}.items():
-        own = [result for result in results if result.file == shown]
+    for name, file in {file.shown: file for file in files}.items():
+        own = [result for result in results if result.file == name]
         events = untested_events(file.team.compiled.plan, own)
         if events:
-            note(untested_text(shown, events))
+            note(untested_text(name, events))
 
 
 def _length(text: str) -> float:
@@ -84,7 +84,7 @@ def _length(text: str) -> float:
 
 def _read(settings: Settings, files: "list[Path]") -> "list[TestFile]":
     """Read every file, or report the problems of all of them."""
-    found: list[TestFile] = []
+    test_files: list[TestFile] = []
     problems: list[Problem] = []
     for file in files:
         try:
@@ -92,12 +92,12 @@ def _read(settings: Settings, files: "list[Path]") -> "list[TestFile]":
         except InvalidDocument as error:
             problems += error.problems
         else:
-            found.append(tests)
+            test_files.append(tests)
             if tests.warnings:
                 note(problems_text(tests.warnings, lines_of_file(settings.cwd)))
     if problems:
         raise InvalidDocument(tuple(dict.fromkeys(problems)))
-    return found
+    return test_files
 
 
 def _chosen_cases(files: "list[TestFile]", only: str | None) -> "list[tuple[TestFile, Case]]":

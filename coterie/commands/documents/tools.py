@@ -68,7 +68,11 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     plan = None if compiled is None else compiled.plan
     tools = tool_listing(plan, offered.skills, offered.mcp_tools)
     if args.action == "list":
-        say(_json([one.as_dict() for one in tools]) if args.json else tools_table(tools))
+        say(
+            _json([listed_tool.as_dict() for listed_tool in tools])
+            if args.json
+            else tools_table(tools)
+        )
         return ExitCode.DONE
     tool = _tool_by_name(args.name, args.action, tools)
     if args.action == "show":
@@ -84,8 +88,8 @@ def _with_labels(listed: Capabilities, trusted: TrustedConfig, settings: Setting
     sandboxed = not trusted.commands or mode == "bubblewrap"
     reach = trusted.reach(sandboxed=sandboxed or (mode == "auto" and works_here(settings)))
     skills = {
-        name: one.model_copy(update={"labels": call_labels(one, None, reach)})
-        for name, one in listed.skills.items()
+        name: skill.model_copy(update={"labels": call_labels(skill, None, reach)})
+        for name, skill in listed.skills.items()
     }
     return listed.model_copy(update={"skills": skills})
 
@@ -98,12 +102,12 @@ def _refresh(args: Namespace, catalog: Catalog, settings: Settings) -> ExitCode:
         trusted = trusted_document(
             settings, catalog.sources(catalog.locate(args.target)), args.workspace
         )
-    made = refresh_listings(trusted, settings, () if args.name is None else (args.name,))
+    listings = refresh_listings(trusted, settings, () if args.name is None else (args.name,))
     if args.json:
-        say(_json([one.as_dict() for one in made]))
+        say(_json([listing.as_dict() for listing in listings]))
     else:
-        say("\n".join(line for one in made for line in one.lines()))
-    return ExitCode.DONE if all(one.is_whole for one in made) else ExitCode.RUN_FAILED
+        say("\n".join(line for listing in listings for line in listing.lines()))
+    return ExitCode.DONE if all(listing.is_whole for listing in listings) else ExitCode.RUN_FAILED
 
 
 def _trusted_config(
@@ -119,13 +123,13 @@ def _tool_by_name(name: str | None, action: str, tools: list[ListedTool]) -> Lis
     if name is None:
         example = f": coterie tools {quote(action)} {quote(tools[0].name)}" if tools else ""
         raise CommandError(f"name the tool{example}")
-    found = next((one for one in tools if one.name == name), None)
-    if found is None:
-        names = [one.name for one in tools]
-        full = next((one for one in names if one.endswith(f":{name}")), None)
+    match = next((tool for tool in tools if tool.name == name), None)
+    if match is None:
+        names = [tool.name for tool in tools]
+        full = next((full_name for full_name in names if full_name.endswith(f":{name}")), None)
         hint = nearest(name, names) if full is None else f"did you mean {full!r}?"
         raise CommandError(f"unknown tool {name!r}; known: {listed(names)}. {hint}".rstrip(". "))
-    return found
+    return match
 
 
 def _call(
@@ -140,10 +144,10 @@ def _call(
             f"{tool.name!r} is made of the {kind} {made_of!r}, which only a run can call; run a "
             "team that uses it with `coterie run`"
         )
-    called = CalledTool(tool, made_of or tool.name)
-    written = "{}" if args.arguments.strip() == "null" else args.arguments
-    given = json_object("--arguments", written, '{"path": "src"}')
-    return call_from_terminal(called, given, trusted, settings, yes=args.yes)
+    called_tool = CalledTool(tool, made_of or tool.name)
+    text = "{}" if args.arguments.strip() == "null" else args.arguments
+    arguments = json_object("--arguments", text, '{"path": "src"}')
+    return call_from_terminal(called_tool, arguments, trusted, settings, yes=args.yes)
 
 
 def _json(value: object) -> str:

@@ -57,8 +57,8 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     problems = files.problems
     match form:
         case "json":
-            shown = [problem.as_dict() for problem in problems]
-            say(json.dumps(shown, indent=2, ensure_ascii=False))
+            data = [problem.as_dict() for problem in problems]
+            say(json.dumps(data, indent=2, ensure_ascii=False))
         case "sarif":
             say(json.dumps(sarif_log(problems, files.region), indent=2, ensure_ascii=False))
         case _:
@@ -104,9 +104,9 @@ class _Reading:
         names = ", ".join(self._targets)
         if self._others is None:
             return names
-        read = f"{counted(len(self._seen), 'document')} read"
+        total = f"{counted(len(self._seen), 'document')} read"
         others = f", {counted(self._others, 'other file')} skipped" if self._others else ""
-        return f"{names} ({read}{others})"
+        return f"{names} ({total}{others})"
 
     def own(self) -> None:
         """Read all of the project's own teams."""
@@ -132,9 +132,9 @@ class _Reading:
         if not self._catalog.is_folder(target):
             return (self._catalog.locate(target),)
         self._others = self._others or 0
-        found, others = self._catalog.below(target)
+        documents, others = self._catalog.below(target)
         self._others += others
-        return found
+        return documents
 
     def _documents(self, documents: Iterable[Located]) -> None:
         for located in documents:

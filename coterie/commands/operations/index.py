@@ -47,13 +47,13 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     try:
         globs = Globs.of(tuple(args.include), tuple(args.exclude))
         with opened(workspace.state_dir / INDEX_FILE, "coterie index") as store:
-            done = update_index(
+            counts = update_index(
                 store, path, source, globs, workspace.state_dir, time.time(), _announce
             )
             documents, passages = store.count()
     except (SkillFailure, SkillRefusal) as error:
         raise CommandError(str(error)) from None
-    say(f"{source}: {_words(done)}")
+    say(f"{source}: {_words(counts)}")
     say(f"the index has {passages} passages of {documents} files")
     return ExitCode.DONE
 
@@ -62,8 +62,8 @@ def _announce(path: str, number: int, files: int) -> None:
     note(f"indexing {number} of {files}: {path}")
 
 
-def _words(done: Indexed) -> str:
+def _words(counts: Indexed) -> str:
     return (
-        f"{done.added} indexed, {done.unchanged} unchanged, {done.removed} removed, "
-        f"{done.skipped} without readable text"
+        f"{counts.added} indexed, {counts.unchanged} unchanged, {counts.removed} removed, "
+        f"{counts.skipped} without readable text"
     )

@@ -73,15 +73,17 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     plan = compile_target(settings, AGENT_TEAM).compiled.plan
     templates = templates_of(plan.settings)
     if args.list:
-        say("\n".join(aligned([(key, one.description) for key, one in templates.items()])))
+        say(
+            "\n".join(aligned([(key, template.description) for key, template in templates.items()]))
+        )
         return ExitCode.DONE
     if args.info:
         name = args.text if args.action == "workflow" else args.workflow
         say(template_text(*named_template(templates, name)))
         return ExitCode.DONE
     context = _context(args.action, args, read_context(settings, args.context, ()), templates)
-    given = {**vars(args), "target": AGENT_TEAM, "resume": None, "context": json.dumps(context)}
-    return run_team(Namespace(**given), settings)
+    options = {**vars(args), "target": AGENT_TEAM, "resume": None, "context": json.dumps(context)}
+    return run_team(Namespace(**options), settings)
 
 
 def _context(

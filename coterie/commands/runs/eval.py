@@ -65,15 +65,15 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     except KeyboardInterrupt:
         note(f"\nstopped before any trial; to run the suite, repeat: {_command(args)}")
         raise
-    found = _results(args, settings, suite)
-    report = report_of(found, baseline)
+    results = _results(args, settings, suite)
+    report = report_of(results, baseline)
     say(report.model_dump_json(indent=2) if args.json else report_text(report))
     if args.html is not None:
         write_output(settings.cwd, args.html, report_html(report))
     if args.save_baseline is not None:
-        if found.left_out or found.unjudged:
+        if results.left_out or results.unjudged:
             raise CommandError("the suite is not complete, so no baseline was written")
-        write_output(settings.cwd, args.save_baseline, baseline_text(baseline_of(found)))
+        write_output(settings.cwd, args.save_baseline, baseline_text(baseline_of(results)))
     return _exit_code(report, strict=args.strict)
 
 

@@ -51,12 +51,12 @@ async def _replay(sources: list[str], settings: Settings) -> ExitCode:
     quietly(settings)
     code = ExitCode.DONE
     for source in sources:
-        done = await _replay_source(source, settings)
-        if done.same:
-            say(same_text(done))
+        result = await _replay_source(source, settings)
+        if result.same:
+            say(same_text(result))
         else:
-            note(f"{done.events} events of {done.run}: this code decides differently now")
-            say(differences_text(done))
+            note(f"{result.events} events of {result.run}: this code decides differently now")
+            say(differences_text(result))
             code = ExitCode.RUN_FAILED
     return code
 
@@ -71,9 +71,9 @@ async def _replay_source(source: str, settings: Settings) -> "RunReplayed":
 async def _replay_open(query: str | None, limit: int | None, settings: Settings) -> ExitCode:
     quietly(settings)
     client = (await open_connection(settings)).client
-    seen: list[RunReplayed] = []
-    async for done in Comparison(client).open_runs(open_executions(client, query, limit)):
-        say(row(done))
-        seen.append(done)
-    note(total(seen))
-    return ExitCode.DONE if all(one.same for one in seen) else ExitCode.RUN_FAILED
+    results: list[RunReplayed] = []
+    async for result in Comparison(client).open_runs(open_executions(client, query, limit)):
+        say(row(result))
+        results.append(result)
+    note(total(results))
+    return ExitCode.DONE if all(result.same for result in results) else ExitCode.RUN_FAILED

@@ -50,12 +50,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Start or resume a run, and stay with it to its end."""
     opened = chosen_screen(args, settings)
-    written = _decisions_of_file(args, settings)
+    decisions = _decisions_of_file(args, settings)
     if args.resume is not None:
         _refuse_beside_resume(args)
         record = find(settings, args.resume or None)
         _refuse_without_keys(missing_keys(record.keys, settings))
-        return _serve(settings, record, None, written, verbose=args.verbose, opened=opened)
+        return _serve(settings, record, None, decisions, verbose=args.verbose, opened=opened)
     if args.target is None:
         raise CommandError("name a team or a file, or resume a run: coterie run --resume")
     document = compile_target(settings, args.target, model=args.model, workspace=args.workspace)
@@ -68,7 +68,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         context = ask_inputs(declared, context)
     plan = startable(document.compiled, context, analysis=analysis).plan
     record = new_record(settings, args.id, plan, document.trusted, keys)
-    return _serve(settings, record, (plan, context), written, verbose=args.verbose, opened=opened)
+    return _serve(settings, record, (plan, context), decisions, verbose=args.verbose, opened=opened)
 
 
 def _decisions_of_file(args: Namespace, settings: Settings) -> tuple[WrittenDecision, ...]:
@@ -78,14 +78,14 @@ def _decisions_of_file(args: Namespace, settings: Settings) -> tuple[WrittenDeci
 
 
 def _refuse_beside_resume(args: Namespace) -> None:
-    given = [
+    extra_names = [
         name
         for name in ("context", "settings", "id", "model", "workspace", "target")
         if getattr(args, name)
     ]
-    if given:
+    if extra_names:
         names = {"settings": "--set", "target": repr(args.target)}
-        options = ", ".join(names.get(name, f"--{name}") for name in given)
+        options = ", ".join(names.get(name, f"--{name}") for name in extra_names)
         raise CommandError(f"{options} cannot be used with --resume: a run keeps its own inputs")
 
 
@@ -98,14 +98,14 @@ def _serve(
     settings: Settings,
     record: RunRecord,
     begin: tuple[Plan, Json] | None,
-    written: Sequence[WrittenDecision],
+    decisions: Sequence[WrittenDecision],
     *,
     verbose: bool,
     opened: OpenScreen | None,
 ) -> ExitCode:
     interactive = is_interactive()
-    options = WatchOptions(written, interactive, verbose, opened)
-    if not interactive and sys.stdin is not None and not written:
+    options = WatchOptions(decisions, interactive, verbose, opened)
+    if not interactive and sys.stdin is not None and not decisions:
         note("no terminal: approvals wait until you run `coterie approve` or `coterie reject`")
     try:
         return run_async(serve_and_watch(settings, record, begin, options))

@@ -49,5 +49,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """List the runs."""
-    wanted = RunFilter(args.state, args.team, args.newer_than, args.older_than)
-    return run_async(show_runs(settings, wanted, args.limit, as_json=args.json))
+    run_filter = RunFilter(args.state, args.team, args.newer_than, args.older_than)
+    return run_async(show_runs(settings, run_filter, args.limit, as_json=args.json))

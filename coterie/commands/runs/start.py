@@ -34,8 +34,8 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     catalog = Catalog(settings)
     is_file = (settings.cwd / target).is_file()
     if not is_file and not args.model:
-        given = TeamInput(team=target, context=_context_of_named(args, catalog, settings))
-        return run_async(start(settings, target, given, args.id))
+        team_input = TeamInput(team=target, context=_context_of_named(args, catalog, settings))
+        return run_async(start(settings, target, team_input, args.id))
     if settings.address is not None and not is_file and catalog.named(target) is None:
         raise CommandError(
             f"--model needs the document on this machine, which has no team {target!r}"
@@ -53,10 +53,10 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     compiled = startable(compiled, context, analysis=analysis)
     if trusted.accept_plans:
         marked = trusted.sets_visibility
-        given = TeamInput(plan=compiled.plan, context=context, marked=marked)
+        team_input = TeamInput(plan=compiled.plan, context=context, marked=marked)
     else:
-        given = TeamInput(document=_whole(located), context=context)
-    return run_async(start(settings, compiled.plan.name, given, args.id))
+        team_input = TeamInput(document=_whole(located), context=context)
+    return run_async(start(settings, compiled.plan.name, team_input, args.id))
 
 
 def _context_of_named(args: Namespace, catalog: Catalog, settings: Settings) -> Json:

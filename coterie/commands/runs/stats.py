@@ -38,5 +38,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Print the statistics."""
-    wanted = RunFilter(team=args.team, newer_than=args.newer_than)
-    return run_async(show_stats(settings, args.part, wanted, args.limit, as_json=args.json))
+    run_filter = RunFilter(team=args.team, newer_than=args.newer_than)
+    return run_async(show_stats(settings, args.part, run_filter, args.limit, as_json=args.json))

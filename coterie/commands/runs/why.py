@@ -30,7 +30,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     return run_async(_why(args.run, args.visit, settings, as_json=args.json))
 
 
-async def _why(source: str, asked: str | None, settings: Settings, *, as_json: bool) -> ExitCode:
+async def _why(source: str, name: str | None, settings: Settings, *, as_json: bool) -> ExitCode:
     quietly(settings)
     trace = await traced(settings, source)
     if not trace.visits:
@@ -38,14 +38,14 @@ async def _why(source: str, asked: str | None, settings: Settings, *, as_json: b
             "another version of Coterie ran it: its worker reports the decisions, but not what "
             "each rule found"
         )
-    if asked is not None and names_step(asked) and not trace.has_visit(asked):
-        steps = trace.of_step(asked)
+    if name is not None and names_step(name) and not trace.has_visit(name):
+        steps = trace.of_step(name)
         say(steps_json(steps, trace) if as_json else steps_text(steps, trace))
         return ExitCode.DONE
-    visits = trace.visits if asked is None else trace.of(asked)
+    visits = trace.visits if name is None else trace.of(name)
     if as_json:
         say(json_text(trace, visits))
-    elif asked is None:
+    elif name is None:
         say(run_text(trace, source))
     else:
         say(visits_text(visits, trace))

@@ -19,15 +19,15 @@ def found_lines(entry: TrailEntry, windows: Mapping[str, int]) -> Iterator[str]:
         entry: The trail entry for the end of the step.
         windows: Known context windows, `{provider/model: tokens}`.
     """
-    found = entry.found
-    if found is None:
+    discovery = entry.found
+    if discovery is None:
         return
-    tokens = found.estimated_tokens
+    tokens = discovery.estimated_tokens
     yield (
-        f"{entry.team}/{entry.step}: {counted(found.files, 'file')}, "
+        f"{entry.team}/{entry.step}: {counted(discovery.files, 'file')}, "
         f"about {counted(tokens, 'token')} (estimated: 4 bytes per token)"
     )
-    for model in found.models:
+    for model in discovery.models:
         window = windows.get(model)
         if window is not None and tokens > LARGE_SHARE * window:
             yield (
@@ -52,12 +52,12 @@ class DiscoveryNotes:
 
     async def lines(self, news: Sequence[TrailEntry]) -> list[str]:
         """Return the lines for new trail entries."""
-        found = [entry for entry in news if entry.found is not None]
-        asked = {model for entry in found if entry.found for model in entry.found.models}
-        for model in asked - self._windows.keys():  # the first lookup loads a library
+        discoveries = [entry for entry in news if entry.found is not None]
+        models = {model for entry in discoveries if entry.found for model in entry.found.models}
+        for model in models - self._windows.keys():  # the first lookup loads a library
             self._windows[model] = await asyncio.to_thread(self._window, model)
         windows = {model: size for model, size in self._windows.items() if size is not None}
-        lines = dict.fromkeys(line for entry in found for line in found_lines(entry, windows))
+        lines = dict.fromkeys(line for entry in discoveries for line in found_lines(entry, windows))
         unreported = [line for line in lines if line not in self._reported]
         self._reported.update(unreported)
         return unreported

@@ -116,7 +116,7 @@ class Watch:
         """Return the answers in progress; ask the run once for the step of a call that is new."""
         described = await self._run.describe()
         answers = await live_answers(described, self._steps)
-        new = {one.call for one in answers} - self._steps.keys() - self._unknown
+        new = {answer.call for answer in answers} - self._steps.keys() - self._unknown
         if not new:
             return answers
         self._steps = (await self._run.status()).calls

@@ -130,8 +130,8 @@ class LiveView(ProgressView):
         budgets = () if self._seen.status is None else self._seen.status.budgets
         near = [use for use in budgets if use.state != "open"]
         below += [Text(f" {line}", "yellow") for line in budget_lines(near)]
-        taken = sum(len(self._console.render_lines(part, pad=False)) for part in below)
-        room = max(_FEWEST_ROWS, self._console.height - taken - 4)
+        height = sum(len(self._console.render_lines(part, pad=False)) for part in below)
+        room = max(_FEWEST_ROWS, self._console.height - height - 4)
         rows = [head_line(self._width), *progress_lines(self.rows, self._width, room)]
         return Group(self._head(), *map(_text, rows), *below)
 
@@ -170,25 +170,25 @@ class LiveView(ProgressView):
         return head
 
     def _doing(self) -> Iterator[RenderableType]:
-        seen, status, now = self._seen, self._seen.status, datetime.now(UTC)
+        view, status, now = self._seen, self._seen.status, datetime.now(UTC)
         if status is None:
             return
         for loop in status.loops:
             for line in wrapped(rounds_text(loop), self._width, "  ", "    "):
                 yield Text(line)
-        shown = steps_shown(innermost(seen.doing), status.loops)
-        for number, one in enumerate(shown.steps):
+        selection = steps_shown(innermost(view.doing), status.loops)
+        for number, step in enumerate(selection.steps):
             row = Table.grid(padding=(0, 1))
             mark = Text(" ") if status.state != "running" or number else self._spinner
-            passed = Text(duration(seconds_since(one.since, now)), "dim")
-            row.add_row(mark, Text(one_line(one.step)), passed)
+            passed = Text(duration(seconds_since(step.since, now)), "dim")
+            row.add_row(mark, Text(one_line(step.step)), passed)
             yield row
-        if shown.more:
-            yield Text(f"    and {counted(shown.more, 'more step')}", "dim")
+        if selection.more:
+            yield Text(f"    and {counted(selection.more, 'more step')}", "dim")
         yield from self._graphs(status)
-        for line in last_lines(seen.answers, self._width):
+        for line in last_lines(view.answers, self._width):
             yield Text(line, "dim")
-        for attempt in seen.attempts(now):
+        for attempt in view.attempts(now):
             for line in wrapped(attempt, self._width, "  ↻ ", "    ")[:3]:
                 yield Text(line, "yellow")
 

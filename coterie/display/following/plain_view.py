@@ -142,8 +142,8 @@ class PlainView(ProgressView):
     def show(self, request: Pending) -> None:
         """Print the question and its subject; file changes as a diff."""
         self._text.end_line()
-        shown = plain_lines(self._run, request, self._workspace)
-        note(text_of(["", request.id, *prompt_lines(request.prompt), *shown]))
+        lines = plain_lines(self._run, request, self._workspace)
+        note(text_of(["", request.id, *prompt_lines(request.prompt), *lines]))
 
     def say(self, text: str) -> None:
         """Print a line."""
@@ -166,8 +166,8 @@ def _of_step(entry: TrailEntry) -> str:
     if entry.step is None:
         return ""
     ended = "" if entry.seconds is None else f"{entry.status} ({duration(entry.seconds)})"
-    said = ", ".join(filter(None, (ended, entry.because))) or entry.status or ""
-    return f"/{entry.step}: {said}"
+    outcome = ", ".join(filter(None, (ended, entry.because))) or entry.status or ""
+    return f"/{entry.step}: {outcome}"
 
 
 class EventsView(PlainView):

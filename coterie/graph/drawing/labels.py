@@ -60,7 +60,7 @@ def box(
     names = wrapped(team.name, _MAX_WIDTH - room, "title", lines=2)
     under = wrapped(" · ".join((team.id, *team.limits)), _MAX_WIDTH, "soft", lines=3)
     title = [cells.lines(names, "title", pad=pad)]
-    title += (cells.pills([one], pad=pad, align="RIGHT") for one in kind)
+    title += (cells.pills([word], pad=pad, align="RIGHT") for word in kind)
     rows = [gap(10, _MIN_WIDTH), nested(table(row(*title)))]
     rows.append(row(cells.lines(under, "soft", pad=pad)))
     rows += [gap(5), row(cells.pills(badges, pad=pad))] if badges else []
@@ -72,22 +72,22 @@ def box(
 
 
 def _task(cells: Cells, task: TaskLine, marks: Mapping[str, Mark] | None) -> str:
-    left = task.depth * _INDENT + (_SIGN if task.kind else 0)
+    indent = task.depth * _INDENT + (_SIGN if task.kind else 0)
     css = "task-name" if task.kind else "soft"
     kind = width(task.kind or "", "kind")
-    names = wrapped(task.name, _MAX_WIDTH - left - kind, css, lines=2)
-    ink = [*paragraph(left, 0, names, css)]
+    names = wrapped(task.name, _MAX_WIDTH - indent - kind, css, lines=2)
+    ink = [*paragraph(indent, 0, names, css)]
     asks = task.kind == "approval" or bool(task.approval)
     if task.kind is not None:
         tone = "person" if asks else task.kind
-        ink.append(sign(KINDS[task.kind].sign, f"sign {tone}", left - _SIGN, 1))
-    cell = cells.cell(left + widest(names, css), len(names) * line_height(css), ink)
+        ink.append(sign(KINDS[task.kind].sign, f"sign {tone}", indent - _SIGN, 1))
+    cell = cells.cell(indent + widest(names, css), len(names) * line_height(css), ink)
     rows = [nested(table(row(cell, _kind(cells, task, marks))))]
     details = [*task.detail, task.approval] if task.approval else task.detail
-    if lines := [*_join_details(details, _MAX_WIDTH - left)]:
+    if lines := [*_join_details(details, _MAX_WIDTH - indent)]:
         high = len(lines) * line_height("soft")
-        under = paragraph(left, 0, lines, "soft")
-        rows.append(row(cells.cell(left + widest(lines, "soft"), high, under)))
+        under = paragraph(indent, 0, lines, "soft")
+        rows.append(row(cells.cell(indent + widest(lines, "soft"), high, under)))
     return table(gap(2), *rows, gap(2), frame="asks" if asks else "") if task.kind else table(*rows)
 
 
@@ -120,14 +120,14 @@ def _join_details(details: Iterable[str], maximum: float) -> Iterator[str]:
 def chip(cells: Cells, route: RouteArrow, order: str) -> str:
     """Return the label of a route, with the positions at which a run took it."""
     lines = list(_chip_lines(route))
-    left = 16 if route.number is not None else 0
+    offset = 16 if route.number is not None else 0
     high = len(lines) * line_height("condition") + 10
     ink: list[Element] = []
     if route.number is not None:
         ink.append(shape("circle", "number", cx=0, cy=high / 2, r=8.5))
         ink.append(text(0, high / 2 + 4, str(route.number), "badge"))
-    ink += paragraph(left, 5, lines, "condition")
-    parts = [cells.cell(left + widest(lines, "condition"), high, ink, pad=14)] if lines else []
+    ink += paragraph(offset, 5, lines, "condition")
+    parts = [cells.cell(offset + widest(lines, "condition"), high, ink, pad=14)] if lines else []
     if order:
         badge = moved(0, high / 2 - 9, *pill(order, "done"))
         parts.append(cells.cell(pill_width(order), high, [badge], pad=5))

@@ -80,10 +80,10 @@ def cut(text: str, maximum: float, css: str) -> str:
     """Shorten the text with an ellipsis to at most `maximum` pixels."""
     if width(text, css) <= maximum:
         return text
-    kept = text
-    while kept and width(f"{kept}…", css) > maximum:
-        kept = kept[:-1]
-    return f"{kept.rstrip()}…"
+    head = text
+    while head and width(f"{head}…", css) > maximum:
+        head = head[:-1]
+    return f"{head.rstrip()}…"
 
 
 def wrapped(text: str, maximum: float, css: str, *, lines: int) -> list[str]:
@@ -91,17 +91,17 @@ def wrapped(text: str, maximum: float, css: str, *, lines: int) -> list[str]:
 
     Break after blanks; in a name that is too long, after dots, dashes and the like.
     """
-    made: list[str] = []
+    rows: list[str] = []
     line = ""
     for part in _parts(text, lambda word: width(word, css) > maximum):
         if line and width((line + part).rstrip(), css) > maximum:
-            made.append(line)
+            rows.append(line)
             line = ""
         line += part
-    made.append(line)
-    if len(made) > lines:
-        made = [*made[: lines - 1], "".join(made[lines - 1 :])]
-    return [cut(one.strip(), maximum, css) for one in made if one.strip()]
+    rows.append(line)
+    if len(rows) > lines:
+        rows = [*rows[: lines - 1], "".join(rows[lines - 1 :])]
+    return [cut(row.strip(), maximum, css) for row in rows if row.strip()]
 
 
 def _parts(text: str, too_wide: Callable[[str], bool]) -> Iterator[str]:

@@ -89,8 +89,8 @@ def _edge(tail: str, end: str, *, turned: bool, head: str = "normal", **more: st
     if not turned:
         return Edge(tail, end, {"arrowhead": head, **more})
     other = {"tailport": "headport", "headport": "tailport"}
-    given = {other.get(key, key): value for key, value in more.items()}
-    return Edge(end, tail, {"dir": "back", "arrowtail": head, **given})
+    attributes = {other.get(key, key): value for key, value in more.items()}
+    return Edge(end, tail, {"dir": "back", "arrowtail": head, **attributes})
 
 
 def back_edges(picture: Picture) -> frozenset[BackEdge]:
@@ -99,15 +99,15 @@ def back_edges(picture: Picture) -> frozenset[BackEdge]:
     for route in picture.routes:
         following.setdefault(route.team, []).extend(route.targets)
     back: set[BackEdge] = set()
-    seen: set[str] = set()
+    earlier: set[str] = set()
     path: set[str] = set()
     stack = [(team, False) for team in reversed(following)]
     while stack:
         team, is_done = stack.pop()
         if is_done:
             path.remove(team)
-        elif team not in seen:
-            seen.add(team)
+        elif team not in earlier:
+            earlier.add(team)
             path.add(team)
             targets = following.get(team, [])
             back.update((team, target) for target in targets if target in path)
@@ -208,8 +208,8 @@ class _Drawing:
         return () if self._walk is None else self._walk.orders(route)
 
     def _entry(self) -> None:
-        taken = self._walk is not None and self._walk.began_at_entry
-        group = self._group(f"entry line{' taken' if taken else ''}", "the run starts here")
+        is_taken = self._walk is not None and self._walk.began_at_entry
+        group = self._group(f"entry line{' taken' if is_taken else ''}", "the run starts here")
         self._nodes[team_node(START)] = _circle(group, 16, "")
         entry = {"id": group, "weight": "4"}
         self._edges.append(Edge(team_node(START), team_node(self._picture.entry), entry))
@@ -350,11 +350,11 @@ def below(picture: Picture, walk: Walk | None, wide: float) -> tuple[float, list
         ink.append(moved(0, y, panel))
         y += high + 16
     signs: list[Element] = []
-    for shown, words in _legend(picture, walk):
+    for sample, words in _legend(picture, walk):
         room = 34 + width(words, "soft")
         if x and x + room > wide:
             x, y = 0.0, y + _SIGN
-        signs.append(moved(round(x, 1), y, shown, text(34, 18, words, "soft")))
+        signs.append(moved(round(x, 1), y, sample, text(34, 18, words, "soft")))
         x += room + 26
     return y + _SIGN, [*ink, grouped("legend", *signs)]
 
@@ -365,13 +365,13 @@ def _panel(tree: TaskTree, wide: float) -> tuple[float, Element]:
     y = 38.0
     tops: dict[str, float] = {}
     for each in tree.rows():
-        left = _PAD + min(each.depth, _MAX_DEPTH) * _INDENT
+        margin = _PAD + min(each.depth, _MAX_DEPTH) * _INDENT
         parent = tops.get(each.parent or "")
         if parent is not None and each.depth <= _MAX_DEPTH:
-            data = f"M{left - _INDENT + 6},{parent + 17:g}V{y + 8:g}h{_INDENT - 10}"
+            data = f"M{margin - _INDENT + 6},{parent + 17:g}V{y + 8:g}h{_INDENT - 10}"
             ink.append(shape("path", "tree-line", d=data))
-        high, about = _tree_row(each, wide - _PAD - left)
-        ink.append(moved(left, y, about))
+        high, about = _tree_row(each, wide - _PAD - margin)
+        ink.append(moved(margin, y, about))
         tops[each.node.id] = y
         y += high
     frame = shape("rect", "panel", width=wide, height=y + 8, rx=8)

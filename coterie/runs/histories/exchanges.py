@@ -49,15 +49,15 @@ async def all_exchanges(client: Client, run: str) -> list[Exchange]:
 
 async def _up_to(client: Client, history: WorkflowHistory) -> list[Exchange]:
     """Return the messages of a session up to the end of one of its histories."""
-    found = list(exchanges(history))
+    newer = list(exchanges(history))
     before = await previous_history(client, history)
     while before is not None and not before.is_other_run:
-        found = [*exchanges(before.history), *found]
+        newer = [*exchanges(before.history), *newer]
         before = await previous_history(client, before.history)
     if before is None or before.point is None or before.point.carried is None:
-        return found
-    known = RunState.resumed(before.point.carried).session.received
-    return [*(await _up_to(client, before.history))[:known], *found]
+        return newer
+    received_count = RunState.resumed(before.point.carried).session.received
+    return [*(await _up_to(client, before.history))[:received_count], *newer]
 
 
 def exchanges(history: WorkflowHistory) -> Iterator[Exchange]:
@@ -65,34 +65,38 @@ def exchanges(history: WorkflowHistory) -> Iterator[Exchange]:
 
     A message that moved to the next history unanswered is not one of this history.
     """
-    asked: dict[int, Exchange] = {}
+    exchanges_by_event: dict[int, Exchange] = {}
     worked = started(history).at
     for event in read_events(history.events):
         match event:
             case UpdateAccepted(name=name) if name == SEND_MESSAGE:
-                sent = SessionInput.model_validate(event.value.json)
+                session_input = SessionInput.model_validate(event.value.json)
                 idle = (event.at - worked).total_seconds()
-                asked[event.id] = Exchange(event.update, sent.by, sent.message, idle_seconds=idle)
+                exchanges_by_event[event.id] = Exchange(
+                    event.update, session_input.by, session_input.message, idle_seconds=idle
+                )
             case CallEnded() if event.end != "cancelled":
                 worked = event.at
             case MarkerRecorded() | TimerFired():
                 worked = event.at
             case UpdateCompleted():
                 worked = event.at
-                _answer(asked, event)
+                _answer(exchanges_by_event, event)
             case _:
                 pass
-    yield from asked.values()
+    yield from exchanges_by_event.values()
 
 
-def _answer(asked: dict[int, Exchange], event: UpdateCompleted) -> None:
+def _answer(exchanges_by_event: dict[int, Exchange], event: UpdateCompleted) -> None:
     """Add the reply or the refusal to its message; forget one that must be sent again."""
-    exchange = asked.get(event.accepted)
+    exchange = exchanges_by_event.get(event.accepted)
     if exchange is None:
         return
     if event.failure is not None and event.failure.type == NOT_YET:
-        del asked[event.accepted]
+        del exchanges_by_event[event.accepted]
         return
     reply = None if event.value is None else event.value.json
     error, code = ("", "") if event.failure is None else (event.failure.message, event.failure.type)
-    asked[event.accepted] = exchange._replace(answered=True, reply=reply, error=error, code=code)
+    exchanges_by_event[event.accepted] = exchange._replace(
+        answered=True, reply=reply, error=error, code=code
+    )

@@ -321,7 +321,7 @@ def _of_call(event: HistoryEvent, at: datetime) -> RecordedEvent | None:
             return CallEnded(id, at, it.scheduled_event_id, "cancelled", NO_VALUE, failure)
         case EventType.EVENT_TYPE_MARKER_RECORDED:
             it = event.marker_recorded_event_attributes
-            details = {key: RecordedValue(one.payloads) for key, one in it.details.items()}
+            details = {key: RecordedValue(detail.payloads) for key, detail in it.details.items()}
             failure = RecordedFailure.of(it.failure) if it.HasField("failure") else None
             task, summary = it.workflow_task_completed_event_id, event.user_metadata.summary
             return MarkerRecorded(id, at, it.marker_name, task, details, failure, text_of(summary))
@@ -343,15 +343,15 @@ def _of_message(event: HistoryEvent, at: datetime) -> RecordedEvent | None:
             return SignalReceived(id, at, it.signal_name, RecordedValue(it.input.payloads))
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
             it = event.workflow_execution_update_accepted_event_attributes
-            sent, update = it.accepted_request.input, it.accepted_request.meta.update_id
-            value = RecordedValue(sent.args.payloads)
-            return UpdateAccepted(id, at, sent.name, value, update, it.protocol_instance_id)
+            message, update = it.accepted_request.input, it.accepted_request.meta.update_id
+            value = RecordedValue(message.args.payloads)
+            return UpdateAccepted(id, at, message.name, value, update, it.protocol_instance_id)
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED:
             it = event.workflow_execution_update_completed_event_attributes
             success, failure, update = it.outcome.success, it.outcome.failure, it.meta.update_id
-            done = it.outcome.HasField("success")
-            value = RecordedValue(success.payloads) if done else None
-            refusal = None if done else RecordedFailure.of(failure)
+            is_success = it.outcome.HasField("success")
+            value = RecordedValue(success.payloads) if is_success else None
+            refusal = None if is_success else RecordedFailure.of(failure)
             return UpdateCompleted(id, at, it.accepted_event_id, update, value, refusal)
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
             return CancelRequested(id, at)

@@ -70,9 +70,9 @@ def recorded_plan(history: WorkflowHistory) -> Plan | None:
     """
     for value in _plan_values(history):
         for model in (TeamInput, CompileResult, ForkResult):
-            found = value.read_if(model)
-            if found is not None and found.plan is not None:
-                return found.plan
+            recorded_input = value.read_if(model)
+            if recorded_input is not None and recorded_input.plan is not None:
+                return recorded_input.plan
     return None
 
 

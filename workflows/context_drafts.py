@@ -47,8 +47,8 @@ def write(location: Location, writes: Sequence[ContextWrite], scope: Scope, who:
     if not location.drafts:
         write_to_track(scope.plan, scope.state.tracks[location.track], writes, who)
         return
-    for one in writes:
-        check_size(one.value, f"the context update {one.path!r} of {who}")
+    for update in writes:
+        check_size(update.value, f"the context update {update.path!r} of {who}")
     apply(location.context(scope), writes, scope.plan.context)
     drafts = scope.state.progress.drafts
     drafts.setdefault(location.drafts[-1], ContextDraft()).writes.extend(writes)
@@ -75,11 +75,11 @@ async def with_draft(
     """Run the attempts of a step; the writes of its nested steps are all or nothing."""
     inner = location.drafted()
     outcome = await attempts(inner)
-    written = take_draft(inner.key, scope)
+    draft = take_draft(inner.key, scope)
     if outcome.status == "failure":
         return outcome
     amended_meanwhile = failed_write(
-        lambda: write(location, written, scope, repr(step.name)), outcome.data
+        lambda: write(location, draft, scope, repr(step.name)), outcome.data
     )
     return amended_meanwhile or outcome
 

@@ -155,11 +155,11 @@ def leave(name: StateKey, track: Track, fan_out: FanOut, away: RunLeft, scope: S
         if child.end == "done":
             track.latest.update(child.latest)
     state.forget_branches(name, children.keys())
-    left = track.routed.from_team
+    previous_team = track.routed.from_team
     track.fan_out = None
     track.team = away.team
-    track.routed = Routed("redirected", away.cause, left)
-    location = Location.of_visit(name, left, fan_out.visit)
+    track.routed = Routed("redirected", away.cause, previous_team)
+    location = Location.of_visit(name, previous_team, fan_out.visit)
     note_route(scope, location, away.cause, "success", away.team)
 
 
@@ -181,9 +181,9 @@ def _gather_results(child: Track) -> JsonValue:
 
 def _writes(fan_out: FanOut, children: dict[str, Track]) -> tuple[ContextWrite, ...]:
     """Join the writes of the branches that ended, in written order."""
-    written = {name: child.updates for name, child in children.items() if child.end == "done"}
+    updates = {name: child.updates for name, child in children.items() if child.end == "done"}
     return joined(
-        written,
+        updates,
         fan_out.merge,
         lambda path: (
             f"say in the rule that fans out: `merge: {{{path}: replace | extend | merge}}`"

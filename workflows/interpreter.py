@@ -73,8 +73,8 @@ async def check_progress(team: Team, name: StateKey, track: Track, scope: Scope)
     """Fail, or ask a person first, if the team would see the same context again."""
     state = scope.state
     mark = fingerprint(team, track.context, track.latest)
-    seen = state.seen.setdefault(team.id, [])
-    if mark in seen:
+    marks = state.seen.setdefault(team.id, [])
+    if mark in marks:
         problem: LimitExceeded = non_progressing(team)
         if scope.plan.limits.no_progress != "ask":
             raise problem
@@ -88,8 +88,8 @@ async def check_progress(team: Team, name: StateKey, track: Track, scope: Scope)
         if not is_approved(decision):
             raise problem
     else:
-        seen.append(mark)
-        del seen[:-_MAX_SEEN]
+        marks.append(mark)
+        del marks[:-_MAX_SEEN]
 
 
 async def before_run(scope: Scope) -> None:
@@ -108,9 +108,9 @@ async def before_run(scope: Scope) -> None:
     verdict = await ask_hooks(scope.plan.hooks, "before_run", {}, location, scope)
     _stop(verdict.stop)
     writes = [
-        ContextWrite(path, written.value, written.operation)
+        ContextWrite(path, update.value, update.operation)
         for path, value in verdict.writes.items()
-        for written in (written_value(value),)
+        for update in (written_value(value),)
     ]
     write_to_track(scope.plan, main, writes, "a hook")
     state.hooks_asked = True
@@ -169,11 +169,11 @@ async def run(scope: Scope) -> TeamResult:
 async def _hooked_result(scope: Scope, output: JsonValue) -> TeamResult:
     """Return the result of a completed run, as its hooks change it."""
     completed = result(scope, "completed", scope.state.main.routed.because)
-    shown = completed.output if scope.plan.output is None else output
-    given = await after_run(scope, shown)
+    raw_output = completed.output if scope.plan.output is None else output
+    final_output = await after_run(scope, raw_output)
     give_up(scope.state, scope.now())
     completed = result(scope, "completed", scope.state.main.routed.because)
-    return completed.model_copy(update={"output": given})
+    return completed.model_copy(update={"output": final_output})
 
 
 @dataclass(eq=False)
@@ -198,10 +198,10 @@ class TeamInterpreter:
             InvalidPlan: the plan has no persona of that name.
         """
         key = (step.persona_key, step.prompt)
-        made = self._personas.get(key)
-        if made is None:
-            made = self._personas[key] = snapshot(_persona(self.scope.plan, step), step)
-        return made
+        persona = self._personas.get(key)
+        if persona is None:
+            persona = self._personas[key] = snapshot(_persona(self.scope.plan, step), step)
+        return persona
 
     async def run_agent(self, step: PersonaStep, location: Location, given: JsonValue) -> Outcome:
         """Run an agent with an input that is already rendered."""
@@ -294,11 +294,11 @@ class TeamInterpreter:
         state = self.scope.state
         if state.redirect is None or name != MAIN:
             return False
-        sent: SentOn = sent_on(state.redirect)
-        if sent.team != team.id:
-            note_control(state, self.scope.now(), NotBegun("not_begun", team.id, sent))
-        track.team = sent.team
-        track.routed = Routed("redirected", sent, track.routed.from_team)
+        redirect: SentOn = sent_on(state.redirect)
+        if redirect.team != team.id:
+            note_control(state, self.scope.now(), NotBegun("not_begun", team.id, redirect))
+        track.team = redirect.team
+        track.routed = Routed("redirected", redirect, track.routed.from_team)
         track.gathered = None
         state.redirect = None
         return True
@@ -343,8 +343,8 @@ def _persona(plan: Plan, step: PersonaStep) -> Persona:
     return persona
 
 
-def _redirect_route(asked: RedirectInput) -> Route:
-    return Route(asked.team, sent_on(asked), "redirected")
+def _redirect_route(redirect: RedirectInput) -> Route:
+    return Route(redirect.team, sent_on(redirect), "redirected")
 
 
 def _leave(

@@ -75,37 +75,39 @@ async def plan_of(given: TeamInput, state: RunState) -> Plan:
     return result.plan
 
 
-def _check_one_source(given: TeamInput) -> None:
-    sources = [given.plan, given.team, given.document, given.fork]
-    if sum(one is not None for one in sources) != 1:
+def _check_one_source(team_input: TeamInput) -> None:
+    sources = [team_input.plan, team_input.team, team_input.document, team_input.fork]
+    if sum(source is not None for source in sources) != 1:
         raise RunRefused("a run starts from one of `team`, `document`, `plan` or `fork`")
 
 
-async def _visibility_settings(given: TeamInput) -> VisibilitySettings | None:
+async def _visibility_settings(team_input: TeamInput) -> VisibilitySettings | None:
     """Return how the worker shows runs; a worker that does not answer delays no run."""
     try:
-        return (await _ask_worker(given, attempts=1)).visibility
+        return (await _ask_worker(team_input, attempts=1)).visibility
     except (ActivityError, ApplicationError) as error:  # a local activity fails with its own
         if is_cancelled_exception(error):
             raise
         return None
 
 
-async def _ask_worker(given: TeamInput, attempts: int) -> CompileResult:
+async def _ask_worker(team_input: TeamInput, attempts: int) -> CompileResult:
     """Compile in a local activity, whose answer the history keeps."""
     return await workflow.execute_local_activity(
         COMPILE_TEAM,
-        CompileRequest(team=given.team, document=given.document),
+        CompileRequest(team=team_input.team, document=team_input.document),
         result_type=CompileResult,
         start_to_close_timeout=_COMPILE_TIMEOUT,
         retry_policy=RetryPolicy(maximum_attempts=attempts),
-        summary=f"compile {given.team or 'the document'}" if given.plan is None else "visibility",
+        summary=f"compile {team_input.team or 'the document'}"
+        if team_input.plan is None
+        else "visibility",
     )
 
 
-async def _plan_of_fork(given: TeamInput, fork: ForkInput, state: RunState) -> Plan:
+async def _plan_of_fork(team_input: TeamInput, fork: ForkInput, state: RunState) -> Plan:
     """Return the plan of another run, with its state as a worker finds it in that run's history."""
-    if given.context:
+    if team_input.context:
         raise RunRefused(
             "a fork takes over the context of the other run; change it with `fork.updates`"
         )
@@ -166,7 +168,7 @@ def _is_refused(plan: Plan) -> bool:
         workflow.extern_functions(),  # pyright: ignore[reportUnknownMemberType]
     )
     accepts = functions.get(ACCEPTS_PLANS)
-    asked = workflow.unsafe.is_replaying() or (
+    must_refuse = workflow.unsafe.is_replaying() or (
         accepts is not None and not accepts(workflow.info().workflow_id, plan)
     )
-    return asked and workflow.patched(REFUSED)
+    return must_refuse and workflow.patched(REFUSED)

@@ -33,13 +33,13 @@ def found_by(step: Step, outcome: Outcome, plan: Plan) -> CollectedFiles | None:
                 return None
         case _:
             return None
-    asked = {
+    model_names = {
         f"{persona.provider}/{persona.model}": None
         for persona in plan.personas.values()
         if persona.provider
     }
     return CollectedFiles(
-        files=len(files), estimated_tokens=tokens, models=tuple(asked)[:_MAX_MODELS]
+        files=len(files), estimated_tokens=tokens, models=tuple(model_names)[:_MAX_MODELS]
     )
 
 
@@ -208,8 +208,8 @@ def _note_end(
 
 def _end_of_call(location: Location, scope: Scope) -> str | None:
     """Return the name of the event that ends the call of a `tool` step; None for other steps."""
-    called = scope.state.progress.called_tools
-    return "tool_end" if called.pop(location.key, None) is not None else None
+    tool_calls = scope.state.progress.called_tools
+    return "tool_end" if tool_calls.pop(location.key, None) is not None else None
 
 
 def _note_cancelled(scope: Scope, location: Location) -> None:
@@ -225,10 +225,10 @@ def _condition(
     """Evaluate a step's `when`; return what held, or why the step ends without a run, and how."""
     try:
         facts = location.facts(scope)
-        found = inspect(when, facts)
+        condition = inspect(when, facts)
         if holds(when, facts):
-            return WhenAsked("when_held", found)
-        return WhenAsked("when_did_not_hold", found), Outcome.skipped()
+            return WhenAsked("when_held", condition)
+        return WhenAsked("when_did_not_hold", condition), Outcome.skipped()
     except TemplateFailed as error:
         failure = Failure(type(error).__name__, str(error))
         return Failed("when_failed", failure), Outcome("failure", error=failure)

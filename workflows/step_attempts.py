@@ -51,11 +51,11 @@ def check_result(
     try:
         if not holds(step.fail_when, facts):
             return outcome
-        found = condition_because(inspect(step.fail_when, facts))
+        condition = condition_because(inspect(step.fail_when, facts))
     except TemplateFailed as error:
         message = f"`fail_when` of {step.name!r}: {error}"
         return Outcome.failed(type(error).__name__, message, outcome.data)
-    message = f"`fail_when` of {step.name!r} holds: {found}"
+    message = f"`fail_when` of {step.name!r} holds: {condition}"
     return Outcome.failed(RESULT_REJECTED, message, outcome.data)
 
 

@@ -44,15 +44,15 @@ METADATA = "__temporal_workflow_metadata"
 
 def show_when_asked(board: Callable[[], str]) -> None:
     """Give the board as the current details of the run, as it is when somebody asks."""
-    known = cast(
+    handler = cast(
         "Callable[[], Any] | None",
         workflow.get_query_handler(METADATA),  # pyright: ignore[reportUnknownMemberType]
     )
-    if known is None:
+    if handler is None:
         raise AssertionError(f"the SDK has no query {METADATA!r}")
 
     def metadata() -> Any:
-        answer = known()
+        answer = handler()
         answer.current_details = board()
         return answer
 
@@ -65,10 +65,10 @@ QUERIES = ("cost", "events", "pending", "request", "result", "state", "status")
 _MAX_NAME_LENGTH = 200
 
 
-def _unknown(what: str, name: str, known: Sequence[str]) -> ApplicationError:
+def _unknown(what: str, name: str, names: Sequence[str]) -> ApplicationError:
     short = name if len(name) <= _MAX_NAME_LENGTH else f"{name[:_MAX_NAME_LENGTH]}..."
-    problem = f"a run knows no {what} {short!r}; known are {listed(known)}"
-    hint = nearest(short, known)
+    problem = f"a run knows no {what} {short!r}; known are {listed(names)}"
+    hint = nearest(short, names)
     message = f"{problem}; {hint}" if hint else problem
     return ApplicationError(message, type=MALFORMED, non_retryable=True)
 
@@ -114,8 +114,8 @@ def _nothing_to_cut(step: str) -> None:
 
 def _memo(plan: Plan) -> dict[str, object]:
     """Return the memo of the next history: it would lack what this one added, and the summary."""
-    known = {key: RawValue(payload) for key, payload in workflow.info().raw_memo.items()}
-    return {STARTED: plan.name, **known}
+    memo = {key: RawValue(payload) for key, payload in workflow.info().raw_memo.items()}
+    return {STARTED: plan.name, **memo}
 
 
 def _never() -> bool:
@@ -248,9 +248,9 @@ class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessa
                 )
                 raise RunFailed(failed_result(scope, too_large), too_large)
         except RunFailed as error:
-            left = _sendable(error.result)
-            await self._finish(scope, left)
-            detail = left.model_dump(mode="json", exclude_defaults=True)
+            team_result = _sendable(error.result)
+            await self._finish(scope, team_result)
+            detail = team_result.model_dump(mode="json", exclude_defaults=True)
             raise ApplicationError(
                 str(error), detail, type=error.type, non_retryable=True
             ) from None

@@ -112,8 +112,8 @@ class AgentDocument:
     def tree(self) -> Json:
         """The document as a tree."""
         id = self.agent.id
-        asked: Json = {QUERY: f"{{{{ context.{QUERY} }}}}"}
-        step: Json = {"name": id, "persona_key": id, "input": asked}
+        step_input: Json = {QUERY: f"{{{{ context.{QUERY} }}}}"}
+        step: Json = {"name": id, "persona_key": id, "input": step_input}
         tools: Json = {"tools": dict(self._tools)} if self._tools else {}
         return {
             "name": id,
@@ -200,12 +200,12 @@ class AgentDocument:
         """Return the function under a skill's name that no other function has."""
         name, number = function.contract.name, 1
         while True:
-            known = self.functions.get(name)
-            if known is None:
+            namesake = self.functions.get(name)
+            if namesake is None:
                 contract = function.contract.model_copy(update={"name": name})
-                self.functions[name] = known = replace(function, contract=contract)
-            if is_same_tool(known.schema, function.schema):
-                return known
+                self.functions[name] = namesake = replace(function, contract=contract)
+            if is_same_tool(namesake.schema, function.schema):
+                return namesake
             number += 1
             name = f"{function.contract.name}{_NUMBER}{number}"
 
@@ -284,7 +284,7 @@ def compile_agent(
         raise InvalidAgent(f"agent {agent.id!r}: {unsound}")
     own = {name: tool.contract for name, tool in document.functions.items()}
     sources = tuple(_sources(document, settings, scripted=context.script is not None))
-    known = capabilities(
+    project_capabilities = capabilities(
         agent_packages=(),
         provider_packages=(),
         skills={**known_contracts(), **own},
@@ -292,7 +292,9 @@ def compile_agent(
         sandboxed=finds_sandbox(settings, sources),
     )
     try:
-        compiled = compile_sources(sources, known, name=agent.id, pricing=known_price)
+        compiled = compile_sources(
+            sources, project_capabilities, name=agent.id, pricing=known_price
+        )
     except InvalidDocument as error:
         raise InvalidAgent(_problems(agent, error)) from None
     trusted = resolved(compiled.worker, compiled.providers, compiled.tree, settings)

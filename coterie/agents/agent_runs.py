@@ -149,12 +149,12 @@ class AgentRun:
 
     async def __aiter__(self) -> AsyncIterator[AgentEvent]:
         """Yield the events of the run until it ends or asks a person."""
-        seen = 0
+        index = 0
         while True:
             still = self._stands_still()
-            while seen < len(self._observer.events):
-                yield self._observer.events[seen]
-                seen += 1
+            while index < len(self._observer.events):
+                yield self._observer.events[index]
+                index += 1
             if still:
                 return
             await self._next()
@@ -203,12 +203,12 @@ class AgentRun:
         return request
 
     def _decide(self, decision: str, by: str, **more: JsonValue) -> "AgentRun":
-        given = {"id": self._open_question(), "decision": decision, "by": by, **more}
-        unsound = unsound_part(given)
+        values = {"id": self._open_question(), "decision": decision, "by": by, **more}
+        unsound = unsound_part(values)
         if unsound is not None:
             raise ValueError(f"in the decision, {unsound}")
         try:
-            self._scope.decide(DecideInput.model_validate(given))
+            self._scope.decide(DecideInput.model_validate(values))
         except ValidationError as error:
             raise ValueError(f"the decision is invalid: {validation_problems(error)}") from None
         except Refused as refusal:

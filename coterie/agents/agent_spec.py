@@ -37,14 +37,19 @@ class AgentSpec:
     retries: int = 0
     """Additional attempts of a failed call as a subagent."""
 
-    def __new__(cls, /, *args: object, **given: object) -> Self:
+    def __new__(cls, /, *args: object, **keywords: object) -> Self:
         """Refuse unknown arguments before `__init__` does, with the names that were meant."""
-        known = tuple(one.name for one in fields(cls))
-        refuse_unknown("AgentSpec()", (key for key in given if key not in known), known, "defaults")
+        names = tuple(attribute.name for attribute in fields(cls))
+        refuse_unknown(
+            "AgentSpec()", (key for key in keywords if key not in names), names, "defaults"
+        )
         return object.__new__(cls)
 
     def __post_init__(self) -> None:
-        check_values("AgentSpec()", {one.name: getattr(self, one.name) for one in fields(self)})
+        check_values(
+            "AgentSpec()",
+            {attribute.name: getattr(self, attribute.name) for attribute in fields(self)},
+        )
         object.__setattr__(self, "defaults", frozen(self.defaults))
         object.__setattr__(self, "subagents", tuple(self.subagents))
 
@@ -154,9 +159,11 @@ def check_class(name: str, cls: object) -> None:
         kind = type(cls).__name__
         raise TypeError(f"Agent '{name}': cls is an instance of {kind}; pass the class: {kind}")
     if not (isinstance(cls, type) and issubclass(cls, BaseAgent)):
-        given = cls.__name__ if isinstance(cls, type) else f"an instance of {type(cls).__name__}"
+        description = (
+            cls.__name__ if isinstance(cls, type) else f"an instance of {type(cls).__name__}"
+        )
         raise TypeError(
-            f"Agent '{name}': cls is {given}; pass a subclass of BaseAgent of coterie.agents"
+            f"Agent '{name}': cls is {description}; pass a subclass of BaseAgent of coterie.agents"
         )
 
 
@@ -180,23 +187,23 @@ def check_arguments(
         TypeError: Names the first unknown one, and the nearest that exists.
         ValueError: Names those that are missing, and where to give them.
     """
-    said = {"system_message": config.get("system_message", cls.system_message)}
-    check_values(f"Agent '{name}'", said, OF_AGENTS)
+    values = {"system_message": config.get("system_message", cls.system_message)}
+    check_values(f"Agent '{name}'", values, OF_AGENTS)
     parameters = inspect.signature(cls).parameters
-    own = [key for key, one in parameters.items() if one.kind not in _VARIADIC]
-    open_ended = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
-    known = [*own, *(SETTINGS if open_ended else ())]
+    own = [key for key, parameter in parameters.items() if parameter.kind not in _VARIADIC]
+    open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    names = [*own, *(SETTINGS if open_ended else ())]
     passed_on = ("system_message", "tools", "agent_id", "output_schema") if open_ended else ()
     otherwise = "name the constructor's own arguments explicitly" if open_ended else ""
     for key in config:
-        if key not in known and key not in passed_on:
-            unknown = unknown_setting(cls.__name__, key, [*known, *beside], otherwise)
+        if key not in names and key not in passed_on:
+            unknown = unknown_setting(cls.__name__, key, [*names, *beside], otherwise)
             raise TypeError(f"Agent '{name}': {unknown}")
-    given = config.get("agent_id", name)
-    if given != name:
+    agent_id = config.get("agent_id", name)
+    if agent_id != name:
         raise TypeError(
             f"Agent '{name}': `agent_id` is the registered name, so register the class as "
-            f"{given!r}, or leave agent_id={given!r} out"
+            f"{agent_id!r}, or leave agent_id={agent_id!r} out"
         )
     missing = [key for key in missing_arguments(cls, config) if not only or key in only]
     if missing:
@@ -221,8 +228,8 @@ def missing_arguments(cls: type[BaseAgent], config: Mapping[str, object]) -> lis
         and parameter.kind not in _VARIADIC
         and name not in config
     ]
-    said = cls.system_message or config.get("system_message")
-    if not said and "system_message" not in missing and cls.__init__ is BaseAgent.__init__:
+    instructions = cls.system_message or config.get("system_message")
+    if not instructions and "system_message" not in missing and cls.__init__ is BaseAgent.__init__:
         missing.insert(0, "system_message")
     return missing
 
@@ -252,6 +259,6 @@ def _failed_constructor(
             "`system_message` is in the defaults, too; leave it out of the defaults, or name "
             "`system_message` as an argument of the constructor"
         )
-    said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-    given = f" (arguments: {', '.join(config)})" if config else ""
-    return f"Agent '{name}': the constructor of {cls.__name__} failed: {said}{given}"
+    problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    suffix = f" (arguments: {', '.join(config)})" if config else ""
+    return f"Agent '{name}': the constructor of {cls.__name__} failed: {problem}{suffix}"

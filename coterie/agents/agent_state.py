@@ -110,8 +110,8 @@ class AgentAnswer(NamedTuple):
 
 
 def _text_of(data: JsonValue) -> str:
-    said = data.get("text") if isinstance(data, dict) else data
-    return said if isinstance(said, str) else ""
+    text = data.get("text") if isinstance(data, dict) else data
+    return text if isinstance(text, str) else ""
 
 
 def route_after_router(turn: ModelTurned) -> Route:

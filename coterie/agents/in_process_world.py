@@ -94,7 +94,7 @@ class ScriptedModel(ScriptedAnswers):
     """Stands in for every provider, and answers from a list."""
 
     def __init__(self, script: Sequence[Json]) -> None:
-        self._answers = tuple(_entry(number, given) for number, given in enumerate(script, 1))
+        self._answers = tuple(_entry(number, entry) for number, entry in enumerate(script, 1))
 
     def get(self, name: str) -> "ScriptedModel":
         """Return itself, whatever the provider's name."""
@@ -115,9 +115,9 @@ class ScriptedModel(ScriptedAnswers):
         return entry
 
 
-def _entry(number: int, given: Json) -> ScriptedAnswer:
+def _entry(number: int, entry: Json) -> ScriptedAnswer:
     try:
-        return ScriptedAnswer.model_validate(given)
+        return ScriptedAnswer.model_validate(entry)
     except ValidationError as error:
         allowed = ", ".join(ScriptedAnswer.model_fields)
         raise ValueError(
@@ -189,7 +189,7 @@ class InProcessScope(LocalScope):
         return await self._try_call(call, lambda: LocalScope.call_skill(self, request, call))
 
     async def _try_call(self, call: Call, attempt: Callable[[], Awaitable[Response]]) -> Response:
-        left = 0 if call.options.effect == "once" else call.options.retries
+        remaining = 0 if call.options.effect == "once" else call.options.retries
         delay = _FIRST_DELAY
         self.busy += 1
         try:
@@ -199,9 +199,9 @@ class InProcessScope(LocalScope):
                 except CallFailed as failed:
                     cause = failed.__cause__
                     final = isinstance(cause, ApplicationError) and cause.non_retryable
-                    if final or left == 0:
+                    if final or remaining == 0:
                         raise
-                left -= 1
+                remaining -= 1
                 await asyncio.sleep(delay)
                 delay = min(2 * delay, _MAX_DELAY)
         finally:
@@ -250,10 +250,10 @@ def in_process_skills(
     tools: Iterable[ToolFunction], settings: Settings
 ) -> dict[str, FunctionSkill]:
     """Return the tools of a run as skills; each may read the variables that it names as secrets."""
-    known = {tool.contract.name: tool for tool in tools}
-    code = InProcessCode(known)
+    tools_by_name = {tool.contract.name: tool for tool in tools}
+    code = InProcessCode(tools_by_name)
     skills: dict[str, FunctionSkill] = {}
-    for name, tool in known.items():
+    for name, tool in tools_by_name.items():
         values = {key: settings.secret(key) for key in tool.contract.secrets}
         secrets = {key: value for key, value in values.items() if value is not None}
         skills[name] = FunctionSkill(tool.contract, code, secrets)
@@ -274,17 +274,17 @@ def _context(
 
 
 async def _outcome(tool: ToolFunction, call: ToolFunctionCall, context: ToolContext) -> ToolOutcome:
-    given = _arguments(tool, call)
-    if isinstance(given, InvalidArguments):
-        return given
+    arguments = _arguments(tool, call)
+    if isinstance(arguments, InvalidArguments):
+        return arguments
     if tool.typed is not None and tool.typed.context is not None:
-        given[tool.typed.context] = context
+        arguments[tool.typed.context] = context
     executor = tool.schema.executor
     try:
         if inspect.iscoroutinefunction(executor):
-            result: object = await executor(**given)
+            result: object = await executor(**arguments)
         else:
-            result = await asyncio.to_thread(executor, **given)
+            result = await asyncio.to_thread(executor, **arguments)
             if inspect.isawaitable(result):
                 result = await result
     except ToolError as error:

@@ -59,7 +59,7 @@ class LoopTask(_Read):
 
 def _texts(value: object) -> object:
     """Leave out what a fallback or a project's own plan wrote that is not a text."""
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType]
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType]
 
 
 Texts = Annotated[tuple[str, ...], BeforeValidator(_texts)]
@@ -148,7 +148,7 @@ def loop_state(end: FinishedRun, goal: str, max_iterations: int) -> LoopState:
     last = _EndedContext.model_validate(end.context)
     planned = {task.id: task for task in last.planned}
     alone = _PlannedTask(description=goal)
-    latest = [_Action.model_validate(one) for one in last.action_history[-1:]]
+    latest = [_Action.model_validate(action) for action in last.action_history[-1:]]
     return LoopState(
         goal=goal,
         tasks=tuple(_task(task, planned.get(task.id, alone)) for task in last.state.tasks),

@@ -80,10 +80,10 @@ class SharedMemoryGraph:
 
 def warn_of_readers(graph: SharedMemoryGraph | None, registered: Iterable[str]) -> None:
     """Report the edges whose reader is not registered: nobody reads along them."""
-    known = tuple(registered)
+    names = tuple(registered)
     for edge in graph or ():
-        if edge.reader not in known:
-            hint = nearest(edge.reader, known)
+        if edge.reader not in names:
+            hint = nearest(edge.reader, names)
             warnings.warn(
                 f"the memory graph has an edge from {edge.source!r} to {edge.reader!r}, which is "
                 "not registered" + (f"; {hint}" if hint else ""),

@@ -103,8 +103,8 @@ class BaseAgent(agent_base.BaseAgent):
                 raise TypeError(unknown_setting(kind, name, SETTINGS))
         if system_message is not None:
             self.system_message = system_message
-        given = {"system_message": self.system_message, "tools": tools, "agent_id": agent_id}
-        check_values(kind, given, OF_AGENTS)
+        values = {"system_message": self.system_message, "tools": tools, "agent_id": agent_id}
+        check_values(kind, values, OF_AGENTS)
         if not self.system_message:
             raise ValueError(
                 f"{kind} has no `system_message`: pass it to the constructor, set it in the "
@@ -133,7 +133,10 @@ class BaseAgent(agent_base.BaseAgent):
     @property
     def tools(self) -> tuple[str, ...]:
         """The names of its tools in the order in which its model sees them, subagents last."""
-        return (*map(name_of, self._tools), *(_mark(one, "name", "") for one in self._subagents))
+        return (
+            *map(name_of, self._tools),
+            *(_mark(agent, "name", "") for agent in self._subagents),
+        )
 
     def register_tool(self, tool: AnyTool) -> None:
         """Add a tool after those that it has."""
@@ -269,8 +272,8 @@ class BaseAgent(agent_base.BaseAgent):
             ValueError: A worker cannot run the agent; names each lambda, closure or method.
             CommandError: There is no server, or the id is taken.
         """
-        asked = _query_context(query)
-        return await start_durably(self.durable(context), asked, id)
+        query_context = _query_context(query)
+        return await start_durably(self.durable(context), query_context, id)
 
     def compiled(self, context: AgentContext | None = None) -> CompiledAgent:
         """Return the agent's document and the plan of its runs in this process.
@@ -320,15 +323,15 @@ def subagent(
     """
     if isinstance(name, type):
         raise TypeError("@subagent needs arguments: write @subagent(name=..., description=...)")
-    given = {"name": name, "description": description, "stateless": stateless, "retries": retries}
-    wanted = {"name": TEXT, "description": TEXT, "stateless": FLAG, "retries": RETRIES}
-    check_values("@subagent", given, wanted)
+    values = {"name": name, "description": description, "stateless": stateless, "retries": retries}
+    kinds = {"name": TEXT, "description": TEXT, "stateless": FLAG, "retries": RETRIES}
+    check_values("@subagent", values, kinds)
     if not name or not description:
         raise ValueError("@subagent needs a name and a description: a model chooses by them")
     check_tool_name("@subagent", name)
 
     def mark(kind: Kind) -> Kind:
-        for key, value in {**given, "schema": schema_of_properties({})}.items():
+        for key, value in {**values, "schema": schema_of_properties({})}.items():
             setattr(kind, f"subagent_{key}", value)
         return kind
 
@@ -374,12 +377,12 @@ def unknown_setting(kind: str, name: str, known: Sequence[str], otherwise: str =
     return f"{kind} takes no {name!r}" + (f"; {hint}" if hint else "")
 
 
-def _schema_of_answer(kind: str, given: object) -> Json | None:
-    if isinstance(given, type) and issubclass(given, BaseModel):
-        return given.model_json_schema()
-    values = {"output_schema": cast("object", given)}
+def _schema_of_answer(kind: str, schema: object) -> Json | None:
+    if isinstance(schema, type) and issubclass(schema, BaseModel):
+        return schema.model_json_schema()
+    values = {"output_schema": cast("object", schema)}
     check_values(kind, values, {"output_schema": SCHEMA})
-    return cast("Json | None", given)
+    return cast("Json | None", schema)
 
 
 def _query_of(context: Json) -> str:

@@ -42,7 +42,7 @@ _MODES = {
     "orchestrator": "create({name!r}, as_orchestrator=True, subagents=[...])",
 }
 """What to write instead of the modes of the first design."""
-_OF_REGISTER = ("name", *(one.name for one in fields(AgentSpec)))
+_OF_REGISTER = ("name", *(field.name for field in fields(AgentSpec)))
 
 
 class AgentFactory(document_factory.AgentFactory):
@@ -130,7 +130,7 @@ class AgentFactory(document_factory.AgentFactory):
         checked_id(name)
         check_class(name, cls)
         check_values(f"Agent '{name}'", {"replace": replace}, {"replace": FLAG})
-        given = {
+        settings = {
             "expose_as_subagent": expose_as_subagent,
             "subagent_name": subagent_name,
             "subagent_description": subagent_description,
@@ -139,12 +139,12 @@ class AgentFactory(document_factory.AgentFactory):
             "subagents": subagents,
             "retries": retries,
         }
-        spec = spec_of(name, cls, given)
-        known = self._registry.get(name, spec)
-        if known != spec and not replace:
+        spec = spec_of(name, cls, settings)
+        current_spec = self._registry.get(name, spec)
+        if current_spec != spec and not replace:
             raise ValueError(
-                f"another agent is already registered as {name!r}: {known.cls.__name__}; choose "
-                "another name, or replace it by replace=True"
+                f"another agent is already registered as {name!r}: {current_spec.cls.__name__}; "
+                "choose another name, or replace it by replace=True"
             )
         # `create` may give the other arguments; a subagent gets no further ones.
         needed = () if spec.expose_as_subagent else ("system_message",)
@@ -176,20 +176,20 @@ class AgentFactory(document_factory.AgentFactory):
         """
         if "mode" in overrides:
             raise TypeError(_instead_of_mode(name, overrides["mode"]))
-        given = {"as_orchestrator": as_orchestrator, "subagents": subagents}
-        check_values(f"Agent {name!r}", given, {"as_orchestrator": FLAG, "subagents": NAMES})
+        values = {"as_orchestrator": as_orchestrator, "subagents": subagents}
+        check_values(f"Agent {name!r}", values, {"as_orchestrator": FLAG, "subagents": NAMES})
         if not self.is_registered(name):
             available = list(self._registry)
             raise ValueError(f"Agent '{name}' not registered. Available: {available}")
         spec = self._registry[name]
         config = {**self._global_defaults, **spec.defaults, **frozen(overrides)}
-        called = tuple(dict.fromkeys((*spec.subagents, *(subagents or ()))))
+        subagent_names = tuple(dict.fromkeys((*spec.subagents, *(subagents or ()))))
         kind = spec.cls
-        if as_orchestrator or called:
+        if as_orchestrator or subagent_names:
             kind = self._ensure_orchestrator_class(kind)
-        if called:
+        if subagent_names:
             warn_of_readers(self._memory_graph, self._registry)
-        return self._make_agent(name, kind, config, called, (name,), {})
+        return self._make_agent(name, kind, config, subagent_names, (name,), {})
 
     def create_agent(self, task_config: Json) -> agent_base.BaseAgent:
         """Create the one-turn agent of a task, as a worker does for a document.
@@ -243,8 +243,8 @@ class AgentFactory(document_factory.AgentFactory):
         agent = make_instance(name, kind, thawed(frozen(config)))
         agent.agent_id = name
         agent.memory_graph = self._memory_graph
-        for called in subagents:
-            agent.register_agent(self._create_subagent_instance(called, above, shared))
+        for subagent_name in subagents:
+            agent.register_agent(self._create_subagent_instance(subagent_name, above, shared))
         return agent
 
     def _create_subagent_instance(
@@ -296,7 +296,7 @@ def _instead_of_mode(name: str, mode: object) -> str:
     if form is not None:
         return f"create() has no `mode` any more; write {form.format(name=name)}"
     hint = nearest(mode, _MODES) if isinstance(mode, str) else ""
-    forms = ", or ".join(one.format(name=name) for one in _MODES.values())
+    forms = ", or ".join(form.format(name=name) for form in _MODES.values())
     return (
         f"create() has no `mode` any more, and {mode!r} was none"
         + (f" ({hint})" if hint else "")

@@ -114,8 +114,8 @@ class RunnableTeam:
         Raises:
             InvalidTeam: With every problem.
         """
-        given = {"model": model, "workspace": workspace, "override": override}
-        for name, value in given.items():
+        options = {"model": model, "workspace": workspace, "override": override}
+        for name, value in options.items():
             if value is not None and not is_unicode(str(value)):
                 raise InvalidTeam(f"{name}={str(value)!a} is not UTF-8 text")
         file = Path(target)
@@ -129,8 +129,8 @@ class RunnableTeam:
                 settings = load({**settings.environment, "COTERIE_ADDRESS": address}, cwd)
             root = None if workspace is None else str(Path(workspace).resolve())
             over = None if override is None else Path(override).resolve()
-            made = compile_target(settings, named, model=model, workspace=root, override=over)
-            return cls(made, settings)
+            document = compile_target(settings, named, model=model, workspace=root, override=over)
+            return cls(document, settings)
         except InvalidDocument as error:
             raise InvalidTeam(problems_text(error.problems, lines_of_file(cwd))) from None
         except CommandError as error:
@@ -154,15 +154,15 @@ class RunnableTeam:
                 the id is taken, or the server does not answer.
         """
         try:
-            given = _CONTEXT.validate_python(dict(context or {}))
+            start_context = _CONTEXT.validate_python(dict(context or {}))
         except ValidationError as error:
             raise InvalidTeam(f"the context is not JSON: {validation_problems(error)}") from None
         try:
-            plan = startable(self._document.compiled, given, how=_HOW_TO_GIVE).plan
+            plan = startable(self._document.compiled, start_context, how=_HOW_TO_GIVE).plan
         except CommandError as error:
             raise InvalidTeam(str(error)) from None
         try:
-            return await self._run(plan, given, id)
+            return await self._run(plan, start_context, id)
         except CommandError as error:
             raise TeamRunError(str(error)) from None
 

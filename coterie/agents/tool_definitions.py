@@ -207,14 +207,14 @@ def ready_tool(schema: ToolSchema) -> ToolFunction:
         raise InvalidTool(
             f"the input_schema of the tool {schema.name!r} cannot be checked: {problem}"
         )
-    written = {
+    values = {
         **asdict(terms),
         "name": path,
         "description": terms.description or _first_paragraph(executor),
         "input_schema": arguments,
         "output_schema": {},
     }
-    return ToolFunction(schema, FoundTool.model_validate(written), None)
+    return ToolFunction(schema, FoundTool.model_validate(values), None)
 
 
 def _terms(schema: ToolSchema) -> ToolTerms:
@@ -246,19 +246,21 @@ def _attributes(tool: BaseTool) -> dict[str, object]:
     return held
 
 
-def _is_equal(one: object, other: object) -> bool:
-    return one is other or (one == other) is True  # an array says neither
+def _is_equal(value: object, other: object) -> bool:
+    return value is other or (value == other) is True  # an array says neither
 
 
-def _object_schema(given: Mapping[str, JsonValue]) -> Json:
-    if given.get("type") == "object":
-        return dict(given)
+def _object_schema(parameters: Mapping[str, JsonValue]) -> Json:
+    if parameters.get("type") == "object":
+        return dict(parameters)
     required: list[JsonValue] = [
-        name for name, one in given.items() if not (isinstance(one, dict) and "default" in one)
+        name
+        for name, schema in parameters.items()
+        if not (isinstance(schema, dict) and "default" in schema)
     ]
     return {
         "type": "object",
-        "properties": dict(given),
+        "properties": dict(parameters),
         "required": required,
         "additionalProperties": False,
     }

@@ -69,8 +69,8 @@ def verify(grader: GraderDocument, facts: Json) -> Verified:
             return _expression(fill(grader.expression, facts), grader.expression)
         value = fill(grader.of, facts)
         if grader.has("schema"):
-            found = mismatches(value, grader.schema_)
-            return Verified(not found, "; ".join(found))
+            problems = mismatches(value, grader.schema_)
+            return Verified(not problems, "; ".join(problems))
         return _exact(value, fill(grader.exact, facts))
     except (TemplateFailed, EvaluationLimitExceeded, UnusableSchema) as error:
         raise NoVerdict(str(error)) from None
@@ -84,10 +84,10 @@ def _expression(value: JsonValue, text: str) -> Verified:
     raise NoVerdict(f"{text} must give true or false, and gives {_shown_value(value)}")
 
 
-def _exact(value: JsonValue, wanted: JsonValue) -> Verified:
-    if json_equal(value, wanted):
+def _exact(value: JsonValue, expected_value: JsonValue) -> Verified:
+    if json_equal(value, expected_value):
         return Verified(True)
-    return Verified(False, f"expected {_shown_value(wanted)}, found {_shown_value(value)}")
+    return Verified(False, f"expected {_shown_value(expected_value)}, found {_shown_value(value)}")
 
 
 def _shown_value(value: JsonValue) -> str:

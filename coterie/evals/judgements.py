@@ -145,14 +145,14 @@ class Judge:
         judge_folder = folder / "judge"
         judge_folder.mkdir(parents=True, exist_ok=True)
         record = record_of(run_id, self._document, judge_folder)
-        given = TeamInput(
+        team_input = TeamInput(
             plan=self._document.compiled.plan,
             context=context,
             marked=record.trusted.sets_visibility,
         )
         summary = f"judge of {trial.case.name} #{trial.repeat}"
         async with attending(self._settings, self._connection, record):
-            run = await begun(self._settings, self._connection, record, given, summary)
+            run = await begun(self._settings, self._connection, record, team_input, summary)
             return await _until_end(run, trial.suite.document.timeout)
 
 
@@ -161,13 +161,13 @@ async def _until_end(run: Run, longest: float) -> RunEnd:
     view = UnattendedView()
     decider = Decider(run, view, (), interactive=False)
     ended = asyncio.create_task(Watch(run, view, decider).until_end())
-    asked = asyncio.create_task(view.asked.wait())
-    tasks: tuple[asyncio.Task[RunEnd] | asyncio.Task[bool], ...] = (ended, asked)
+    question = asyncio.create_task(view.asked.wait())
+    tasks: tuple[asyncio.Task[RunEnd] | asyncio.Task[bool], ...] = (ended, question)
     try:
         await asyncio.wait(tasks, timeout=longest, return_when=asyncio.FIRST_COMPLETED)
         if not ended.done():
             asks = f"it asks a person: {view.request}"
-            await run.cancel(asks if asked.done() else f"it took longer than {longest:g} s")
+            await run.cancel(asks if question.done() else f"it took longer than {longest:g} s")
         return await ended
     finally:
         for task in tasks:

@@ -35,7 +35,7 @@ _HEADS = ("case", "passed", "rate", "95 % interval", "", "model calls", "tokens"
 def report_html(report: SuiteReport) -> str:
     """Return the report as an HTML document; every text in it is escaped."""
     title = f"Eval of {_text(report.suite)}"
-    body = "".join(_variant(one, report) for one in report.variants)
+    body = "".join(_variant(variant, report) for variant in report.variants)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
@@ -110,9 +110,9 @@ def _bar(row: RateRow) -> str:
 
 def _failures(failures: Iterable[FailedTrial]) -> str:
     rows = "".join(
-        f"<tr><td>{_text(one.variant)}</td><td>{_text(one.case)} #{one.repeat}</td>"
-        f"<td>{_text(one.because)}</td><td><code>{_text(one.run)}</code></td></tr>\n"
-        for one in failures
+        f"<tr><td>{_text(failure.variant)}</td><td>{_text(failure.case)} #{failure.repeat}</td>"
+        f"<td>{_text(failure.because)}</td><td><code>{_text(failure.run)}</code></td></tr>\n"
+        for failure in failures
     )
     if not rows:
         return "<p>Every trial succeeded.</p>\n"

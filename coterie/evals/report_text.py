@@ -22,7 +22,7 @@ def result_line(result: TrialResult) -> str:
 
 def report_text(report: SuiteReport) -> str:
     """Format the report for people."""
-    parts = [_variant_text(one, report) for one in report.variants]
+    parts = [_variant_text(variant, report) for variant in report.variants]
     if report.left_out:
         trials = counted(report.left_out, "trial")
         parts.append(
@@ -42,7 +42,7 @@ def judges_text(report: SuiteReport) -> str:
 
 def unjudged_texts(report: SuiteReport) -> list[str]:
     """Name each trial without a result: void, or without a verdict."""
-    texts = [f"no result for {one.run}: {one_line(one.because)}" for one in report.unjudged]
+    texts = [f"no result for {trial.run}: {one_line(trial.because)}" for trial in report.unjudged]
     return [*texts, "to run or judge these again, repeat the command"] if texts else []
 
 
@@ -71,14 +71,14 @@ def _cells(row: RateRow, name: str | None = None) -> tuple[str, ...]:
 
 def target_text(variant: VariantReport, at_least: float) -> str:
     """Say whether a variant reaches the wanted success rate."""
-    wanted = f"the wanted rate of {percent(at_least)}"
+    goal = f"the wanted rate of {percent(at_least)}"
     match variant.target:
         case "met":
-            return f"{wanted} is met: the whole interval is above it"
+            return f"{goal} is met: the whole interval is above it"
         case "missed":
-            return f"{wanted} is missed: the whole interval is below it"
+            return f"{goal} is missed: the whole interval is below it"
         case "open":
-            return f"{wanted} is within the interval: more repeats decide"
+            return f"{goal} is within the interval: more repeats decide"
         case None:
             return ""
         case _:
@@ -87,16 +87,16 @@ def target_text(variant: VariantReport, at_least: float) -> str:
 
 def change_text(change: ChangeRow, margin: float) -> str:
     """Say what the comparison with the baseline shows."""
-    left = ""
+    note = ""
     if change.left_out:
-        left = f"; not compared, because they are new or changed: {', '.join(change.left_out)}"
+        note = f"; not compared, because they are new or changed: {', '.join(change.left_out)}"
     if not change.pairs:
-        return f"baseline: nothing to compare{left}"
+        return f"baseline: nothing to compare{note}"
     rates = f"{percent(change.baseline_rate)} -> {percent(change.rate)}"
     numbers = (
         f"{rates} in {pairs_text(change)}, change {points(change.low)} to {points(change.high)}"
     )
-    return f"baseline: {verdict_text(change, margin)} ({numbers}){left}"
+    return f"baseline: {verdict_text(change, margin)} ({numbers}){note}"
 
 
 def pairs_text(change: ChangeRow) -> str:

@@ -54,8 +54,8 @@ class EvalSuite:
     def grading(self, case: EvalCaseDocument) -> list[Json]:
         """Return what grades a trial of this case, for digests; a rubric with its judge."""
         return [
-            one.plain | ({"judge": self.judge_digest} if one.has("rubric") else {})
-            for one in self.graders(case)
+            grader.plain | ({"judge": self.judge_digest} if grader.has("rubric") else {})
+            for grader in self.graders(case)
         ]
 
     def graders(self, case: EvalCaseDocument) -> tuple[GraderDocument, ...]:
@@ -151,7 +151,11 @@ def _digest(
 def _team_digest(document: CompiledDocument) -> tuple[str, str, list[str]]:
     """Return digests of the plan, of what its worker may touch, and of its scripts."""
     trusted = document.trusted.model_copy(update={"workspace": ""})
-    scripts = [_text_digest(one.answers) for one in trusted.providers.values() if one.answers]
+    scripts = [
+        _text_digest(provider.answers)
+        for provider in trusted.providers.values()
+        if provider.answers
+    ]
     return document.compiled.plan.digest, trusted.digest, scripts
 
 

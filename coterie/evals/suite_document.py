@@ -43,19 +43,19 @@ class GraderDocument(Frozen):
 
     @model_validator(mode="after")
     def _one_kind(self) -> "GraderDocument":
-        given = [key for key in GRADERS if self.has(key)]
-        if len(given) != 1:
+        kinds = [key for key in GRADERS if self.has(key)]
+        if len(kinds) != 1:
             raise form_mismatch(
                 "grader",
                 "a grader has one of {keys}",
                 keys=", ".join(f"`{key}`" for key in GRADERS),
             )
-        if self.has("of") and given[0] in ("expression", "command"):
+        if self.has("of") and kinds[0] in ("expression", "command"):
             raise form_mismatch("grader", "`of` goes with `exact`, `schema` and `rubric`")
-        if self.has("arguments") and given[0] != "command":
+        if self.has("arguments") and kinds[0] != "command":
             raise form_mismatch("grader", "`arguments` go with `command`")
         for key in ("min_score", "votes"):
-            if self.has(key) and given[0] != "rubric":
+            if self.has(key) and kinds[0] != "rubric":
                 raise form_mismatch("grader", "`{key}` goes with `rubric`", key=key)
         return self
 

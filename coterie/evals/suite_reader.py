@@ -92,9 +92,9 @@ class _GraderChecks:
         elif grader.has("command"):
             key_path = (*path, "command")
             if grader.command not in self.commands:
-                known = self.commands
+                commands = self.commands
                 unknown(
-                    self.problems, self.tree.value_at(key_path), "command", grader.command, known
+                    self.problems, self.tree.value_at(key_path), "command", grader.command, commands
                 )
         else:
             self._templates(grader.of, (*path, "of"))
@@ -131,15 +131,15 @@ class _GraderChecks:
         self,
         text: str,
         path: NodePath,
-        known: Sequence[str] = FACTS,
+        names: Sequence[str] = FACTS,
         what: str = "a grader",
     ) -> None:
         """Report what does not parse, and names that there are not."""
         node = self.tree.find(path)
         template = parse_template(text, node, self.problems, path)
         for named, line in () if template is None else template.paths.items():
-            if named[0] not in known:
-                details = unknown_grader_name(what, named[0], known)
+            if named[0] not in names:
+                details = unknown_grader_name(what, named[0], names)
                 self.problems.report(details, Place(node.line(line, named[0]), path))
 
 
@@ -225,11 +225,18 @@ class _SuiteReader(TeamFileReader):
         Raises:
             InvalidDocument: The team does not compile.
         """
-        graders = (*document.graders, *(one for case in document.cases for one in case.graders))
+        graders = (
+            *document.graders,
+            *(grader for case in document.cases for grader in case.graders),
+        )
         judge = document.judge
         override = self._override(tree, ("judge",), judge.override)
         is_named = self.is_model(tree, ("judge", "model"), judge.model)
-        if not is_named or self.problems.errors or not any(one.has("rubric") for one in graders):
+        if (
+            not is_named
+            or self.problems.errors
+            or not any(grader.has("rubric") for grader in graders)
+        ):
             return None
         return compile_target(
             settings,
@@ -262,18 +269,18 @@ class _SuiteReader(TeamFileReader):
                 startable(variant.document.compiled, context, how="set it in `context`")
             except (TemplateFailed, CommandError) as error:
                 with_variant = "" if len(suite.variants) == 1 else f" with {variant.name!r}"
-                written = node.find(("context",))
+                context_node = node.find(("context",))
                 details = case_cannot_start(case.name, str(error), under=with_variant)
-                self.problems.report(details, Place(written.at, (*path, "context")))
+                self.problems.report(details, Place(context_node.at, (*path, "context")))
                 return
 
     def _note_messages(
         self, node: Node, path: NodePath, suite: EvalSuite, case: EvalCaseDocument
     ) -> None:
         if case.messages:
-            written = node.find(("messages",))
+            messages_node = node.find(("messages",))
             details = takes_no_messages(suite.document.team)
-            self.problems.report(details, Place(written.at, (*path, "messages")))
+            self.problems.report(details, Place(messages_node.at, (*path, "messages")))
         else:
             details = case_without_messages(suite.document.team, case.name)
             self.problems.report(details, Place(node.at, (*path, "messages")))

@@ -103,16 +103,18 @@ class SuiteReport(Frozen):
     def is_bad(self) -> bool:
         """Whether a variant got worse or misses the wanted rate, or trials did not start."""
         return bool(self.left_out) or any(
-            one.target == "missed" or (one.change is not None and one.change.verdict == "worse")
-            for one in self.variants
+            variant.target == "missed"
+            or (variant.change is not None and variant.change.verdict == "worse")
+            for variant in self.variants
         )
 
     @property
     def is_open(self) -> bool:
         """Whether a comparison or a wanted rate is undecided."""
         return any(
-            one.target == "open" or (one.change is not None and one.change.verdict == "undecided")
-            for one in self.variants
+            variant.target == "open"
+            or (variant.change is not None and variant.change.verdict == "undecided")
+            for variant in self.variants
         )
 
 
@@ -143,7 +145,7 @@ def _variants(run: SuiteRun, baseline: Baseline | None) -> Iterator[VariantRepor
         yield VariantReport(
             total=total,
             cases=tuple(
-                _row(case.name, [one for one in own if one.case == case.name])
+                _row(case.name, [result for result in own if result.case == case.name])
                 for case in run.suite.document.cases
             ),
             target=_target(total, run.suite.document.at_least),
@@ -152,9 +154,9 @@ def _variants(run: SuiteRun, baseline: Baseline | None) -> Iterator[VariantRepor
 
 
 def _row(name: str, results: Sequence[TrialResult]) -> RateRow:
-    passed, trials = sum(one.passed for one in results), len(results)
+    passed, trials = sum(result.passed for result in results), len(results)
     interval = wilson(passed, trials)
-    costs = [one.end.cost for one in results if one.end.cost is not None]
+    costs = [result.end.cost for result in results if result.end.cost is not None]
     return RateRow(
         name=name,
         passed=passed,
@@ -162,11 +164,11 @@ def _row(name: str, results: Sequence[TrialResult]) -> RateRow:
         rate=passed / trials if trials else 0.0,
         low=interval.low,
         high=interval.high,
-        model_calls=_mean([one.end.model_calls for one in results]),
-        skill_calls=_mean([one.end.skill_calls for one in results]),
-        teams_run=_mean([one.end.teams_run for one in results]),
-        tokens=_mean([one.end.tokens for one in results]),
-        seconds=_mean([one.end.seconds for one in results]),
+        model_calls=_mean([result.end.model_calls for result in results]),
+        skill_calls=_mean([result.end.skill_calls for result in results]),
+        teams_run=_mean([result.end.teams_run for result in results]),
+        tokens=_mean([result.end.tokens for result in results]),
+        seconds=_mean([result.end.seconds for result in results]),
         cost=sum(costs) if costs else None,
     )
 
@@ -191,34 +193,38 @@ def _change(
         return None
     pairs: list[tuple[bool, bool]] = []
     left_out: list[str] = []
-    compared = wanted = 0
+    compared = expected_pairs = 0
     for case in run.suite.document.cases:
-        known = baseline.case(variant, case.name)
-        if known is None or known.digest != case_digest(run.suite, case):
+        case_baseline = baseline.case(variant, case.name)
+        if case_baseline is None or case_baseline.digest != case_digest(run.suite, case):
             left_out.append(case.name)
             continue
         compared += 1
-        wanted += sum(trial.repeat <= run.suite.document.repeats for trial in known.trials)
-        pairs += _pairs(known, [one for one in results if one.case == case.name])
-    found = decide(counted(pairs), run.suite.document.margin)
+        expected_pairs += sum(
+            trial.repeat <= run.suite.document.repeats for trial in case_baseline.trials
+        )
+        pairs += _pairs(case_baseline, [result for result in results if result.case == case.name])
+    comparison = decide(counted(pairs), run.suite.document.margin)
     return ChangeRow(
-        verdict=found.verdict,
+        verdict=comparison.verdict,
         pairs=len(pairs),
-        missing_pairs=max(0, wanted - len(pairs)),
+        missing_pairs=max(0, expected_pairs - len(pairs)),
         baseline_rate=_mean([before for before, _ in pairs]),
         rate=_mean([now for _, now in pairs]),
-        difference=found.difference,
-        low=found.interval.low,
-        high=found.interval.high,
-        worse_p=found.worse_p,
-        better_p=found.better_p,
-        more_repeats=ceil(found.more_pairs / max(compared, 1)),
+        difference=comparison.difference,
+        low=comparison.interval.low,
+        high=comparison.interval.high,
+        worse_p=comparison.worse_p,
+        better_p=comparison.better_p,
+        more_repeats=ceil(comparison.more_pairs / max(compared, 1)),
         left_out=tuple(left_out),
     )
 
 
-def _pairs(known: BaselineCase, results: Sequence[TrialResult]) -> Iterator[tuple[bool, bool]]:
-    before = {trial.repeat: trial.passed for trial in known.trials}
+def _pairs(
+    case_baseline: BaselineCase, results: Sequence[TrialResult]
+) -> Iterator[tuple[bool, bool]]:
+    before = {trial.repeat: trial.passed for trial in case_baseline.trials}
     for result in results:
         if result.repeat in before:
             yield before[result.repeat], result.passed

@@ -166,8 +166,8 @@ async def run_suite(
     open_trials = [trial for trial in trials if not runner.knows(trial)]
     if open_trials:
         await runner.run(open_trials)
-    known = (runner.results.get(trial.run_id) for trial in trials)
-    results = tuple(result for result in known if result is not None)
+    trial_results = (runner.results.get(trial.run_id) for trial in trials)
+    results = tuple(result for result in trial_results if result is not None)
     left_out = len(trials) - len(results) - len(runner.unjudged)
     return SuiteRun(suite, results, left_out, tuple(runner.unjudged))
 
@@ -263,7 +263,7 @@ class _SuiteRunner:
     def _used_up(self) -> bool:
         maximum = self.suite.document.max_cost
         spent = sum(result.cost or 0.0 for result in self.results.values())
-        spent += sum(one.cost for one in self.unjudged)
+        spent += sum(trial.cost for trial in self.unjudged)
         return maximum is not None and spent >= maximum
 
 

@@ -86,7 +86,7 @@ def trial_end(
     """
     result = end.result
     completed = stop == "ended" and (end.completed or replies is not None)
-    found = TrialEnd(
+    ending = TrialEnd(
         stop=stop,
         completed=completed,
         message="" if completed else message or incomplete_reason(end),
@@ -97,12 +97,12 @@ def trial_end(
         seconds=seconds,
     )
     if result is None:
-        return found
-    return found.model_copy(
+        return ending
+    return ending.model_copy(
         update={
             "error": end.failure or result.error,
             "root": result.root
-            or found.root
+            or ending.root
             or ("" if result.error is None else result.error.type),
             "output": result.output,
             "context": result.context,

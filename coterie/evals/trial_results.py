@@ -38,8 +38,8 @@ class TrialResult(Frozen):
     @property
     def cost(self) -> float | None:
         """US dollars of its run and of its judges; None when no call has a price."""
-        known = [cost for cost in (self.end.cost, *self._judge_costs) if cost is not None]
-        return sum(known) if known else None
+        costs = [cost for cost in (self.end.cost, *self._judge_costs) if cost is not None]
+        return sum(costs) if costs else None
 
     @property
     def judge_cost(self) -> float:

@@ -61,12 +61,12 @@ async def run_trial(
     await asyncio.to_thread(_create_workspace, trial, folder, settings)
     document = trial.variant.document
     record = record_of(trial.run_id, document, folder / "workspace")
-    given = TeamInput(
+    team_input = TeamInput(
         plan=document.compiled.plan, context=trial.context, marked=record.trusted.sets_visibility
     )
     summary = f"{trial.case.name} #{trial.repeat}"
     async with attending(settings, connection, record):
-        run = await begun(settings, connection, record, given, summary)
+        run = await begun(settings, connection, record, team_input, summary)
         return await _Attendance(connection, run, trial).end()
 
 
@@ -169,11 +169,11 @@ class _Attendance:
         decisions = self._trial.suite.document.decisions
         decider = Decider(self._run, self._view, decisions, interactive=False)
         ended = asyncio.create_task(Watch(self._run, self._view, decider).until_end())
-        asked = asyncio.create_task(self._view.asked.wait())
+        question = asyncio.create_task(self._view.asked.wait())
         talk = asyncio.create_task(self._talk())
-        tasks = (ended, asked, talk)
+        tasks = (ended, question, talk)
         try:
-            stop, message = await self._first(ended, asked, talk)
+            stop, message = await self._first(ended, question, talk)
             if not ended.done():
                 await self._cancel(message or "the session has answered everything")
             return await self._result(await ended, stop, message)
@@ -185,13 +185,13 @@ class _Attendance:
     async def _first(
         self,
         ended: "asyncio.Task[RunEnd]",
-        asked: "asyncio.Task[bool]",
+        question: "asyncio.Task[bool]",
         talk: "asyncio.Task[None]",
     ) -> tuple[Stop, str]:
         """Wait for what comes first: the end, an open request, the last reply, the timeout."""
         waited: list[asyncio.Task[RunEnd] | asyncio.Task[bool] | asyncio.Task[None]] = [
             ended,
-            asked,
+            question,
         ]
         if self._trial.case.messages:
             waited.append(talk)
@@ -199,7 +199,7 @@ class _Attendance:
         await asyncio.wait(waited, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if ended.done():
             return "ended", ""
-        if asked.done():
+        if question.done():
             return "request", f"nobody decides {self._view.request}: no entry of `decisions` fits"
         if talk in waited and talk.done():
             await talk
@@ -209,9 +209,9 @@ class _Attendance:
     async def _talk(self) -> None:
         """Send the messages; one that was sent before keeps its id, and is answered again."""
         for number, message in enumerate(self._trial.case.messages, start=1):
-            asked = SessionInput(message=message, by=_BY)
+            session_input = SessionInput(message=message, by=_BY)
             try:
-                await send_message(self._run, asked, f"{self._run.id}-{number}")
+                await send_message(self._run, session_input, f"{self._run.id}-{number}")
             except MessageRefusedError:
                 return  # the replies are not complete, which the result says
 
@@ -229,10 +229,14 @@ class _Attendance:
             by_us = stop != "ended" and cancelled
             return trial_end(end, seconds, stop=stop if by_us else "ended", message=message)
         exchanged = await all_exchanges(self._client, self._run.id)
-        replies = tuple(one.reply for one in exchanged if one.answered and not one.error)
+        replies = tuple(
+            exchange.reply for exchange in exchanged if exchange.answered and not exchange.error
+        )
         whole = len(replies) == len(self._trial.case.messages)
         missing = f"it answered {len(replies)} of {len(self._trial.case.messages)} messages"
-        found = trial_end(
+        ending = trial_end(
             end, seconds, stop=stop, message=message or missing, replies=replies if whole else None
         )
-        return found if whole else found.model_copy(update={"replies": replies, "completed": False})
+        return (
+            ending if whole else ending.model_copy(update={"replies": replies, "completed": False})
+        )

@@ -47,14 +47,18 @@ def _fits(check: TrailCheck, entry: TrailEntry) -> bool:
 def _differing(check: TrailCheck, entry: TrailEntry) -> Iterator[tuple[str, JsonValue, JsonValue]]:
     """Yield `(field, wanted, found)` for each field that differs."""
     for field in _wanted_parts(check):
-        wanted: JsonValue = getattr(check, field)
-        found: JsonValue = entry.kind if field == "event" else getattr(entry, field)
+        expected_value: JsonValue = getattr(check, field)
+        actual_value: JsonValue = entry.kind if field == "event" else getattr(entry, field)
         if field == "seconds":
-            wanted = as_seconds(wanted)
-        forms = written_forms(found) if field == "step" and isinstance(found, str) else (found,)
-        if any(holds(wanted, form) for form in forms):
+            expected_value = as_seconds(expected_value)
+        forms = (
+            written_forms(actual_value)
+            if field == "step" and isinstance(actual_value, str)
+            else (actual_value,)
+        )
+        if any(holds(expected_value, form) for form in forms):
             continue
-        yield field, wanted, found
+        yield field, expected_value, actual_value
 
 
 def _wanted_parts(check: TrailCheck) -> list[str]:
@@ -62,25 +66,25 @@ def _wanted_parts(check: TrailCheck) -> list[str]:
 
 
 def _missed_entry(check: TrailCheck, trail: Sequence[TrailEntry], after: int) -> MissedEntry:
-    wanted = ", ".join(
+    description = ", ".join(
         f"{field} {check_text(getattr(check, field))}" for field in _wanted_parts(check)
     )
     earlier = next((entry for entry in trail[:after] if _fits(check, entry)), None)
     if earlier is not None:
         return MissedEntry(
-            f"no further entry with {wanted}",
+            f"no further entry with {description}",
             (f"  it came before the entries that should precede it: {_line(earlier)}",),
         )
     where = f" after entry {trail[after - 1].number}" if after else ""
     near = _nearest(check, trail[after:])
     if near is None:
-        return MissedEntry(f"no entry{where} has {wanted}")
+        return MissedEntry(f"no entry{where} has {description}")
     differences = ", ".join(
-        f"{field} is {shown(found)}, not {check_text(value)}"
-        for field, value, found in _differing(check, near)
+        f"{field} is {shown(actual_value)}, not {check_text(value)}"
+        for field, value, actual_value in _differing(check, near)
     )
     return MissedEntry(
-        f"no entry{where} has {wanted}", (f"  nearest: {_line(near)}", f"  but {differences}")
+        f"no entry{where} has {description}", (f"  nearest: {_line(near)}", f"  but {differences}")
     )
 
 
@@ -114,39 +118,41 @@ def path_lines(expected: Expected, taken: Sequence[TrailEntry]) -> tuple[str, ..
         expected: Team ids; those in a nested list may come in any order.
         taken: Trail entries of the visited teams.
     """
-    found = [entry.team for entry in taken]
-    wanted = _in_found_order(expected, found)
-    if wanted == found:
+    actual_teams = [entry.team for entry in taken]
+    expected_teams = _in_found_order(expected, actual_teams)
+    if expected_teams == actual_teams:
         return ()
-    return tuple(_shorten_lines(list(_beside(wanted, taken))))
+    return tuple(_shorten_lines(list(_beside(expected_teams, taken))))
 
 
-def _in_found_order(expected: Expected, found: Sequence[str]) -> list[str]:
+def _in_found_order(expected: Expected, actual_teams: Sequence[str]) -> list[str]:
     """Flatten the expected teams; use the found order within a group if it has the same teams."""
-    wanted: list[str] = []
+    expected_teams: list[str] = []
     for part in expected:
         if isinstance(part, str):
-            wanted.append(part)
+            expected_teams.append(part)
             continue
-        came = list(found[len(wanted) : len(wanted) + len(part)])
-        wanted += came if sorted(came) == sorted(part) else part
-    return wanted
+        came = list(actual_teams[len(expected_teams) : len(expected_teams) + len(part)])
+        expected_teams += came if sorted(came) == sorted(part) else part
+    return expected_teams
 
 
-def _beside(wanted: Sequence[str], taken: Sequence[TrailEntry]) -> Iterator[tuple[str, str]]:
+def _beside(
+    expected_teams: Sequence[str], entries: Sequence[TrailEntry]
+) -> Iterator[tuple[str, str]]:
     """Yield each line with its mark: equal, `-` for missing, `+` for unexpected."""
-    found = [entry.team for entry in taken]
-    width = max(map(len, [*wanted, *found]))
-    matcher = SequenceMatcher(a=list(wanted), b=found, autojunk=False)
+    actual_teams = [entry.team for entry in entries]
+    width = max(map(len, [*expected_teams, *actual_teams]))
+    matcher = SequenceMatcher(a=list(expected_teams), b=actual_teams, autojunk=False)
     for _, a_from, a_to, b_from, b_to in matcher.get_opcodes():
-        same = list(wanted[a_from:a_to]) == found[b_from:b_to]
+        same = list(expected_teams[a_from:a_to]) == actual_teams[b_from:b_to]
         if same:
-            yield from ((" ", f"    {team}") for team in wanted[a_from:a_to])
+            yield from ((" ", f"    {team}") for team in expected_teams[a_from:a_to])
             continue
-        yield from (("-", f"  - {team:{width}}  expected") for team in wanted[a_from:a_to])
+        yield from (("-", f"  - {team:{width}}  expected") for team in expected_teams[a_from:a_to])
         yield from (
             ("+", f"  + {entry.team:{width}}  taken, because {entry.because}")
-            for entry in taken[b_from:b_to]
+            for entry in entries[b_from:b_to]
         )
 
 
@@ -207,10 +213,10 @@ def differences(expect: ExpectDocument, found: CaseOutcome) -> Iterator[UnmetExp
     yield from _counts(expect, found)
 
 
-def _error(expect: ExpectDocument, found: CaseOutcome) -> Iterator[UnmetExpectation]:
+def _error(expect: ExpectDocument, outcome: CaseOutcome) -> Iterator[UnmetExpectation]:
     if expect.error is None:
         return
-    error = found.error
+    error = outcome.error
     for field in ("type", "message"):
         if field in expect.error.model_fields_set:
             value: Found = MISSING if error is None else getattr(error, field)
@@ -218,74 +224,76 @@ def _error(expect: ExpectDocument, found: CaseOutcome) -> Iterator[UnmetExpectat
 
 
 def _paths(
-    where: str, checks: Mapping[str, JsonValue], found: JsonValue
+    where: str, checks: Mapping[str, JsonValue], data: JsonValue
 ) -> Iterator[UnmetExpectation]:
     for path, check in checks.items():
-        if found is None:
+        if data is None:
             yield UnmetExpectation(
                 f"{where}.{path}",
                 f"expected {check_text(check)}, and the run ended without a result",
             )
             continue
-        value = found if path == WHOLE else get(found, parse(path))
-        hint = _what_there_is(found, path) if value is MISSING else ""
+        value = data if path == WHOLE else get(data, parse(path))
+        hint = _what_there_is(data, path) if value is MISSING else ""
         yield from _check_value(f"{where}.{path}", check, value, hint)
 
 
-def _what_there_is(found: JsonValue, path: str) -> str:
+def _what_there_is(data: JsonValue, path: str) -> str:
     """List the existing keys where a path does not match."""
     segments = parse(path)
-    first = next(n for n in range(len(segments)) if get(found, segments[: n + 1]) is MISSING)
-    here = get(found, segments[:first])
+    first = next(n for n in range(len(segments)) if get(data, segments[: n + 1]) is MISSING)
+    here = get(data, segments[:first])
     keys = here if isinstance(here, dict) else {}
     return f"; there are {listed(keys)}. {nearest(segments[first], keys)}".rstrip(". ")
 
 
-def _files(checks: Mapping[str, JsonValue], found: CaseOutcome) -> Iterator[UnmetExpectation]:
+def _files(checks: Mapping[str, JsonValue], outcome: CaseOutcome) -> Iterator[UnmetExpectation]:
     for name, check in checks.items():
-        text = found.text_of(name)
+        text = outcome.text_of(name)
         yield from _check_value(f"files.{name}", check, MISSING if text is None else text)
 
 
-def _counts(expect: ExpectDocument, found: CaseOutcome) -> Iterator[UnmetExpectation]:
+def _counts(expect: ExpectDocument, outcome: CaseOutcome) -> Iterator[UnmetExpectation]:
     for team, check in expect.visits.items():
-        yield from _check_value(f"visits.{team}", check, found.visits.get(team, 0))
+        yield from _check_value(f"visits.{team}", check, outcome.visits.get(team, 0))
     counts: dict[str, float] = {
-        "model_calls": found.model_calls,
-        "skill_calls": found.skill_calls,
-        "tokens": found.tokens,
-        "teams_run": found.teams_run,
+        "model_calls": outcome.model_calls,
+        "skill_calls": outcome.skill_calls,
+        "tokens": outcome.tokens,
+        "teams_run": outcome.teams_run,
     }
     for name, count in counts.items():
         if name in expect.model_fields_set:
             yield from _check_value(name, getattr(expect, name), count)
     if "cost" in expect.model_fields_set:
-        yield from _cost(expect.cost, found)
+        yield from _cost(expect.cost, outcome)
     if "duration" in expect.model_fields_set and not holds(
-        as_seconds(expect.duration), found.duration
+        as_seconds(expect.duration), outcome.duration
     ):
         yield UnmetExpectation(
-            "duration", f"expected {check_text(expect.duration)}, found {found.duration:g} s"
+            "duration", f"expected {check_text(expect.duration)}, found {outcome.duration:g} s"
         )
 
 
-def _cost(check: JsonValue, found: CaseOutcome) -> Iterator[UnmetExpectation]:
-    if found.unpriced:
-        models = ", ".join(found.unpriced)
+def _cost(check: JsonValue, outcome: CaseOutcome) -> Iterator[UnmetExpectation]:
+    if outcome.unpriced:
+        models = ", ".join(outcome.unpriced)
         yield UnmetExpectation("cost", f"expected {check_text(check)}, and {models} has no price")
         return
-    yield from _check_value("cost", check, found.cost or 0.0)
+    yield from _check_value("cost", check, outcome.cost or 0.0)
 
 
 def _check_value(
-    subject: str, check: JsonValue, found: Found, hint: str = ""
+    subject: str, check: JsonValue, actual_value: Found, hint: str = ""
 ) -> Iterator[UnmetExpectation]:
-    if holds(check, found):
+    if holds(check, actual_value):
         return
-    if isinstance(check, str) and isinstance(found, str) and "\n" in check + found:
+    if isinstance(check, str) and isinstance(actual_value, str) and "\n" in check + actual_value:
         lines = unified_diff(
-            check.splitlines(), found.splitlines(), "expected", "found", lineterm=""
+            check.splitlines(), actual_value.splitlines(), "expected", "found", lineterm=""
         )
         yield UnmetExpectation(subject, "the text differs", tuple(lines))
         return
-    yield UnmetExpectation(subject, f"expected {check_text(check)}, found {shown(found)}{hint}")
+    yield UnmetExpectation(
+        subject, f"expected {check_text(check)}, found {shown(actual_value)}{hint}"
+    )

@@ -37,7 +37,7 @@ def summary_text(results: Sequence[CaseResult]) -> str:
 
 def untested_events(plan: Plan, results: Sequence[CaseResult]) -> dict[str, str]:
     """Return `{team: its event}` of the teams with an `event` that no case ran."""
-    ran = {entry.team for one in results for entry in one.trail if entry.kind == "team"}
+    ran = {entry.team for result in results for entry in result.trail if entry.kind == "team"}
     return {
         team.id: team.event
         for team in plan.teams.values()

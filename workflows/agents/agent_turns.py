@@ -88,8 +88,8 @@ class AgentModels:
         """
         if persona is None:
             return cls(("",))
-        known = plan.personas.get(key)
-        fallbacks = () if known is None else known.fallback
+        plan_persona = plan.personas.get(key)
+        fallbacks = () if plan_persona is None else plan_persona.fallback
         models = (f"{persona.provider}/{persona.model}", *fallbacks)
         at = models.index(latest) if latest in models else 0
         return cls(models, persona.compaction, persona.max_tokens, used, at)
@@ -118,14 +118,14 @@ class AgentModels:
 
     def due(self, request: AgentRequest) -> CompactionDue | None:
         """Return why the conversation is compacted before a request; None if it is not."""
-        used = self.used
-        if used is None or not _has_earlier(request):
+        context_use = self.used
+        if context_use is None or not _has_earlier(request):
             return None
         turn = request.tool_turn
         waiting = turn is not None and bool(turn.results)
-        if used.turns <= waiting:
+        if context_use.turns <= waiting:
             return None  # nothing could be summed up
-        return compaction_due(used.tokens + estimated_news(request), self._limit())
+        return compaction_due(context_use.tokens + estimated_news(request), self._limit())
 
     def due_after(self, request: AgentRequest, failed: CallFailed) -> CompactionDue | None:
         """Return why it is compacted after the worker refused a request; None if it is not."""
@@ -141,13 +141,15 @@ class AgentModels:
         """Return the models that sum the conversation up, and what they are asked."""
         policy = self.policy
         assert policy is not None, "a conversation is due by its policy"
-        asked = CompactionTurn(
+        compaction = CompactionTurn(
             keep_turns=policy.keep_turns,
             limit=due.limit,
             prompt=policy.prompt or "",
             other_model=policy.model is not None,
         )
-        request = request.model_copy(update={"compaction": asked, "notices": (), "reask": None})
+        request = request.model_copy(
+            update={"compaction": compaction, "notices": (), "reask": None}
+        )
         if policy.model is None:
             return self, request
         return AgentModels((policy.model,)), _addressed_to(policy.model, request, self.models[0])
@@ -289,10 +291,10 @@ class AgentTurns:
                 parked, tried = None, tried + 1
                 note_step(scope, location, "fallback", replaced)
                 await self._admit()
-            asked = await self.hooks.before_call(call.turn, request.inputs, choice.current)
-            if asked.stop is not None:
-                return asked.stop
-            new = tuple(note for note in asked.notes if note not in request.notices)
+            ruling = await self.hooks.before_call(call.turn, request.inputs, choice.current)
+            if ruling.stop is not None:
+                return ruling.stop
+            new = tuple(note for note in ruling.notes if note not in request.notices)
             if new:
                 request = request.model_copy(update={"notices": (*request.notices, *new)})
 
@@ -302,13 +304,13 @@ class AgentTurns:
         """Sum the conversation up; return its new latest turn, or None if nothing got shorter."""
         persona = self._persona
         assert persona is not None, "a policy belongs to a persona"
-        choice, made = self.choice.summary(request, due)
+        choice, summary_request = self.choice.summary(request, due)
         if call.parked is None:
             await self._admit()
         options = CallOptions(timeout=persona.timeout, retries=persona.retries)
         suffix = TurnSuffix(turn=call.turn, compacts=True)
         asking = TurnCall(call.turn, options, suffix, call.parked)
-        response = await self._call_models(choice, made, asking)
+        response = await self._call_models(choice, summary_request, asking)
         if isinstance(response, HookRuling):
             return response
         outcome = turn_outcome(response)
@@ -318,14 +320,14 @@ class AgentTurns:
 
     def _take_over(self, response: AgentResponse, model: str, due: CompactionDue) -> str | None:
         """Take the new conversation over, and note it in the trail."""
-        head, context, used = response.conversation, response.context, self.choice.used
+        head, context, context_use = response.conversation, response.context, self.choice.used
         if head is None or context is None:
             return None
-        found = response.data if isinstance(response.data, dict) else {}
-        summarised, kept = _count(found, "summarised"), _count(found, "kept")
+        data = response.data if isinstance(response.data, dict) else {}
+        summarised, kept = _count(data, "summarised"), _count(data, "kept")
         cause = ConversationCompacted(due.code, due.tokens, due.limit, model, summarised, kept)
         note_step(self._scope, self._location, "compacted", cause)
-        window = None if used is None else used.window
+        window = None if context_use is None else context_use.window
         self.choice.used = context.model_copy(update={"window": window})
         self._head = head
         self._moved(ConversationHead(head, self.choice.used))
@@ -369,12 +371,14 @@ def _whole_failure(unavailable: CallFailed | None, model: str, error: CallFailed
 
 def _continuing_request(request: AgentRequest, head: str | None) -> AgentRequest:
     """Return the request for the conversation as it is now."""
-    asked = request.conversation
-    if head is None or asked is None:
+    conversation = request.conversation
+    if head is None or conversation is None:
         return request
-    return request.model_copy(update={"conversation": asked.model_copy(update={"head": head})})
+    return request.model_copy(
+        update={"conversation": conversation.model_copy(update={"head": head})}
+    )
 
 
-def _count(found: dict[str, JsonValue], name: str) -> int:
-    value = found.get(name)
+def _count(data: dict[str, JsonValue], name: str) -> int:
+    value = data.get(name)
     return value if isinstance(value, int) else 0

@@ -65,10 +65,12 @@ def keep_conversation(
         usage: of that turn.
     """
     state.conversations[name] = head
-    known = state.conversation_sizes.get(name)
-    if context is None and known is not None:
-        tokens = known.tokens if usage is None else usage.input_tokens + usage.output_tokens
-        context = known.model_copy(update={"tokens": tokens, "turns": known.turns + 1})
+    previous_use = state.conversation_sizes.get(name)
+    if context is None and previous_use is not None:
+        tokens = previous_use.tokens if usage is None else usage.input_tokens + usage.output_tokens
+        context = previous_use.model_copy(
+            update={"tokens": tokens, "turns": previous_use.turns + 1}
+        )
     if context is not None:
         state.conversation_sizes[name] = context
 
@@ -171,9 +173,9 @@ def _is_held(name: str, location: Location, state: RunState) -> bool:
         return True
     loops, parked = state.progress.tool_loops, state.progress.parked_turns
     return any(
-        one.conversation == name and key != location.key
+        holder.conversation == name and key != location.key
         for holding in (loops, parked)
-        for key, one in holding.items()
+        for key, holder in holding.items()
     )
 
 
@@ -183,9 +185,9 @@ def _holder_around(name: str, location: Location, state: RunState) -> str | None
     key = location.key
     return next(
         (
-            one
-            for one, loop in loops.items()
-            if loop.conversation == name and one != key and StateKey(one).holds(key)
+            loop_key
+            for loop_key, loop in loops.items()
+            if loop.conversation == name and loop_key != key and StateKey(loop_key).holds(key)
         ),
         None,
     )
@@ -201,11 +203,11 @@ def conversation_name(step: AgentStep, location: Location, scope: Scope) -> str 
             f"the conversation of {step.name!r} has no name: it is to be a text of 1 to "
             f"{MAX_CONVERSATION_NAME} characters",
         )
-    known = scope.state.conversations
-    if name not in known and len(known) >= MAX_CONVERSATIONS:
+    conversations = scope.state.conversations
+    if name not in conversations and len(conversations) >= MAX_CONVERSATIONS:
         return Outcome.failed(
             "TooManyConversations",
-            f"{step.name!r} would begin conversation {len(known) + 1} of this run, and "
+            f"{step.name!r} would begin conversation {len(conversations) + 1} of this run, and "
             f"{MAX_CONVERSATIONS} are allowed",
         )
     return name

@@ -139,9 +139,9 @@ async def _ruling(hook: Hook, own: Json, location: Location, scope: Scope) -> Ho
     facts = _facts(own, location, scope)
     late = reads_check(hook)
     if not late:
-        found = applies(hook, facts)
-        if found is not True:
-            return found or None
+        ruling = applies(hook, facts)
+        if ruling is not True:
+            return ruling or None
     if hook.skill is not None:
         outcome = await _call_hook_skill(hook, facts, location, scope)
         if not outcome.success:
@@ -149,9 +149,9 @@ async def _ruling(hook: Hook, own: Json, location: Location, scope: Scope) -> Ho
             return undecided(hook, f"{hook.skill}: {message}")
         facts = facts._replace(variables={**facts.variables, CHECK: outcome.data})
     if late:
-        found = applies(hook, facts)
-        if found is not True:
-            return found or None
+        ruling = applies(hook, facts)
+        if ruling is not True:
+            return ruling or None
     return ruling_of(hook, facts)
 
 
@@ -171,22 +171,22 @@ async def _call_hook_skill(hook: Hook, facts: Facts, location: Location, scope: 
     """Call the skill of a hook."""
     at = location.at(hook.label)
     try:
-        given = fill(hook.input, facts.names())
+        skill_input = fill(hook.input, facts.names())
     except TemplateFailed as error:
         return Outcome.failed("TemplateFailed", str(error))
     skill = hook.skill or ""
     labelled = LabelledCall.of_skill(skill, hook.terms)
-    if refused := await refused_egress(labelled, given, at, scope):
+    if refused := await refused_egress(labelled, skill_input, at, scope):
         return refused
     count = partial(scope.state.executed, at.step)
     # no boundary: what the hook looks at is not recorded yet
-    call = SkillCall(skill, given, hook.terms)
-    called = await make_call(call, at, scope, count, boundary=False)
+    call = SkillCall(skill, skill_input, hook.terms)
+    result = await make_call(call, at, scope, count, boundary=False)
     end_call(labelled, at, scope)
     skips = scope.state.skips
     if location.step in skips:
         raise Skipped(skips.pop(location.step).value)
-    return called.outcome
+    return result.outcome
 
 
 def _modify(hook: Hook, ruling: HookRuling, verdict: HookVerdict) -> HookRuling:
@@ -203,10 +203,10 @@ def _modify(hook: Hook, ruling: HookRuling, verdict: HookVerdict) -> HookRuling:
 
 
 def _retry(hook: Hook, ruling: HookRuling, retries: dict[str, int]) -> HookRuling:
-    done = retries.get(hook.label, 0)
-    if done >= hook.retries:
+    retry_count = retries.get(hook.label, 0)
+    if retry_count >= hook.retries:
         return retried_too_often(hook, ruling)
-    retries[hook.label] = done + 1
+    retries[hook.label] = retry_count + 1
     return ruling
 
 
@@ -300,7 +300,7 @@ class TurnHooks:
         """Ask after a turn and its calls."""
         if not self.hooks:
             return UNASKED
-        made: list[JsonValue] = [
+        call_records: list[JsonValue] = [
             {
                 "tool": call.tool,
                 "arguments": call.arguments,
@@ -308,7 +308,11 @@ class TurnHooks:
             }
             for call in calls
         ]
-        facts: Json = {**self._facts(turn), "answer": None if made else answer, "calls": made}
+        facts: Json = {
+            **self._facts(turn),
+            "answer": None if call_records else answer,
+            "calls": call_records,
+        }
         return await self._ask("after_turn", facts)
 
     def _facts(self, turn: int) -> Json:

@@ -198,9 +198,9 @@ class ModelTurn:
 
 def _meet(calls: tuple[InnerCall, ...], location: Location, scope: Scope) -> None:
     """Keep what the calls of an agent's own code have brought, and forget reads after effects."""
-    for one in calls:
-        meet_labels(LabelledCall(one.skill, one.labels), location, scope)
-    if any(one.effect != "read" for one in calls):
+    for call in calls:
+        meet_labels(LabelledCall(call.skill, call.labels), location, scope)
+    if any(call.effect != "read" for call in calls):
         scope.state.forget_reads()
     if has_acted(calls):
         note_effect(location, scope.state)
@@ -208,7 +208,7 @@ def _meet(calls: tuple[InnerCall, ...], location: Location, scope: Scope) -> Non
 
 def has_acted(calls: tuple[InnerCall, ...]) -> bool:
     """Return whether the agent's own code has called what must not happen twice."""
-    return any(may_have_happened(one.effect, None) for one in calls)
+    return any(may_have_happened(call.effect, None) for call in calls)
 
 
 async def _until_look(scope: Scope, call: Call, parked: ParkedTurn) -> None:

@@ -55,10 +55,10 @@ def is_read(name: str, plan: Plan, *, results: bool = False) -> bool:
 
 def note_tool_result(tool: str, outcome: Outcome, agent: Location, scope: Scope) -> None:
     """Keep the result of a call until the call of the agent that made it is accepted."""
-    kept = scope.state.progress.unpublished.setdefault(agent.key, [])
+    texts = scope.state.progress.unpublished.setdefault(agent.key, [])
     text = with_text(_text(outcome.data), outcome)
-    kept.append(shortened_text(f"{tool}: {text}", _MAX_TEXT))
-    del kept[:-_MAX_KEPT]
+    texts.append(shortened_text(f"{tool}: {text}", _MAX_TEXT))
+    del texts[:-_MAX_KEPT]
 
 
 def has_result(outcome: Outcome) -> bool:
@@ -82,7 +82,9 @@ def publish_work(
     if outcome.status == "skipped":
         unpublished = []
     work = "" if is_stateful(scope.plan.tools[name]) else json_digest(given)
-    texts = [one for one in state.published.get(name, []) if one.work != work]
+    texts = [
+        publication for publication in state.published.get(name, []) if publication.work != work
+    ]
     texts += [PublishedWork("tool_result", text, work) for text in unpublished]
     final = shortened_text(with_text(_text(outcome.data), outcome), _MAX_TEXT)
     texts.append(PublishedWork("final", final, work))

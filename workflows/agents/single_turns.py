@@ -106,7 +106,7 @@ async def _ask_with_reasks(
     location: Location,
     scope: Scope,
     interpreter: Interpreter,
-    given: JsonValue,
+    agent_input: JsonValue,
     conversation: Conversation | None = None,
 ) -> tuple[Outcome, AgentResponse | None]:
     """Run one model turn, and a bounded number of re-asks after an unusable answer."""
@@ -116,7 +116,7 @@ async def _ask_with_reasks(
     begins = noticing and parked is None
     notices = await turn_notices(scope, location, persona, boundary=True) if begins else ()
     request = None if parked is None else parked.request
-    request = request or _request(step, location, scope, interpreter, given, conversation)
+    request = request or _request(step, location, scope, interpreter, agent_input, conversation)
     shared = shared_work(location, scope) if scope.state.progress.shared_work else ()
     talk = "" if conversation is None else str(conversation_name(step, location, scope))
     reasks = _Reasks.of(request, parked)
@@ -187,8 +187,8 @@ def _turns(
     """Return what calls the models of an agent in its conversation."""
     key, own = _persona_key(step), request.persona
     latest = scope.state.conversation_models.get(talk, "") if parked is None else parked.model
-    used = scope.state.conversation_sizes.get(talk)
-    choice = AgentModels.of(scope.plan, key, own, latest, used)
+    context_use = scope.state.conversation_sizes.get(talk)
+    choice = AgentModels.of(scope.plan, key, own, latest, context_use)
     payer, moved = key or step.name, partial(_move, talk, scope)
     hooks = TurnHooks(hooks_of(scope.plan, key), retries, own, payer, step.name, location, scope)
     return AgentTurns(choice, hooks, own, payer, location, scope, moved)
@@ -258,7 +258,7 @@ def _request(
     facts = location.facts(scope)
     count = scope.state.executed(location.step.without_model_calls())
     if isinstance(step, LegacyAgentStep):
-        given: Json = (
+        inputs: Json = (
             {"context": facts.context}
             if step.input is None
             else {"input": fill(step.input, facts.names()) if allowed is None else allowed}
@@ -270,7 +270,7 @@ def _request(
             agent_type=None,
             agent_class=step.agent_class,
             legacy_config=scope.plan.legacy_agents,
-            inputs=given,
+            inputs=inputs,
             conversation=conversation,
         )
     persona = interpreter.persona(step)

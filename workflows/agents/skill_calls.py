@@ -70,8 +70,8 @@ class InteractiveCall(NamedTuple):
 
 def earlier_execution(call: InteractiveCall, scope: Scope) -> int | None:
     """Return the execution of a call that has asked before the run continued as new."""
-    known = _input_asked_before(call, scope)
-    return None if known is None else known.execution
+    call_input = _input_asked_before(call, scope)
+    return None if call_input is None else call_input.execution
 
 
 async def given_input(
@@ -87,50 +87,50 @@ async def given_input(
     Returns:
         The failure of the call instead, if a person rejects the question, or nobody answers.
     """
-    known = _input_asked_before(call, scope)
-    if known is None:
+    call_input = _input_asked_before(call, scope)
+    if call_input is None:
         return None
-    asked = known.asked
-    if asked.continues and boundary:
+    question = call_input.asked
+    if question.continues and boundary:
         await scope.checkpoint()
-    if known.is_answered or asked.continues:
-        return GivenInput(asked=asked, answers=known.answers, by=known.by)
+    if call_input.is_answered or question.continues:
+        return GivenInput(asked=question, answers=call_input.answers, by=call_input.by)
     request = PersonRequest(
-        input_prompt(call.location.step.without_model_calls(), call.skill, asked, call.given),
-        show=suggested_input(asked),
-        terms=_terms(call.terms, asked),
-        is_question=asked.is_plain,
+        input_prompt(call.location.step.without_model_calls(), call.skill, question, call.given),
+        show=suggested_input(question),
+        terms=_terms(call.terms, question),
+        is_question=question.is_plain,
     )
     decision = await ask(scope, call.location.at(INPUT), request, boundary=boundary)
     if not is_approved(decision):
         forget_question(call, scope)
         return rejected(decision)
     payload = decision.payload
-    answers = answers_of(asked, payload if isinstance(payload, dict) else {})
-    known.answers = {**known.answers, **answers} if asked.within_call else answers
-    known.is_answered = True
-    known.by = decision.by
-    return GivenInput(asked=asked, answers=known.answers, by=known.by)
+    answers = answers_of(question, payload if isinstance(payload, dict) else {})
+    call_input.answers = {**call_input.answers, **answers} if question.within_call else answers
+    call_input.is_answered = True
+    call_input.by = decision.by
+    return GivenInput(asked=question, answers=call_input.answers, by=call_input.by)
 
 
 def note_question(
     call: InteractiveCall, asked: AskedInput, execution: int, scope: Scope
 ) -> Outcome | None:
     """Keep what a call asks; return its failure if it has asked too often."""
-    inputs, known = scope.state.progress.call_inputs, _input_asked_before(call, scope)
-    if known is None:
+    inputs, call_input = scope.state.progress.call_inputs, _input_asked_before(call, scope)
+    if call_input is None:
         inputs[call.location.key] = CallInput(call.digest, execution, asked)
         return None
     if asked.continues:
-        known.asked, known.answers, known.is_answered = asked, {}, False
+        call_input.asked, call_input.answers, call_input.is_answered = asked, {}, False
         return None
-    if known.rounds == MAX_ROUNDS:
+    if call_input.rounds == MAX_ROUNDS:
         forget_question(call, scope)
         message = f"{call.skill} has asked {MAX_ROUNDS} times and still does not answer"
         return Outcome.failed(FailureType.INPUT_REQUIRED, message)
-    known.asked = asked
-    known.is_answered = False
-    known.rounds += 1
+    call_input.asked = asked
+    call_input.is_answered = False
+    call_input.rounds += 1
     return None
 
 
@@ -146,15 +146,15 @@ def _input_asked_before(call: InteractiveCall, scope: Scope) -> CallInput | None
     inputs = scope.state.progress.call_inputs
     if not inputs:
         return None
-    known = inputs.get(call.location.key)
-    return known if known is not None and known.call == call.digest else None
+    call_input = inputs.get(call.location.key)
+    return call_input if call_input is not None and call_input.call == call.digest else None
 
 
-def _terms(terms: DecisionTerms, asked: AskedInput) -> ApprovalTerms:
+def _terms(terms: DecisionTerms, question: AskedInput) -> ApprovalTerms:
     """Return the terms of a question: an answer counts for one call, so none is remembered."""
     own = {name: getattr(terms, name) for name in DecisionTerms.model_fields}
-    made = {**own, "remember": False, "editable": True, "schema": input_form(asked)}
-    return ApprovalTerms.model_validate(made)
+    values = {**own, "remember": False, "editable": True, "schema": input_form(question)}
+    return ApprovalTerms.model_validate(values)
 
 
 _UNKNOWN = SkillTerms(effect="once", timeout=60.0, retries=0)
@@ -245,12 +245,12 @@ async def make_call(
         execution = execution or count()
         key = SkillCallKey.of(scope.run_id, scope.state.execution, location.step, execution)
         request = _request(call, key, answers, scope)
-        made = _poll_task if polls else _make_activity
-        called = await made(request, call.terms or _UNKNOWN, location, scope, call.seconds)
-        if called.asked is None:
+        perform = _poll_task if polls else _make_activity
+        result = await perform(request, call.terms or _UNKNOWN, location, scope, call.seconds)
+        if result.asked is None:
             forget_question(asking, scope)
-            return called._replace(has_answers=answers is not None)
-        failed = note_question(asking, called.asked, execution, scope)
+            return result._replace(has_answers=answers is not None)
+        failed = note_question(asking, result.asked, execution, scope)
         if failed is not None:
             return CalledSkill(failed)
 
@@ -289,20 +289,20 @@ async def _make_activity(
     tally = began(state, location, location.personas[-1] if location.personas else "", tool=skill)
     spent: SkillResult | Spent | None = None
     labels: tuple[Label, ...]
-    kept: KeptResult | None = None
-    asked: AskedInput | None = None
+    kept_result: KeptResult | None = None
+    question: AskedInput | None = None
     try:
         calling = scope.call_skill(request, call)
         async with on_abort(
             partial(_note_cut_off, whole or terms, call, location, scope), failures=False
         ):
             result = spent = await (in_flight(scope, calling) if budgeted else calling)
-        outcome, kept = Outcome.succeeded(result.data, result.text), result.kept
+        outcome, kept_result = Outcome.succeeded(result.data, result.text), result.kept
         labels = result.labels
     except CallFailed as error:
-        spent, asked = error.spent, error.asked
+        spent, question = error.spent, error.asked
         met = () if error.spent is None else error.spent.inner_calls
-        labels = tuple(label for one in met for label in one.labels)
+        labels = tuple(label for inner_call in met for label in inner_call.labels)
         outcome = _failure_outcome(error, terms)
     meet_labels(LabelledCall(skill, labels), location, scope)
     error_type = None if outcome.error is None else outcome.error.type
@@ -315,7 +315,7 @@ async def _make_activity(
         tally.seconds += spent.seconds
         if budgeted:
             paid(scope, location, location.personas, spent)
-    return CalledSkill(outcome, kept, asked)
+    return CalledSkill(outcome, kept_result, question)
 
 
 def _failure_outcome(error: CallFailed, terms: SkillTerms) -> Outcome:
@@ -338,12 +338,12 @@ async def _poll_task(
     """Ask for the task of a call: that may be repeated, whatever the call may not."""
     update = {"effect": "read", "retries": _POLL_RETRIES, "timeout": _POLL_SECONDS}
     own = terms.model_copy(update=update)  # too long for a local activity
-    called = await _make_activity(request, own, location, scope, None, terms)
-    if called.asked is None and terms.effect != "read":
+    result = await _make_activity(request, own, location, scope, None, terms)
+    if result.asked is None and terms.effect != "read":
         scope.state.forget_reads()  # its effect has happened in the meantime
-    error = called.outcome.error
+    error = result.outcome.error
     if terms.effect != "once" or error is None or error.type in _KNOWN_OF_TASK:
-        return called
+        return result
     note_effect(location, scope.state)
     message = f"the task of {request.skill} was lost: {error.message}"
     return CalledSkill(Outcome.failed(FailureType.OUTCOME_UNKNOWN, message))

@@ -21,9 +21,9 @@ async def within_time(
     async def job() -> None:
         ended.append(await work())
 
-    left = limits.get(key, seconds)
+    remaining = limits.get(key, seconds)
     try:
-        await scope.together({name: job}, enough=bool, seconds=left, begun={name})
+        await scope.together({name: job}, enough=bool, seconds=remaining, begun={name})
     except Interrupted as interrupted:
         if interrupted.left is not None:
             limits[key] = interrupted.left

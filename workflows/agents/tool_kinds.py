@@ -106,20 +106,20 @@ class CachedCall:
         state, scope = self._scope.state, self._scope
         result = self._usable(state.cached_results.get(self._key))
         while result is None:
-            read = state.reads_in_progress.get(self._key)
-            if read is None:
+            pending_read = state.reads_in_progress.get(self._key)
+            if pending_read is None:
                 return None
-            await _end_of(read, self._name, scope)
-            result = self._usable(read.result)
+            await _end_of(pending_read, self._name, scope)
+            result = self._usable(pending_read.result)
         return result
 
-    def _usable(self, found: CachedResult | None) -> CalledSkill | None:
-        if found is None or (found.name and not self._keep):
+    def _usable(self, cached_result: CachedResult | None) -> CalledSkill | None:
+        if cached_result is None or (cached_result.name and not self._keep):
             return None
-        if found.name:
-            kept = KeptResult(name=found.name, size=found.size, preview="")
-            return CalledSkill(Outcome.succeeded(), kept)
-        return CalledSkill(Outcome.succeeded(found.data, found.text))
+        if cached_result.name:
+            kept_result = KeptResult(name=cached_result.name, size=cached_result.size, preview="")
+            return CalledSkill(Outcome.succeeded(), kept_result)
+        return CalledSkill(Outcome.succeeded(cached_result.data, cached_result.text))
 
     def __enter__(self) -> Self:
         """Begin the call: equal ones wait for it from now on."""
@@ -163,9 +163,11 @@ class CachedCall:
         return self._scope.state.reads_in_progress.get(self._key) is self._read
 
 
-async def _end_of(read: ReadInProgress, name: str, scope: Scope) -> None:
+async def _end_of(pending_read: ReadInProgress, name: str, scope: Scope) -> None:
     """Wait for an equal call; it ends before the run continues as new."""
-    await scope.wait_until(lambda: read.ended, None, f"an equal call of {name}", boundary=False)
+    await scope.wait_until(
+        lambda: pending_read.ended, None, f"an equal call of {name}", boundary=False
+    )
 
 
 def forget_result(
@@ -175,11 +177,13 @@ def forget_result(
     scope.state.cached_results.pop(_key(name, tool, given, location, scope), None)
 
 
-def _key(name: str, tool: PlannedTool, given: JsonValue, location: Location, scope: Scope) -> str:
+def _key(
+    name: str, tool: PlannedTool, tool_input: JsonValue, location: Location, scope: Scope
+) -> str:
     """Return the key of a call; without grants, it is the one that earlier versions have kept."""
     counted = counted_grants(tool.grants, location.enclosing_tools, scope.plan).counted
     grants: list[JsonValue] = [*sorted(counted)]
-    return fingerprint([name, tool.contract, given, *([grants] if grants else [])])
+    return fingerprint([name, tool.contract, tool_input, *([grants] if grants else [])])
 
 
 MAX_NESTED_AGENTS = 5
@@ -210,39 +214,41 @@ async def call_tool(
     match call.tool:
         case SkillTool() | McpTool() as tool:
             cache = CachedCall(call.name, tool, given, call.location, scope, keep=call.keep)
-            called = await _cached_result(call, cache, scope)
-            if called is None:
+            result = await _cached_result(call, cache, scope)
+            if result is None:
                 if refused := await refused_egress(labelled, given, call.location, scope):
                     return CalledSkill(refused)
-                called = await _cached_result(call, cache, scope)  # made meanwhile
-            if called is None:
+                result = await _cached_result(call, cache, scope)  # made meanwhile
+            if result is None:
                 with cache:
-                    called = await _skill(call, tool, given, scope)
-                    cache.remember(called)
+                    result = await _skill(call, tool, given, scope)
+                    cache.remember(result)
         case AgentTool() | TeamTool() as tool:
             if refused := await refused_egress(labelled, given, call.location, scope):
                 return CalledSkill(refused)
             own = given if isinstance(given, dict) else {}
-            called = CalledSkill(await _whole(call, tool, own, scope, interpreter))
+            result = CalledSkill(await _whole(call, tool, own, scope, interpreter))
         case _:
             assert_never(call.tool)
     end_call(labelled, call.location, scope)
-    return called
+    return result
 
 
 async def _cached_result(call: ToolCall, cache: CachedCall, scope: Scope) -> CalledSkill | None:
     """Return the cached result of an equal call, if any."""
-    known = await cache.known()
-    if known is not None:
+    result = await cache.known()
+    if result is not None:
         note_step(scope, call.location, "cached", None, event="cache_hit")
-    return known
+    return result
 
 
-async def _skill(call: ToolCall, tool: OneCallTool, given: JsonValue, scope: Scope) -> CalledSkill:
+async def _skill(
+    call: ToolCall, tool: OneCallTool, tool_input: JsonValue, scope: Scope
+) -> CalledSkill:
     """Call a skill or an MCP tool."""
     location, state = call.location, scope.state
     count = call.counted or (lambda: state.executed(location.step))
-    return await make_call(skill_call(call, tool, given), location, scope, count)
+    return await make_call(skill_call(call, tool, tool_input), location, scope, count)
 
 
 def skill_call(call: ToolCall, tool: OneCallTool, given: JsonValue) -> SkillCall:
@@ -266,7 +272,11 @@ def _fewest(call: ToolCall, retries: int) -> int:
 
 
 async def _whole(
-    call: ToolCall, tool: AgentTool | TeamTool, given: Json, scope: Scope, interpreter: Interpreter
+    call: ToolCall,
+    tool: AgentTool | TeamTool,
+    tool_input: Json,
+    scope: Scope,
+    interpreter: Interpreter,
 ) -> Outcome:
     """Run an agent or a team to its end, with the attempts of its contract."""
     location, retries = call.location, scope.state.progress.tool_retries
@@ -276,31 +286,35 @@ async def _whole(
         return _too_deep(MAX_NESTED)
     if scope.plan.budgets and location.key not in retries:
         await admit_call(scope, location, location.personas, "tool_calls")
-    done = retries.setdefault(location.key, 0)
+    retry_count = retries.setdefault(location.key, 0)
     while True:
         attempt = open_attempt(location, scope)
-        outcome = await _in_time(call, tool, given, scope, interpreter)
+        outcome = await _in_time(call, tool, tool_input, scope, interpreter)
         error = outcome.error
         close_attempt(location, scope)
         if (
             error is None
             or tool.on_error == "surface"
-            or done >= _fewest(call, tool.retries)
+            or retry_count >= _fewest(call, tool.retries)
             or not can_pass(outcome.root_error, data_can_differ=attempt.may_differ)
             or not may_repeat(attempt, outcome, location, scope)
         ):
             retries.pop(location.key, None)
             return outcome
-        done += 1
-        retries[location.key] = done
+        retry_count += 1
+        retries[location.key] = retry_count
         note_step(scope, location, "retried", Failed("failed", error))
 
 
 async def _in_time(
-    call: ToolCall, tool: AgentTool | TeamTool, given: Json, scope: Scope, interpreter: Interpreter
+    call: ToolCall,
+    tool: AgentTool | TeamTool,
+    tool_input: Json,
+    scope: Scope,
+    interpreter: Interpreter,
 ) -> Outcome:
     async def work() -> Outcome:
-        outcome = await _run_agent_or_team(call, tool, given, scope, interpreter)
+        outcome = await _run_agent_or_team(call, tool, tool_input, scope, interpreter)
         return _check_result(call.name, tool, outcome)
 
     seconds = call.seconds or tool.timeout
@@ -316,7 +330,7 @@ async def _in_time(
 def _stop(location: Location, scope: Scope) -> None:
     """Drop all progress within the call, but not what people and hooks decided of it."""
     allowed = scope.state.progress.approved_inputs
-    kept = allowed.get(location.key)
+    approved_input = allowed.get(location.key)
     sending = scope.state.progress.sending_calls.get(location.key)
     hooked = scope.state.progress.hooked_calls.get(location.key)
     scope.state.forget(location.key)
@@ -324,8 +338,8 @@ def _stop(location: Location, scope: Scope) -> None:
         scope.state.progress.hooked_calls[location.key] = hooked
     if sending is not None:
         scope.state.progress.sending_calls[location.key] = sending
-    if kept is not None:
-        allowed[location.key] = kept
+    if approved_input is not None:
+        allowed[location.key] = approved_input
 
 
 def _too_deep(allowed: int) -> Outcome:
@@ -338,21 +352,25 @@ def _too_deep(allowed: int) -> Outcome:
 
 
 def _run_agent_or_team(
-    call: ToolCall, tool: AgentTool | TeamTool, given: Json, scope: Scope, interpreter: Interpreter
+    call: ToolCall,
+    tool: AgentTool | TeamTool,
+    tool_input: Json,
+    scope: Scope,
+    interpreter: Interpreter,
 ) -> Coroutine[None, None, Outcome]:
     if isinstance(tool, TeamTool):
-        return _team(call, tool.team, given, scope, interpreter)
+        return _team(call, tool.team, tool_input, scope, interpreter)
     hand_over_work(tool, call.location, scope)
     location = call.location._replace(tool=call.name).within_tool(call.name)
-    return interpreter.run_agent(agent_step(call.name, tool, scope), location, given)
+    return interpreter.run_agent(agent_step(call.name, tool, scope), location, tool_input)
 
 
 async def _team(
-    call: ToolCall, team: str, given: Json, scope: Scope, interpreter: Interpreter
+    call: ToolCall, team: str, tool_input: Json, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run a team; a caller gets what it declares as output, or what its tasks came to."""
     location = call.location.within_tool(call.name)
-    refused = begin_team(team, given, call.name, location, scope)
+    refused = begin_team(team, tool_input, call.name, location, scope)
     if refused is not None:
         return refused
     return (await follow_team(team, location, scope, interpreter))[0]

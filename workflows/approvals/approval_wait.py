@@ -113,10 +113,10 @@ def notify(
 
 def _subject(request: Pending) -> JsonValue:
     """Return the input of the call that is not sent as it is, if it may be changes of files."""
-    given = request.given
-    size = len(json.dumps(given))
-    is_sent = given is request.show and size <= _MAX_SHOW_SIZE
-    return given if not is_sent and size <= _MAX_SUBJECT_SIZE and names_file(given) else None
+    subject = request.given
+    size = len(json.dumps(subject))
+    is_sent = subject is request.show and size <= _MAX_SHOW_SIZE
+    return subject if not is_sent and size <= _MAX_SUBJECT_SIZE and names_file(subject) else None
 
 
 def _small(show: JsonValue) -> JsonValue:
@@ -234,10 +234,13 @@ async def _wait_for_decision(
             return
         due = _next(terms, request)
         passed = scope.time() - _seconds(request.since) - request.stood_still
-        left = None if due is None else max(due.seconds - passed, 0)
+        remaining = None if due is None else max(due.seconds - passed, 0)
         awaited = "decision" if due is None else due.what
         if await scope.wait_until(
-            lambda: request_id not in pending, left, f"{awaited} of {request_id}", boundary=boundary
+            lambda: request_id not in pending,
+            remaining,
+            f"{awaited} of {request_id}",
+            boundary=boundary,
         ):
             return
         if due is None or due.what == "deadline":
@@ -282,63 +285,71 @@ def _while_nobody_decides(
     notify(scope, location, changed, terms, what, trail_because(cause), number)
 
 
-def _open_request(scope: Scope, location: Location, asked: PersonRequest) -> str:
+def _open_request(scope: Scope, location: Location, person_request: PersonRequest) -> str:
     """Open a request and give its id, bound to this visit; an equal approval may answer it."""
-    seen = [asked.prompt, asked.show, *asked.behind]
-    check_size(seen, f"what {location.name!r} shows to a person", MAX_SHOWN)
+    content = [person_request.prompt, person_request.show, *person_request.behind]
+    check_size(content, f"what {location.name!r} shows to a person", MAX_SHOWN)
     state, key = scope.state, location.step
     request_id = key.request(state.executed(key.counter))
-    kept_as = _remembered_as(scope, location, asked)
+    kept_as = _remembered_as(scope, location, person_request)
     now = scope.now()
-    if asked.asked is not None:
-        note_request(scope, location, "asked", asked.asked)
+    if person_request.asked is not None:
+        note_request(scope, location, "asked", person_request.asked)
     earlier = None if kept_as is None else state.remembered.get(kept_as)
     if earlier is not None:
         _decide_again(state, earlier, request_id, now)
     else:
-        state.pending[request_id] = _pending(scope, asked, request_id, kept_as, now)
+        state.pending[request_id] = _pending(scope, person_request, request_id, kept_as, now)
     return request_id
 
 
-def _remembered_as(scope: Scope, location: Location, asked: PersonRequest) -> str | None:
+def _remembered_as(scope: Scope, location: Location, person_request: PersonRequest) -> str | None:
     """Return the name under which its decision answers equal requests; None if it does not."""
-    remember, tool = asked.terms.remember, asked.tool
+    remember, tool = person_request.terms.remember, person_request.tool
     if not remember:
         return None
-    return f"{location.step} {asked.question}" if tool is None else f"tool {tool} {asked.question}"
+    return (
+        f"{location.step} {person_request.question}"
+        if tool is None
+        else f"tool {tool} {person_request.question}"
+    )
 
 
 def _pending(
-    scope: Scope, asked: PersonRequest, request_id: str, kept_as: str | None, now: datetime
+    scope: Scope, person_request: PersonRequest, request_id: str, kept_as: str | None, now: datetime
 ) -> Pending:
     """Return the request as people see it, with the moment until which they may decide."""
-    terms = asked.terms
-    shown = terms if isinstance(terms, ApprovalTerms) else ApprovalTerms()
+    terms = person_request.terms
+    approval_terms = terms if isinstance(terms, ApprovalTerms) else ApprovalTerms()
     allowed = optional_seconds(terms.deadline)
     until = None if allowed is None else now + timedelta(seconds=allowed)
     origin = origin_digest(scope.run_id, scope.state.execution, request_id)
-    because = "" if asked.asked is None else asked_because(asked.asked)
+    because = "" if person_request.asked is None else asked_because(person_request.asked)
     request = Pending(
         id=request_id,
-        prompt=asked.prompt,
-        show=asked.show,
-        digest=request_digest(origin, asked.prompt, asked.show, asked.call),
+        prompt=person_request.prompt,
+        show=person_request.show,
+        digest=request_digest(
+            origin, person_request.prompt, person_request.show, person_request.call
+        ),
         origin=origin,
-        digest_required=shown.digest == "required",
+        digest_required=approval_terms.digest == "required",
         approvers=people(scope.plan, terms.approvers),
         quorum=terms.quorum,
-        choices=asked.choices,
-        call=asked.call,
-        asked=shortened(asked.asked) if len(because) > _MAX_BECAUSE_LENGTH else asked.asked,
+        choices=person_request.choices,
+        call=person_request.call,
+        asked=shortened(person_request.asked)
+        if len(because) > _MAX_BECAUSE_LENGTH
+        else person_request.asked,
         asked_because=shortened_text(because, _MAX_BECAUSE_LENGTH),
-        met=asked.met,
-        editable=shown.editable,
-        payload_schema=shown.schema_ if shown.editable else None,
+        met=person_request.met,
+        editable=approval_terms.editable,
+        payload_schema=approval_terms.schema_ if approval_terms.editable else None,
         since=now.isoformat(timespec="milliseconds"),
         deadline=None if until is None else until.isoformat(timespec="milliseconds"),
         on_timeout=None if until is None else terms.on_timeout,
         remembered_as=kept_as,
-        is_question=asked.is_question,
+        is_question=person_request.is_question,
         via=terms.via,
     )
     if request.on_timeout == "approve" and not approvable(request):

@@ -43,12 +43,12 @@ MAX_CHANGES = 20
 
 def changes(before: JsonValue, after: JsonValue) -> tuple[str, ...]:
     """Return the differences, as `pages: 3 -> 4`; at most MAX_CHANGES, then `and more`."""
-    found: list[str] = []
+    texts: list[str] = []
     for change in _changes(before, after, ""):
-        if len(found) == MAX_CHANGES:
-            return (*found, "and more")
-        found.append(change)
-    return tuple(found)
+        if len(texts) == MAX_CHANGES:
+            return (*texts, "and more")
+        texts.append(change)
+    return tuple(texts)
 
 
 def _changes(before: JsonValue, after: JsonValue, where: str) -> Iterator[str]:
@@ -105,61 +105,61 @@ def refusal(state: RunState, asked: DecideInput) -> DecisionRefusal | None:
     return None if problem is None else PayloadRefused(request.id, problem)
 
 
-def _decider_refusal(request: Pending, asked: DecideInput) -> DecisionRefusal | None:
+def _decider_refusal(request: Pending, decision_input: DecideInput) -> DecisionRefusal | None:
     """Return why this person, or this kind of decision, is not allowed."""
-    if request.approvers and listed_name(asked.by, request.approvers) is None:
-        return DeciderNotAllowed(request.id, asked.by, request.approvers)
-    if request.choices and asked.decision == "approve":
+    if request.approvers and listed_name(decision_input.by, request.approvers) is None:
+        return DeciderNotAllowed(request.id, decision_input.by, request.approvers)
+    if request.choices and decision_input.decision == "approve":
         return FailedTaskApproved(request.id)
     return None
 
 
-def _outdated_refusal(request: Pending, asked: DecideInput) -> DecisionRefusal | None:
+def _outdated_refusal(request: Pending, decision_input: DecideInput) -> DecisionRefusal | None:
     """Return why the decision does not apply to what the request shows now."""
-    if asked.digest is not None and asked.digest != request.digest:
-        return RequestChanged(request.id, asked.digest, request.digest)
-    approved = asked.decision == "approve" and (
-        listed_name(asked.by, request.approved_by) is not None
+    if decision_input.digest is not None and decision_input.digest != request.digest:
+        return RequestChanged(request.id, decision_input.digest, request.digest)
+    approved = decision_input.decision == "approve" and (
+        listed_name(decision_input.by, request.approved_by) is not None
     )
-    if approved and not _edits(request, asked):
-        return AlreadyApproved(request.id, asked.by, request.approved_by, request.quorum)
-    if asked.digest is None and (request.edited or request.digest_required):
+    if approved and not _edits(request, decision_input):
+        return AlreadyApproved(request.id, decision_input.by, request.approved_by, request.quorum)
+    if decision_input.digest is None and (request.edited or request.digest_required):
         return DigestMissing(request.id, request.edited)
     return None
 
 
-def _replaces_shown_value(request: Pending, asked: DecideInput) -> bool:
+def _replaces_shown_value(request: Pending, decision_input: DecideInput) -> bool:
     """Return whether the decision replaces the value shown.
 
     Null counts only if an approval may edit the value: many programs write null for "not given".
     """
-    given = "payload" in asked.model_fields_set
-    may_be = request.editable and asked.decision == "approve"
-    return given and (asked.payload is not None or may_be)
+    has_payload = "payload" in decision_input.model_fields_set
+    may_be = request.editable and decision_input.decision == "approve"
+    return has_payload and (decision_input.payload is not None or may_be)
 
 
-def _edits(request: Pending, asked: DecideInput) -> bool:
+def _edits(request: Pending, decision_input: DecideInput) -> bool:
     """Return whether the decision changes the value shown."""
-    return _replaces_shown_value(request, asked) and (
-        json_digest(asked.payload) != json_digest(request.show)
+    return _replaces_shown_value(request, decision_input) and (
+        json_digest(decision_input.payload) != json_digest(request.show)
     )
 
 
-def _payload_problem(request: Pending, asked: DecideInput) -> str | None:
+def _payload_problem(request: Pending, decision_input: DecideInput) -> str | None:
     """Return what is wrong with the value that the decision gives, or keeps, or None."""
-    if not _replaces_shown_value(request, asked):
-        if asked.decision == "reject" or request.payload_schema is None:
+    if not _replaces_shown_value(request, decision_input):
+        if decision_input.decision == "reject" or request.payload_schema is None:
             return None
         unfit = form_problem(request, request.show, "the shown value")
         return None if unfit is None else wording.shown_value_invalid(unfit)
-    large = too_large(asked.payload, "`payload`", MAX_SHOWN)
+    large = too_large(decision_input.payload, "`payload`", MAX_SHOWN)
     if large is not None:
         return large
     if not request.editable:
         return wording.not_editable(request.id)
-    if asked.decision == "reject":
+    if decision_input.decision == "reject":
         return wording.rejected_with_payload()
-    return form_problem(request, asked.payload, "payload")
+    return form_problem(request, decision_input.payload, "payload")
 
 
 def form_problem(request: Pending, payload: JsonValue, where: str) -> str | None:
@@ -173,28 +173,32 @@ def form_problem(request: Pending, payload: JsonValue, where: str) -> str | None
             return None
         return f"{mismatch}; a change must keep the form of the value shown"
     try:
-        found = mismatches(payload, request.payload_schema, where)
+        problems = mismatches(payload, request.payload_schema, where)
     except UnusableSchema as error:
         return f"{where} cannot be checked against its schema: {error}"
-    return "; ".join(found) or None
+    return "; ".join(problems) or None
 
 
-def _mismatch(shown: JsonValue, given: JsonValue, where: str) -> str | None:
+def _mismatch(original: JsonValue, replacement: JsonValue, where: str) -> str | None:
     """Return where the given value has another shape than the shown one, or None."""
-    match shown, given:
+    match original, replacement:
         case None, _:
             return None
         case dict(), dict():
-            if shown.keys() != given.keys():
-                return f"{where} has the keys {listed(given)}, not {listed(shown)}"
-            parts = (_mismatch(shown[key], given[key], f"{where}.{key}") for key in shown)
+            if original.keys() != replacement.keys():
+                return f"{where} has the keys {listed(replacement)}, not {listed(original)}"
+            parts = (
+                _mismatch(original[key], replacement[key], f"{where}.{key}") for key in original
+            )
         case list(), list():
-            pattern = shown[0] if shown else None
-            parts = (_mismatch(pattern, one, f"{where}[{i}]") for i, one in enumerate(given))
-        case _ if type(shown) is type(given):
+            pattern = original[0] if original else None
+            parts = (
+                _mismatch(pattern, item, f"{where}[{i}]") for i, item in enumerate(replacement)
+            )
+        case _ if type(original) is type(replacement):
             return None
         case _:
-            kinds = describe_kind(shown), describe_kind(given)
+            kinds = describe_kind(original), describe_kind(replacement)
             return None if kinds[0] == kinds[1] else f"{where} is {kinds[1]}, not {kinds[0]}"
     return next((part for part in parts if part is not None), None)
 
@@ -241,14 +245,14 @@ def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decis
 
 def _with_new_value(request: Pending, show: JsonValue, by: str) -> Pending:
     """Return a request with another value to show; who approved before had not seen this one."""
-    made = tuple(f"{one} ({by})" for one in changes(request.show, show))
+    new_changes = tuple(f"{change} ({by})" for change in changes(request.show, show))
     edited = request.model_copy(
         update={
             "show": show,
             "digest": request_digest(request.origin, request.prompt, show),
             "edited": True,
             "approved_by": (),
-            "changes": (*request.changes, *made)[-MAX_CHANGES:],
+            "changes": (*request.changes, *new_changes)[-MAX_CHANGES:],
         }
     )
     return edited.model_copy(update={"on_timeout": edited.at_deadline})

@@ -88,15 +88,15 @@ async def refused_egress(
     state, key, digest = scope.state, location.key, json_digest("", given)
     calls = state.progress.sending_calls
     while True:
-        known = calls.get(key)
-        if known is not None and known.approved and known.digest == digest:
+        sending_call = calls.get(key)
+        if sending_call is not None and sending_call.approved and sending_call.digest == digest:
             return None
         asks: MustAsk | None = MustAsk(())  # a question that is open stays
         if key not in state.progress.requests:
             asks = _to_ask(call, location, scope)
             if asks is None:
                 return None
-            calls[key] = known = SendingCall(digest)
+            calls[key] = sending_call = SendingCall(digest)
         prompt = egress_question(call.name, asks.sources, terms.prompt)
         met = without_numbers(asks.sources)
         request = PersonRequest(prompt, given, terms, call=call.planned, met=met)
@@ -104,7 +104,8 @@ async def refused_egress(
         calls.pop(key, None)
         if not is_approved(decision):
             return rejected(decision)
-        if known is not None and known.digest == digest:  # else the arguments have changed since
+        # if the digest differs, the arguments have changed since
+        if sending_call is not None and sending_call.digest == digest:
             calls[key] = SendingCall(digest, approved=True)
 
 
@@ -128,8 +129,8 @@ def _to_ask(call: LabelledCall, location: Location, scope: Scope) -> MustAsk | N
             note_request(scope, location, "not_asked", granted)
             return None
         case MustAsk(sources):
-            asked = EgressAsked("egress_asked", call.name, sources, grants.withheld)
-            note_request(scope, location, "asked", asked)
+            cause = EgressAsked("egress_asked", call.name, sources, grants.withheld)
+            note_request(scope, location, "asked", cause)
             return decision
         case _:
             assert_never(decision)
@@ -156,8 +157,8 @@ def meet_labels(call: LabelledCall, location: Location, scope: Scope) -> None:
     if scope.plan.egress_approval is None:
         return
     latest = max(state.progress.cleared_labels.values(), default=0)
-    for one in state.labels.meet(call.labels, call.name, str(location.step), latest):
-        note_step(scope, location, "met", LabelMet("label_met", one.label, one.tool))
+    for source in state.labels.meet(call.labels, call.name, str(location.step), latest):
+        note_step(scope, location, "met", LabelMet("label_met", source.label, source.tool))
 
 
 def clear_labels(location: Location, scope: Scope) -> None:
@@ -176,7 +177,7 @@ def clear_labels(location: Location, scope: Scope) -> None:
     else:
         state.progress.cleared_labels[within] = state.labels.count
     labels: tuple[KeptLabel, ...] = tuple(
-        kept for kept in KEPT if any(one.label == kept for one in met)
+        label for label in KEPT if any(source.label == label for source in met)
     )
     named = "" if within is None else str(within.step)
     note_step(scope, location, "cleared", LabelsCleared("labels_cleared", labels, named))
@@ -185,8 +186,8 @@ def clear_labels(location: Location, scope: Scope) -> None:
 def forget_clearances(key: StateKey, state: RunState) -> None:
     """Drop the clearances of concurrent work that has ended at or below a step."""
     cleared = state.progress.cleared_labels
-    for one in [one for one in cleared if key.holds(one)]:
-        del cleared[one]
+    for cleared_key in [cleared_key for cleared_key in cleared if key.holds(cleared_key)]:
+        del cleared[cleared_key]
 
 
 def _latest_covered_label(location: Location, state: RunState) -> int:
@@ -195,22 +196,25 @@ def _latest_covered_label(location: Location, state: RunState) -> int:
     if not cleared:
         return 0
     key = location.key
-    return max((number for one, number in cleared.items() if StateKey(one).holds(key)), default=0)
+    return max(
+        (number for cleared_key, number in cleared.items() if StateKey(cleared_key).holds(key)),
+        default=0,
+    )
 
 
 def _concurrent_work(key: StateKey, state: RunState) -> StateKey | None:
     """Return the innermost branch, round, task or call of a model that contains a location."""
     progress = state.progress
     above = [
-        one
+        work_key
         for kind in (
             progress.parallels,
             progress.concurrent_loops,
             progress.task_graphs,
             progress.tool_loops,
         )
-        for one in kind
-        if one != key and StateKey(one).holds(key)
+        for work_key in kind
+        if work_key != key and StateKey(work_key).holds(key)
     ]
     if ">" in key:
         above.append(key[: key.rindex(">")])

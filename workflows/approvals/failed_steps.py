@@ -23,14 +23,14 @@ async def accepted(
     """
     failures, key = scope.state.progress.failures_to_decide, location.key
     while True:
-        known = failures.get(key)
-        outcome = await work() if known is None else known
+        failure = failures.get(key)
+        outcome = await work() if failure is None else failure
         error = outcome.error
         if error is None or error.type in DECIDED:
             break
         failures[key] = outcome
-        said = shortened_text(f"{error.type}: {error.message}", _MAX_MESSAGE_LENGTH)
-        request = PersonRequest(f"{what} failed. {said}", choices=CHOICES)
+        error_text = shortened_text(f"{error.type}: {error.message}", _MAX_MESSAGE_LENGTH)
+        request = PersonRequest(f"{what} failed. {error_text}", choices=CHOICES)
         decision = await ask(scope, location.at(FAILED), request)
         if decision is None or decision.verdict == "failed":
             break

@@ -68,8 +68,8 @@ async def with_approval(
     if asks is None:
         progress.approved_inputs.setdefault(key, subject.given)
     else:
-        shown = subject.given if subject.given is not None else subject.shown
-        decision = await _ask(terms, subject, location, scope, subject.allow, shown, asks)
+        shown_value = subject.given if subject.given is not None else subject.shown
+        decision = await _ask(terms, subject, location, scope, subject.allow, shown_value, asks)
         if not is_approved(decision):
             return rejected(decision)
         allowed = decision.payload if terms.editable else subject.given
@@ -95,8 +95,8 @@ async def _with_acceptance(
         outcome = outputs[key] = await work(subject.given)
     asks = _must_ask(terms, subject, location, scope, outcome) if outcome.success else None
     if asks is not None:
-        shown = _shown_result(outcome, editable=terms.editable)
-        decision = await _ask(terms, subject, location, scope, subject.accept, shown, asks)
+        shown_value = _shown_result(outcome, editable=terms.editable)
+        decision = await _ask(terms, subject, location, scope, subject.accept, shown_value, asks)
         if not is_approved(decision):
             outcome = rejected(decision)
         elif terms.editable:
@@ -134,13 +134,13 @@ def _must_ask(
     if outcome is not None:
         facts = facts.with_result(location.name, outcome)
     try:
-        found = inspect(terms.when, facts)
+        condition = inspect(terms.when, facts)
         if holds(terms.when, facts):
-            return _MustAsk(ApprovalAsked("approval_asked", str(location.step), found))
+            return _MustAsk(ApprovalAsked("approval_asked", str(location.step), condition))
     except TemplateFailed as error:
         failure = Failure(type(error).__name__, str(error))
         return _MustAsk(ApprovalAsked("approval_asked", str(location.step), failure=failure))
-    cause = ApprovalNotAsked("not_asked", str(location.step), found)
+    cause = ApprovalNotAsked("not_asked", str(location.step), condition)
     note_request(scope, location, cause.code, cause)
     return None
 
@@ -151,7 +151,7 @@ async def _ask(
     location: Location,
     scope: Scope,
     question: str,
-    shown: JsonValue,
+    shown_value: JsonValue,
     asks: _MustAsk,
 ) -> Decision | None:
     prompt, show = terms.prompt, terms.show
@@ -164,7 +164,7 @@ async def _ask(
         call = with_input(call, subject.given)
     request = PersonRequest(
         prompt or question,
-        shown if show is None else show,
+        shown_value if show is None else show,
         terms,
         tool=subject.tool,
         call=call,

@@ -150,12 +150,12 @@ async def _ask(
         return
     balance.asking = here
     at = location.beside(f"budget/{budget.id}")
-    asked = budget.terms or AskTerms()
+    ask_terms = budget.terms or AskTerms()
     terms = ApprovalTerms.model_validate(
-        {**asked.model_dump(exclude={"prompt"}), "editable": True, "schema": _EXTENSION}
+        {**ask_terms.model_dump(exclude={"prompt"}), "editable": True, "schema": _EXTENSION}
     )
     because = route_because(cause)
-    prompt = asked.prompt or (
+    prompt = ask_terms.prompt or (
         f"{because[0].upper()}{because[1:]}. Approve to extend it by `extend_by` (0: end the run "
         "with what there is), reject to stop the run"
     )
@@ -201,8 +201,8 @@ async def _apply_decision(
 
 def extended_by(decision: Decision) -> float:
     """Return how much a person adds to a budget."""
-    shown = decision.payload
-    more = shown.get(EXTEND_BY) if isinstance(shown, dict) else None
+    payload = decision.payload
+    more = payload.get(EXTEND_BY) if isinstance(payload, dict) else None
     return float(more) if isinstance(more, int | float) else 0.0
 
 
@@ -260,7 +260,12 @@ async def hold_to_budgets(
             await _until_abandoned(scope, scope.leaving)
             continue
         empty = next(
-            (one for one in paying if is_used_up(one, balance_of(state, one), location)), None
+            (
+                budget
+                for budget in paying
+                if is_used_up(budget, balance_of(state, budget), location)
+            ),
+            None,
         )
         if empty is None:
             return
@@ -287,19 +292,19 @@ _MAX_REMEMBERED = 1_000
 
 def remember_tokens(state: RunState, request: AgentRequest, response: AgentResponse) -> None:
     """Record the tokens of the conversation after a turn: the next turn sends all of them."""
-    head, usage, asked = response.conversation, response.usage, request.conversation
-    if head is None or asked is None:
+    head, usage, conversation = response.conversation, response.usage, request.conversation
+    if head is None or conversation is None:
         return
-    known = state.turn_tokens
-    known.pop(asked.head or "", None)
+    turn_tokens = state.turn_tokens
+    turn_tokens.pop(conversation.head or "", None)
     if request.compaction is not None:
         tokens = 0 if response.context is None else response.context.tokens
     else:
         tokens = 0 if usage is None else usage.input_tokens + usage.output_tokens
     if tokens:
-        known[head] = tokens
-    if len(known) > _MAX_REMEMBERED:
-        del known[next(iter(known))]
+        turn_tokens[head] = tokens
+    if len(turn_tokens) > _MAX_REMEMBERED:
+        del turn_tokens[next(iter(turn_tokens))]
 
 
 async def admit_input(
@@ -333,10 +338,14 @@ async def admit_input(
 
 def _earlier(state: RunState, request: AgentRequest) -> int:
     """Return the tokens of the earlier turns, as the provider counted them; 0 if unknown."""
-    asked = request.conversation
-    if asked is None or asked.turns is not None or asked.characters is not None:
+    conversation = request.conversation
+    if (
+        conversation is None
+        or conversation.turns is not None
+        or conversation.characters is not None
+    ):
         return 0
-    return state.turn_tokens.get(asked.head or "", 0)
+    return state.turn_tokens.get(conversation.head or "", 0)
 
 
 def _needed_amount(

@@ -60,10 +60,10 @@ def estimate_call(
         request: of the turn.
         earlier: the calls of this task and model so far; None before the first.
     """
-    sent = estimated_input(request) + _results(request)
+    input_tokens = estimated_input(request) + _results(request)
     if request.conversation is not None and earlier is not None:
-        sent += _largest(earlier)  # of which the next turn sends everything again
-    return CallEstimate(model, sent, persona.max_tokens)
+        input_tokens += _largest(earlier)  # of which the next turn sends everything again
+    return CallEstimate(model, input_tokens, persona.max_tokens)
 
 
 def estimated_news(request: AgentRequest) -> int:
@@ -102,7 +102,7 @@ def _results(request: AgentRequest) -> int:
     turn = request.tool_turn
     if turn is None:
         return 0
-    offered = sum(_size(one.description) + json_size(one.input_schema) for one in turn.offered)
+    offered = sum(_size(tool.description) + json_size(tool.input_schema) for tool in turn.offered)
     return _tokens(offered + sum(_size(result.text) for result in turn.results))
 
 
@@ -116,9 +116,11 @@ def _tokens(size: int) -> int:
 
 def _mean_price(state: RunState, model: str) -> float | None:
     """Return the US dollars of a token over all calls of a model so far; None without any."""
-    priced = [one for one in state.tallies.values() if one.model == model and one.cost is not None]
-    tokens = sum(one.input_tokens + one.output_tokens for one in priced)
-    return sum(one.cost or 0.0 for one in priced) / tokens if tokens else None
+    priced = [
+        tally for tally in state.tallies.values() if tally.model == model and tally.cost is not None
+    ]
+    tokens = sum(tally.input_tokens + tally.output_tokens for tally in priced)
+    return sum(tally.cost or 0.0 for tally in priced) / tokens if tokens else None
 
 
 def is_cut_off(error: BaseException) -> bool:

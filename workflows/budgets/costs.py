@@ -27,16 +27,16 @@ def report(plan: Plan | None, state: RunState) -> CostReport:
         "models": _rows(tallies, _model),
         "tools": _rows(tallies, lambda tally: tally.tool),
     }
-    shown = {
+    shown_rows = {
         name: _costliest(rows, _MAX_ROWS.get(name, _MAX_OTHER_ROWS))
         for name, rows in tables.items()
     }
     budgets = uses(plan, state)
-    left_out = {name: len(rows) - len(shown[name]) for name, rows in tables.items()}
+    left_out = {name: len(rows) - len(shown_rows[name]) for name, rows in tables.items()}
     left_out["budgets"] = len(budgets) - len(_fullest(budgets))
     return CostReport(
         total=_row("total", tallies),
-        **shown,
+        **shown_rows,
         budgets=_fullest(budgets),
         left_out={name: number for name, number in left_out.items() if number},
     )
@@ -108,11 +108,11 @@ def _weight(row: CostRow) -> tuple[float, int, int]:
 
 def _costliest(rows: list[CostRow], maximum: int) -> tuple[CostRow, ...]:
     """Return the costliest rows, in the order in which they began."""
-    kept = {row.name for row in sorted(rows, key=_weight, reverse=True)[:maximum]}
-    return tuple(row for row in rows if row.name in kept)[:maximum]
+    names = {row.name for row in sorted(rows, key=_weight, reverse=True)[:maximum]}
+    return tuple(row for row in rows if row.name in names)[:maximum]
 
 
 def _fullest(budgets: tuple[BudgetUse, ...]) -> tuple[BudgetUse, ...]:
     fullest = sorted(budgets, key=lambda use: use.used / use.limit, reverse=True)[:_MAX_OTHER_ROWS]
-    kept = {use.id for use in fullest}
-    return tuple(use for use in budgets if use.id in kept)
+    ids = {use.id for use in fullest}
+    return tuple(use for use in budgets if use.id in ids)

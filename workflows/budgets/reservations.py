@@ -42,8 +42,8 @@ class _Share:
         balance = self.balance
         if not balance.reservations:
             return True
-        taken = round(balance.used + balance.reserved + self.amount, DIGITS)
-        return taken <= limit_of(self.budget, balance)
+        total = round(balance.used + balance.reserved + self.amount, DIGITS)
+        return total <= limit_of(self.budget, balance)
 
     def take(self) -> None:
         self.balance.reservations += 1
@@ -92,7 +92,7 @@ class reserving:  # lower case, since it reads `async with reserving(...):`
         """Wait until the turn fits, and reserve."""
         scope, location = self._scope, self._location
         covered = tuple(covering(scope, location, self._personas))
-        paying = [one for one in covered if one.kind in ("tokens", "money")]
+        paying = [budget for budget in covered if budget.kind in ("tokens", "money")]
         estimate = self._estimate() if paying else None
         if estimate is None:
             return
@@ -111,7 +111,7 @@ class reserving:  # lower case, since it reads `async with reserving(...):`
                 break
             if location.step in scope.state.skips:
                 raise Skipped(scope.state.skips.pop(location.step).value)
-            used_later = [one for one in covered if one.kind in _USED_AT_THE_END]
+            used_later = [budget for budget in covered if budget.kind in _USED_AT_THE_END]
             await hold_to_budgets(scope, location, used_later, boundary=False)
         self._shares = [self._share(budget, estimate) for budget in paying]
         for share in self._shares:

@@ -42,10 +42,10 @@ def _cancellation_cause(scope: Scope) -> RunCancelled:
     return RunCancelled("cancelled", scope.cancelled() or None)
 
 
-def _failure_of_team(left: TeamError | Redirected) -> Failed:
-    if isinstance(left, TeamError):
-        return failed_with(left)
-    return Failed("failed", Failure("Redirected", route_because(left.cause)))
+def _failure_of_team(error: TeamError | Redirected) -> Failed:
+    if isinstance(error, TeamError):
+        return failed_with(error)
+    return Failed("failed", Failure("Redirected", route_because(error.cause)))
 
 
 async def at_last(scope: Scope, name: str, work: Callable[[], Awaitable[object]]) -> None:
@@ -91,28 +91,28 @@ async def stop(scope: Scope, interpreter: Interpreter) -> TeamResult:
 
 def _cleaners(plan: Plan, state: RunState) -> dict[str, str]:
     """Return `{team: the track that it cleans up after}`: each open team's own, or the run's."""
-    found: dict[str, str] = {}
+    cleaners: dict[str, str] = {}
     for name, track in state.tracks.items():
         team = plan.teams.get(track.team or "") if track.visit else None
         named = (team.on_cancel if team is not None else None) or plan.on_cancel
         if named is not None and (team is not None or name == MAIN):
-            found.setdefault(named, name)
-    return found
+            cleaners.setdefault(named, name)
+    return cleaners
 
 
 async def _clean_up(team: str, of: str, scope: Scope, interpreter: Interpreter) -> None:
     """Run a cleanup team on its own track, with the context and tasks of the cancelled one."""
     state = scope.state
-    left = state.tracks[of]
+    track = state.tracks[of]
     frame = state.open_frame(of)
-    latest = dict(left.latest)
-    if frame is not None and left.team is not None:
-        latest[left.team] = frame.tasks
+    latest = dict(track.latest)
+    if frame is not None and track.team is not None:
+        latest[track.team] = frame.tasks
     name = StateKey.cleanup(team)
     state.tracks[name] = Track(
-        context=left.context,
+        context=track.context,
         team=team,
-        routed=Routed("cancelled", _cancellation_cause(scope), left.team),
+        routed=Routed("cancelled", _cancellation_cause(scope), track.team),
         latest=latest,
     )
     try:

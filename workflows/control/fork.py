@@ -33,8 +33,8 @@ def fork_off(
     state.notifications = {}  # sent for requests of the other run
     state.paused = state.redirect = state.stop_by = None
     state.decisions = {
-        id: taken if taken.run is not None else taken.model_copy(update={"run": asked.run})
-        for id, taken in state.decisions.items()
+        id: decision if decision.run is not None else decision.model_copy(update={"run": asked.run})
+        for id, decision in state.decisions.items()
     }
     note_control(state, now, Forked("forked", asked.run, at, asked.by, asked.why))
     if asked.updates:

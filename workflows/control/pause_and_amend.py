@@ -103,7 +103,7 @@ def amend_refusal(
 
 
 def _amended_contexts(
-    state: RunState, asked: AmendInput, declared: Declarations
+    state: RunState, amendment: AmendInput, declared: Declarations
 ) -> dict[str, Json]:
     """Return `{track: its context with the amendment}`; fan-out branches have their own contexts.
 
@@ -112,7 +112,7 @@ def _amended_contexts(
         InvalidContext: it does not fit what the plan declares.
     """
     contexts: dict[str, Json] = {}
-    amended = [parse(path) for path in asked.updates]
+    amended = [parse(path) for path in amendment.updates]
     for name, track in state.tracks.items():
         for write in track.updates if track.end in ("running", "done") else ():
             if any(overlap(parse(write.path), path) for path in amended):
@@ -121,7 +121,7 @@ def _amended_contexts(
                     f"the branch {branch!r} has set the context's {write.path!r}, which counts "
                     "where the branches meet; amend it after that"
                 )
-        contexts[name] = apply(track.context, replacing(asked.updates), declared)
+        contexts[name] = apply(track.context, replacing(amendment.updates), declared)
     for write in state.progress.unjoined():
         if any(overlap(parse(write.path), path) for path in amended):
             raise ContextConflict(
@@ -133,30 +133,30 @@ def _amended_contexts(
 
 def amend(state: RunState, now: datetime, declared: Declarations = UNDECLARED) -> None:
     """Apply the waiting amendments to every open track, in the order of their arrival."""
-    for asked in state.amendments:
-        amended = _amendment(asked)
+    for amendment in state.amendments:
+        amended = _amendment(amendment)
         try:
-            contexts = _amended_contexts(state, asked, declared)
+            contexts = _amended_contexts(state, amendment, declared)
         except (ContextConflict, InvalidContext) as error:
             note_refusal(state, now, AmendRefused("amend_refused", amended, str(error)))
             continue
         for name, context in contexts.items():
             state.tracks[name].context = context
-        note_control(state, now, amended, updated=tuple(asked.updates))
+        note_control(state, now, amended, updated=tuple(amendment.updates))
     state.amendments.clear()
 
 
-def _amendment(asked: AmendInput) -> Amended:
-    return Amended("amended", tuple(asked.updates), asked.by, asked.why)
+def _amendment(amendment: AmendInput) -> Amended:
+    return Amended("amended", tuple(amendment.updates), amendment.by, amendment.why)
 
 
 def give_up(state: RunState, now: datetime) -> None:
     """Note in the trail which amendments and redirection the run's end left undone."""
-    left: list[Amended | SentOn] = [_amendment(asked) for asked in state.amendments]
+    leftovers: list[Amended | SentOn] = [_amendment(amendment) for amendment in state.amendments]
     if state.redirect is not None:
-        left.append(sent_on(state.redirect))
-    for asked in left:
-        note_refusal(state, now, TooLate("too_late", asked))
+        leftovers.append(sent_on(state.redirect))
+    for leftover in leftovers:
+        note_refusal(state, now, TooLate("too_late", leftover))
     state.amendments.clear()
     state.redirect = None
 

@@ -38,8 +38,8 @@ CHOICES = ("retry", "skip", "fail")
 
 def retry_refusal(state: RunState, asked: RetryInput) -> SteeringRefusal | None:
     """Return why the run refuses to retry that task, or None."""
-    found = _failed_request(state, asked.task)
-    return _not_allowed(found, asked.by) if isinstance(found, Pending) else found
+    request = _failed_request(state, asked.task)
+    return _not_allowed(request, asked.by) if isinstance(request, Pending) else request
 
 
 def retry(state: RunState, asked: RetryInput, at: datetime, how: How) -> Decision:
@@ -67,13 +67,13 @@ def skip_refusal(plan: Plan | None, state: RunState, asked: SkipInput) -> Steeri
         return MessageUnusable("TooLarge", large)
     if plan is None:
         return RunUnable("RunNotBegun")
-    found = _step_of_task(plan, state, asked.task)
-    if not isinstance(found, StepKey):
-        return found
-    request = _waiting(state, found)
+    step_key = _step_of_task(plan, state, asked.task)
+    if not isinstance(step_key, StepKey):
+        return step_key
+    request = _waiting(state, step_key)
     if request is None:
-        return _not_skippable(plan, state, found, asked)
-    protected = _refusal_of_skip(plan, found, asked.by) if request.choices else None
+        return _not_skippable(plan, state, step_key, asked)
+    protected = _refusal_of_skip(plan, step_key, asked.by) if request.choices else None
     return _not_allowed(request, asked.by) or _no_value(request, asked) or protected
 
 
@@ -123,12 +123,14 @@ def _failed_request(state: RunState, task: str | None) -> Pending | SteeringRefu
         waiting = [request for request in waiting if task in _names(request.id)]
     if len(waiting) == 1:
         return waiting[0]
-    known = [StepKey.of_failed(request.id) for request in state.pending.values() if request.choices]
-    if not known:
+    failed_steps = [
+        StepKey.of_failed(request.id) for request in state.pending.values() if request.choices
+    ]
+    if not failed_steps:
         return RunUnable("NothingFailed")
     if task is None:
-        return TaskAmbiguous(None, tuple(known))
-    return FailedTaskUnknown(task, tuple(known))
+        return TaskAmbiguous(None, tuple(failed_steps))
+    return FailedTaskUnknown(task, tuple(failed_steps))
 
 
 def _names(request: str) -> Iterator[str]:
@@ -151,37 +153,39 @@ def _not_allowed(request: Pending, by: str) -> SteeringRefusal | None:
     return None
 
 
-def _no_value(request: Pending, asked: SkipInput) -> SteeringRefusal | None:
-    if request.choices or asked.value is None:
+def _no_value(request: Pending, skip_input: SkipInput) -> SteeringRefusal | None:
+    if request.choices or skip_input.value is None:
         return None
     return ValueForApproval(request.id)
 
 
 def _step_of_task(plan: Plan, state: RunState, task: str) -> StepKey | SteeringRefusal:
     """Return the `team/path` of the task that a person names, or why there is none."""
-    failed = [StepKey.of_failed(one.id) for one in state.pending.values() if one.choices]
+    failed = [
+        StepKey.of_failed(request.id) for request in state.pending.values() if request.choices
+    ]
     for key in failed:
         if task == key or (task in state.pending and key == StepKey.of_failed(task)):
             return key
     open_now = [*state.doing, *(StepKey.of_request(request) for request in state.pending), *failed]
-    known = step_paths(plan)
-    if task in open_now or task in known:
+    paths = step_paths(plan)
+    if task in open_now or task in paths:
         return StepKey(task)
     team = state.main.team or ""
-    meant = [
+    matches = [
         key
-        for key in dict.fromkeys((*open_now, *sorted(known)))
+        for key in dict.fromkeys((*open_now, *sorted(paths)))
         if StepKey(key).is_called(task) and (key in open_now or StepKey(key).team == team)
     ]
-    if len(meant) == 1:
-        return StepKey(meant[0])
-    if meant:
-        return TaskAmbiguous(task, tuple(meant))
-    return TaskUnknown(task, closest(task, known))
+    if len(matches) == 1:
+        return StepKey(matches[0])
+    if matches:
+        return TaskAmbiguous(task, tuple(matches))
+    return TaskUnknown(task, closest(task, paths))
 
 
 def _not_skippable(
-    plan: Plan, state: RunState, key: StepKey, asked: SkipInput
+    plan: Plan, state: RunState, key: StepKey, skip_input: SkipInput
 ) -> SteeringRefusal | None:
     """Return why a task that waits for nobody cannot be skipped."""
     within = [other for other in state.doing if key.holds(other)]
@@ -195,7 +199,7 @@ def _not_skippable(
         return TaskNotSkippable("TaskHasEnded", key, status=ended.status)
     if key not in state.doing and within_rounds(plan, key):
         return TaskNotSkippable("TaskInRounds", key)
-    return _refusal_of_skip(plan, key, asked.by)
+    return _refusal_of_skip(plan, key, skip_input.by)
 
 
 def _refusal_of_skip(plan: Plan, key: str, by: str) -> SteeringRefusal | None:

@@ -145,7 +145,8 @@ def message(given: Sequence[RawValue], model: type[Model]) -> Model:
 def size_of(given: Sequence[object]) -> int:
     """Return the bytes of a message; about as many, if the SDK has decoded several arguments."""
     return sum(
-        len(one.payload.data) if isinstance(one, RawValue) else len(repr(one)) for one in given
+        len(value.payload.data) if isinstance(value, RawValue) else len(repr(value))
+        for value in given
     )
 
 

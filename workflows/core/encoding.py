@@ -40,7 +40,7 @@ def _largest(value: JsonValue, path: str = "", size: int = 0) -> tuple[str, int]
     """Return the deepest part that makes up half of what contains it."""
     if isinstance(value, dict) and value:
         sizes = {key: len(json.dumps(item)) for key, item in value.items()}
-        key = max(sizes, key=lambda one: sizes[one])
+        key = max(sizes, key=lambda name: sizes[name])
         if not size or sizes[key] > size * _HALF:
             return _largest(value[key], f"{path}.{key}" if path else key, sizes[key])
     return path or "the value itself", size

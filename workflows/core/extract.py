@@ -44,12 +44,12 @@ def extract(value: JsonValue, path: Path, start: int, maximum: int = MAX_ANSWER_
     if isinstance(value, str):
         return _of_text(value, size, start, maximum)
     if isinstance(value, dict):
-        kept, end = _of_items(list(value.items()), path, start, maximum)
-        return Extract(dict(kept), size, False, end)
+        kept_items, end = _of_items(list(value.items()), path, start, maximum)
+        return Extract(dict(kept_items), size, False, end)
     if isinstance(value, list):
         named = [(str(number), item) for number, item in enumerate(value)]
-        kept, end = _of_items(named, path, start, maximum)
-        return Extract([item for _, item in kept], size, False, end)
+        kept_items, end = _of_items(named, path, start, maximum)
+        return Extract([item for _, item in kept_items], size, False, end)
     return Extract(None, size, False, None)  # after the end of what has no parts
 
 
@@ -77,11 +77,11 @@ def _of_items(
         sizes.append(size + len(_bytes(key)))
     end = start + len(page)
     share = _share(sizes, maximum)
-    kept = [
+    kept_items = [
         (key, item if size <= share else _smaller(item, (*path, key), share))
         for (key, item), size in zip(page, sizes, strict=True)
     ]
-    return kept, end if end < len(items) else None
+    return kept_items, end if end < len(items) else None
 
 
 def _size_text(path: Path, key: str) -> int:
@@ -90,12 +90,12 @@ def _size_text(path: Path, key: str) -> int:
 
 def _share(sizes: Sequence[int], maximum: int) -> int:
     """Return how much each large part may take, after the small ones have taken what they need."""
-    left, share = maximum, maximum
+    remaining, share = maximum, maximum
     for count, size in enumerate(sorted(sizes)):
-        share = left // (len(sizes) - count)
+        share = remaining // (len(sizes) - count)
         if size > share:
             break
-        left -= size
+        remaining -= size
     return share
 
 

@@ -119,8 +119,8 @@ class Answer(Frozen):
     @model_serializer(mode="wrap")
     def _with_null(self, serialize: SerializerFunctionWrapHandler) -> Json:
         """Keep an explicit null, although it is the default."""
-        given = "payload" in self.model_fields_set
-        return {**serialize(self), "payload": self.payload} if given else serialize(self)
+        has_payload = "payload" in self.model_fields_set
+        return {**serialize(self), "payload": self.payload} if has_payload else serialize(self)
 
 
 class DecideInput(Answer):

@@ -35,9 +35,9 @@ class RunFailed(TeamError):
 
 def failed_result(scope: Scope, error: TeamError) -> TeamResult:
     """Return the result of a run that an error ended."""
-    found = result(scope, _end_of(error), str(error), type(error).__name__)
+    team_result = result(scope, _end_of(error), str(error), type(error).__name__)
     root = error.root if isinstance(error, TeamFailed) else ""
-    return found.model_copy(update={"root": root}) if root else found
+    return team_result.model_copy(update={"root": root}) if root else team_result
 
 
 _ENDS: dict[str, End] = {

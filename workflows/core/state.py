@@ -225,8 +225,8 @@ class RunState:
     def carried(self) -> Json:
         """Return what a run takes along as it continues as new; of the trail, the latest."""
         frames = {key: frame.carried() for key, frame in self.frames.items()}
-        kept = replace(self, trail=self.trail[-_TRAIL_CARRIED:], frames=frames)
-        return cast("Json", state_adapter().dump_python(kept, mode="json", exclude_defaults=True))
+        state = replace(self, trail=self.trail[-_TRAIL_CARRIED:], frames=frames)
+        return cast("Json", state_adapter().dump_python(state, mode="json", exclude_defaults=True))
 
     def values(self) -> Iterator[JsonValue]:
         """Yield what grows with a run's data: contexts, variables, outcomes, lists of loops."""
@@ -253,8 +253,8 @@ class RunState:
 
     def become(self, other: "RunState") -> None:
         """Take over another state in place, for every holder of this one."""
-        for one in fields(RunState):
-            setattr(self, one.name, getattr(other, one.name))
+        for attribute in fields(RunState):
+            setattr(self, attribute.name, getattr(other, attribute.name))
 
     def open_frame(self, track: str) -> Frame | None:
         """Return the frame of a track's current visit; None between two visits."""
@@ -263,21 +263,29 @@ class RunState:
 
     def forget(self, key: StateKey) -> None:
         """Drop everything at and below a key: it has ended, or the run has left it."""
-        for kept in self._kept_mappings():
-            for one in [one for one in kept if one.startswith(key) and key.holds(one)]:
-                del kept[one]
+        for mapping in self._kept_mappings():
+            for entry_key in [
+                entry_key
+                for entry_key in mapping
+                if entry_key.startswith(key) and key.holds(entry_key)
+            ]:
+                del mapping[entry_key]
 
     def forget_steps(self, location: StateKey, names: Set[str]) -> None:
         """Drop everything within the named steps, branches or rounds at a location, in one pass."""
-        for kept in self._kept_mappings():
-            for one in [one for one in kept if location.within_steps(names, one)]:
-                del kept[one]
+        for mapping in self._kept_mappings():
+            for entry_key in [
+                entry_key for entry_key in mapping if location.within_steps(names, entry_key)
+            ]:
+                del mapping[entry_key]
 
     def forget_branches(self, track: StateKey, names: Set[str]) -> None:
         """Drop everything within the named fan-out branches of a track, in one pass."""
-        for kept in self._kept_mappings():
-            for one in [one for one in kept if track.within_fan_out(names, one)]:
-                del kept[one]
+        for mapping in self._kept_mappings():
+            for entry_key in [
+                entry_key for entry_key in mapping if track.within_fan_out(names, entry_key)
+            ]:
+                del mapping[entry_key]
 
     def _kept_mappings(self) -> Iterator[dict[str, Any]]:
         """Yield the mappings whose keys are StateKeys."""
@@ -303,8 +311,8 @@ class RunState:
         too_many = len(self.decisions) - MAX_DECISIONS
         if too_many > 0:
             waited_for = set(self.unread)
-            read = [id for id in self.decisions if id not in waited_for]
-            for id in read[:too_many]:
+            read_ids = [id for id in self.decisions if id not in waited_for]
+            for id in read_ids[:too_many]:
                 del self.decisions[id]
 
     def forget_reads(self) -> None:
@@ -332,9 +340,9 @@ def cause_facts(cause: TrailCause | None) -> bytes:
     """
     if cause is None:
         return b""
-    if (found := getattr(cause, "condition", None)) is not None:
-        shown = replace(cast("Any", cause), condition=without_values(found))
-        cause = cast("TrailCause", shown)
+    if (condition := getattr(cause, "condition", None)) is not None:
+        shown_cause = replace(cast("Any", cause), condition=without_values(condition))
+        cause = cast("TrailCause", shown_cause)
     try:
         return _json_of(type(cause))(cause)
     except ValueError:  # half of a surrogate pair: only escaped JSON holds it
@@ -346,7 +354,7 @@ def cause_facts(cause: TrailCause | None) -> bytes:
 @cache
 def _json_of(kind: type[TrailCause]) -> Callable[[TrailCause], bytes]:
     """Return the serializer of one type of cause: that of the union would try each type in turn."""
-    named = {one.name for one in fields(kind)}
+    named = {attribute.name for attribute in fields(kind)}
     wording = {key: part for key, part in _WORDING.items() if key in named}
     write = TypeAdapter(kind).serializer.to_json
     return partial(write, exclude=wording or None, exclude_defaults=True)

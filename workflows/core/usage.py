@@ -90,10 +90,10 @@ def together(cut: Spent, what: Used) -> Used:
     seconds = cut.seconds + what.seconds
     if isinstance(what, SkillResult):
         return what.model_copy(update={"seconds": seconds})
-    usages = [one.usage for one in (cut, what) if one.usage is not None]
-    costs = [one.cost for one in (cut, what) if one.cost is not None]
+    usages = [part.usage for part in (cut, what) if part.usage is not None]
+    costs = [part.cost for part in (cut, what) if part.cost is not None]
     unpriced = any(
-        one.unpriced or (one.usage is not None and one.cost is None) for one in (cut, what)
+        part.unpriced or (part.usage is not None and part.cost is None) for part in (cut, what)
     )
     return what.model_copy(
         update={

@@ -98,17 +98,17 @@ def _view(step: StepKey, progress: TaskGraphProgress) -> TaskGraphView:
     if len(tasks) > _MAX_TASKS:
         order.sort(key=lambda index: _FIRST.get(tasks[index].status, _LAST))
         order = sorted(order[:_MAX_TASKS])
-    known = {task.id: task for task in tasks}
+    tasks_by_id = {task.id: task for task in tasks}
     return TaskGraphView(
         step=step,
         counts={status: number for status, number in progress.counts.items() if number},
-        tasks=tuple(_task(tasks[index], known) for index in order),
+        tasks=tuple(_task(tasks[index], tasks_by_id) for index in order),
         left_out=len(tasks) - len(order),
     )
 
 
-def _task(task: GraphTask, known: dict[str, GraphTask]) -> GraphTaskView:
-    because = task_because(task.cause or pending_cause(task, known.__getitem__))
+def _task(task: GraphTask, tasks_by_id: dict[str, GraphTask]) -> GraphTaskView:
+    because = task_because(task.cause or pending_cause(task, tasks_by_id.__getitem__))
     return GraphTaskView(
         id=task.id, status=task.status, because=shortened_text(because, _MAX_BECAUSE_LENGTH)
     )
@@ -260,16 +260,16 @@ def _turns(state: RunState) -> dict[str, int]:
 
 def _arguments(state: RunState) -> dict[str, str]:
     """Return `{step: the beginning of its arguments}` of the calls of models in progress."""
-    found: dict[str, str] = {}
+    summaries: dict[str, str] = {}
     for key, progress in state.progress.tool_loops.items():
         step, turn = StateKey(key).step, progress.loop.turns + progress.loop.reasks
         for number, call in enumerate(progress.loop.calls, 1):
             name = f"{step}/{call_name(call.tool, turn, number)}"
             if call.result is None and name in state.doing:
-                if len(found) == _MAX_CALLS:
-                    return found
-                found[name] = brief(call.arguments, _MAX_ARGUMENTS_LENGTH)
-    return found
+                if len(summaries) == _MAX_CALLS:
+                    return summaries
+                summaries[name] = brief(call.arguments, _MAX_ARGUMENTS_LENGTH)
+    return summaries
 
 
 def _cut(text: str) -> str:
@@ -297,10 +297,12 @@ def _budgets(plan: Plan, state: RunState) -> str:
     return "".join(
         [
             f"\n- {plain(budget.description)}: "
-            f"{share(budget.kind, left.used, limit_of(budget, left), estimated=left.estimated)}"
-            f"{' (nearly used up)' if left.warned else ''}"
+            + share(
+                budget.kind, balance.used, limit_of(budget, balance), estimated=balance.estimated
+            )
+            + (" (nearly used up)" if balance.warned else "")
             for budget in plan.budgets
-            if (left := state.balances.get(budget.id)) is not None
+            if (balance := state.balances.get(budget.id)) is not None
         ]
     )
 

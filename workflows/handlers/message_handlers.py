@@ -70,8 +70,8 @@ class EarlySignals:
     def admit(self, name: str, size: int) -> bool:
         """Count one more signal of `size` bytes; False when the queue is full."""
         if self.count >= MAX_EARLY_SIGNALS or self.bytes + size > MAX_EARLY_BYTES:
-            known = name in self._dropped or len(self._dropped) < _MAX_NAMES
-            self._dropped[name if known else _OTHERS] += 1
+            is_counted = name in self._dropped or len(self._dropped) < _MAX_NAMES
+            self._dropped[name if is_counted else _OTHERS] += 1
             return False
         self.count += 1
         self.bytes += size
@@ -128,8 +128,10 @@ def _short_for(decision: Literal["approve", "reject"]) -> MessageKind[Answer, De
 
     return MessageKind(
         Answer,
-        lambda run, asked: decisions.refusal(run.state, decided(asked)),
-        lambda run, asked, now, how: decisions.record(run.state, decided(asked), now, how),
+        lambda run, message_input: decisions.refusal(run.state, decided(message_input)),
+        lambda run, message_input, now, how: decisions.record(
+            run.state, decided(message_input), now, how
+        ),
     )
 
 
@@ -137,22 +139,22 @@ def _declarations_of(run: SteeredRun) -> Declarations:
     return UNDECLARED if run.plan is None else run.plan.context
 
 
-def _amend(run: SteeredRun, asked: AmendInput, now: datetime, how: How) -> int:
+def _amend(run: SteeredRun, amendment: AmendInput, now: datetime, how: How) -> int:
     """Amend the context at the next boundary; return how many amendments wait."""
-    run.state.amendments.append(asked)
+    run.state.amendments.append(amendment)
     return len(run.state.amendments)
 
 
-def _redirect(run: SteeredRun, asked: RedirectInput, now: datetime, how: How) -> str:
+def _redirect(run: SteeredRun, redirect: RedirectInput, now: datetime, how: How) -> str:
     """Redirect the run to another team; return its name."""
-    control.redirect(run.state, asked, now)
-    return asked.team
+    control.redirect(run.state, redirect, now)
+    return redirect.team
 
 
 DECIDE = MessageKind[DecideInput, Decision](
     DecideInput,
-    lambda run, asked: decisions.refusal(run.state, asked),
-    lambda run, asked, now, how: decisions.record(run.state, asked, now, how),
+    lambda run, message_input: decisions.refusal(run.state, message_input),
+    lambda run, message_input, now, how: decisions.record(run.state, message_input, now, how),
 )
 
 APPROVE = _short_for("approve")
@@ -160,50 +162,52 @@ REJECT = _short_for("reject")
 
 AMEND = MessageKind[AmendInput, int](
     AmendInput,
-    lambda run, asked: (
+    lambda run, message_input: (
         control.end_refusal(run.state, done=run.done)
-        or control.amend_refusal(run.state, asked, _declarations_of(run))
+        or control.amend_refusal(run.state, message_input, _declarations_of(run))
     ),
     _amend,
 )
 
 REDIRECT = MessageKind[RedirectInput, str](
     RedirectInput,
-    lambda run, asked: (
+    lambda run, message_input: (
         control.end_refusal(run.state, done=run.done)
-        or control.redirect_refusal(run.plan, run.state, asked)
+        or control.redirect_refusal(run.plan, run.state, message_input)
     ),
     _redirect,
 )
 
 RETRY = MessageKind[RetryInput, Decision](
     RetryInput,
-    lambda run, asked: steering.retry_refusal(run.state, asked),
-    lambda run, asked, now, how: steering.retry(run.state, asked, now, how),
+    lambda run, message_input: steering.retry_refusal(run.state, message_input),
+    lambda run, message_input, now, how: steering.retry(run.state, message_input, now, how),
 )
 
 SKIP = MessageKind[SkipInput, Decision](
     SkipInput,
-    lambda run, asked: steering.skip_refusal(run.plan, run.state, asked),
-    lambda run, asked, now, how: steering.skip(run.plan, run.state, asked, now, how, run.cut),
+    lambda run, message_input: steering.skip_refusal(run.plan, run.state, message_input),
+    lambda run, message_input, now, how: steering.skip(
+        run.plan, run.state, message_input, now, how, run.cut
+    ),
 )
 
 PAUSE = MessageKind[Control, None](
     Control,
-    lambda run, asked: control.pause_refusal(run.state),
-    lambda run, asked, now, how: control.pause(run.state, asked, now),
+    lambda run, message_input: control.pause_refusal(run.state),
+    lambda run, message_input, now, how: control.pause(run.state, message_input, now),
 )
 
 RESUME = MessageKind[Control, None](
     Control,
-    lambda run, asked: None,
-    lambda run, asked, now, how: control.resume(run.state, asked, now),
+    lambda run, message_input: None,
+    lambda run, message_input, now, how: control.resume(run.state, message_input, now),
 )
 
 BLOCKED = MessageKind[Control, None](
     Control,
-    lambda run, asked: None,
-    lambda run, asked, now, how: control.worker_blocked(run.state, asked, now),
+    lambda run, message_input: None,
+    lambda run, message_input, now, how: control.worker_blocked(run.state, message_input, now),
 )
 
 
@@ -234,10 +238,10 @@ def _malformed_message(error: RunRefused) -> MessageUnusable:
     return MessageUnusable(MALFORMED, str(error))
 
 
-def _decode_message(kind: MessageKind[Asked, Done], given: Sequence[RawValue]) -> Asked:
+def _decode_message(kind: MessageKind[Asked, Done], payloads: Sequence[RawValue]) -> Asked:
     """Decode and check the message of an update."""
     try:
-        return message(given, kind.model)
+        return message(payloads, kind.model)
     except RunRefused as error:
         raise refusal_error(_malformed_message(error)) from None
 
@@ -270,11 +274,11 @@ class MessageJudge(SteeredRun):
 
     def checked_update(self, kind: MessageKind[Asked, Done], given: Sequence[RawValue]) -> Asked:
         """Decode an update; refuse it if the run does not do what it asks."""
-        asked = _decode_message(kind, given)
-        refusal = kind.refusal(self, asked)
+        message_input = _decode_message(kind, given)
+        refusal = kind.refusal(self, message_input)
         if refusal is not None:
             raise refusal_error(refusal)
-        return asked
+        return message_input
 
     async def admitted(self, name: str, given: Sequence[RawValue]) -> bool:
         """Wait until the run can judge a signal; False when too many wait already."""
@@ -294,17 +298,17 @@ def _update(name: str, description: str, kind: MessageKind[Asked, Done]) -> obje
 
     @workflow.update(name=name, description=description)
     @takes_any_arguments
-    async def handle(self: MessageJudge, *given: RawValue) -> Done:
+    async def handle(self: MessageJudge, *payloads: RawValue) -> Done:
         await self.listening()
-        asked = self.checked_update(kind, given)
-        return kind.act(self, asked, workflow.now(), "update")
+        message_input = self.checked_update(kind, payloads)
+        return kind.act(self, message_input, workflow.now(), "update")
 
     @handle.validator
     @takes_any_arguments
-    def validate(self: MessageJudge, *given: RawValue) -> None:  # pyright: ignore[reportUnusedFunction]
-        _decode_message(kind, given)  # nobody needs to repeat a malformed one
+    def validate(self: MessageJudge, *payloads: RawValue) -> None:  # pyright: ignore[reportUnusedFunction]
+        _decode_message(kind, payloads)  # nobody needs to repeat a malformed one
         self.refuse_too_early()
-        self.checked_update(kind, given)
+        self.checked_update(kind, payloads)
 
     return handle
 
@@ -314,17 +318,17 @@ def _signal(name: str, description: str, kind: MessageKind[Asked, Done]) -> obje
 
     @workflow.signal(name=name, description=description)
     @takes_any_arguments
-    async def handle(self: MessageJudge, *given: RawValue) -> None:
-        if not await self.admitted(name, given):
+    async def handle(self: MessageJudge, *payloads: RawValue) -> None:
+        if not await self.admitted(name, payloads):
             return
         try:
-            asked = message(given, kind.model)
+            message_input = message(payloads, kind.model)
         except RunRefused as error:
             self.note_refused(_malformed_message(error))
             return
-        refusal = kind.refusal(self, asked)
+        refusal = kind.refusal(self, message_input)
         if refusal is None:
-            kind.act(self, asked, workflow.now(), "signal")
+            kind.act(self, message_input, workflow.now(), "signal")
         else:
             self.note_refused(refusal)
 

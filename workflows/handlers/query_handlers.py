@@ -96,15 +96,15 @@ def pending(state: RunState) -> list[Pending]:
 
 def _cut(request: Pending, maximum: int) -> Pending:
     schema = request.payload_schema
-    shown = extract(request.show, ("show",), 0, maximum)
-    kept = schema if schema is None or extract(schema, (), 0, maximum).whole else None
+    excerpt = extract(request.show, ("show",), 0, maximum)
+    kept_schema = schema if schema is None or extract(schema, (), 0, maximum).whole else None
     prompt = request.prompt[:_MAX_BECAUSE_LENGTH]
     call = request.call
     if call is not None and not extract(call.input, (), 0, maximum).whole:
         call = call.model_copy(update={"input": None})
-    if shown.whole and (kept, prompt, call) == (schema, request.prompt, request.call):
+    if excerpt.whole and (kept_schema, prompt, call) == (schema, request.prompt, request.call):
         return request
-    update = {"show": shown.value, "payload_schema": kept, "prompt": prompt, "cut": True}
+    update = {"show": excerpt.value, "payload_schema": kept_schema, "prompt": prompt, "cut": True}
     return request.model_copy(update={**update, "call": call})
 
 
@@ -116,8 +116,8 @@ def request(state: RunState, id: str) -> RequestView:
     """
     waiting, decided = state.pending.get(id), state.decisions.get(id)
     if waiting is None and decided is None:
-        known = listed(state.pending) or "none"
-        raise RunRefused(f"there is no request {id[:_MIN_ENTRIES_SIZE]!r}; waiting: {known}")
+        pending_ids = listed(state.pending) or "none"
+        raise RunRefused(f"there is no request {id[:_MIN_ENTRIES_SIZE]!r}; waiting: {pending_ids}")
     return RequestView(pending=waiting, decision=decided)
 
 
@@ -129,10 +129,10 @@ def look(state: RunState, asked: StateAsked) -> StateView:
     """
     path = parse(asked.path) if isinstance(asked.path, str) else tuple(asked.path)
     view = _view(state)
-    found = get(view, path)
-    if found is MISSING:
+    value = get(view, path)
+    if value is MISSING:
         raise RunRefused(_nowhere(view, path))
-    part = extract(found, path, asked.start)
+    part = extract(value, path, asked.start)
     return StateView(
         path=written(path), value=part.value, size=part.size, whole=part.whole, next=part.next
     )
@@ -162,7 +162,7 @@ def _view(state: RunState) -> Json:
     }
     if others:
         view["branches"] = cast("JsonValue", others)
-    own = {StateKey.visit(name, one.team, one.visit) for name, one in state.tracks.items()}
+    own = {StateKey.visit(name, track.team, track.visit) for name, track in state.tracks.items()}
     inner = {key: _frame(frame) for key, frame in state.frames.items() if key not in own}
     if inner:
         view["frames"] = cast("JsonValue", inner)
@@ -204,7 +204,7 @@ T = TypeVar("T")
 
 
 def _answer_query(
-    given: Sequence[RawValue],
+    payloads: Sequence[RawValue],
     model: type[Model],
     key: str,
     answer: Callable[[Model], T],
@@ -212,12 +212,12 @@ def _answer_query(
 ) -> T:
     """Answer a query whose argument is an object, or the value of its one key."""
     try:
-        asked = argument(given, model, key)
+        query_input = argument(payloads, model, key)
     except RunRefused as error:
         refusal = f"{error}; ask with {allowed}"
     else:
         try:
-            return answer(asked)
+            return answer(query_input)
         except RunRefused as error:
             refusal = str(error)
     raise ApplicationError(refusal, type="Refused", non_retryable=True)
@@ -253,25 +253,25 @@ class QueryHandlers:
 
     @workflow.query(description="One request, whole, or how it was decided: {id}")
     @takes_any_arguments
-    def request(self, *given: RawValue) -> RequestView:
+    def request(self, *payloads: RawValue) -> RequestView:
         """Return one request in full."""
         return _answer_query(
-            given,
+            payloads,
             RequestAsked,
             "id",
-            lambda asked: request(self.state, asked.id),
+            lambda query_input: request(self.state, query_input.id),
             'an id like "review/sign_off#1", or {"id": "review/sign_off#1"}',
         )
 
     @workflow.query(description="What happened and because of what, after entry number {since}")
     @takes_any_arguments
-    def events(self, *given: RawValue) -> TrailPage:
+    def events(self, *payloads: RawValue) -> TrailPage:
         """Return a page of the trail: of its latest thousand entries; the history has all."""
         return _answer_query(
-            given,
+            payloads,
             EventsAsked,
             "since",
-            lambda asked: events(self.state, asked.since),
+            lambda query_input: events(self.state, query_input.since),
             'nothing, a number like 12, or {"since": 12}',
         )
 
@@ -279,12 +279,12 @@ class QueryHandlers:
         name="state", description="What the run remembers, at a {path} like context.topic"
     )
     @takes_any_arguments
-    def state_at(self, *given: RawValue) -> StateView:
+    def state_at(self, *payloads: RawValue) -> StateView:
         """Return the part of the state at a path; a large value appears as size and path."""
         return _answer_query(
-            given,
+            payloads,
             StateAsked,
             "path",
-            lambda asked: look(self.state, asked),
+            lambda query_input: look(self.state, query_input),
             'nothing, a path like "context.topic", or {"path": "context.topic", "start": 0}',
         )

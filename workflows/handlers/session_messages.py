@@ -58,7 +58,7 @@ class SessionMessages(MessageJudge):
         name=SEND_MESSAGE, description="The next message of a session: {message, by}; its reply"
     )
     @takes_any_arguments
-    async def send_message(self, *given: RawValue) -> JsonValue:
+    async def send_message(self, *payloads: RawValue) -> JsonValue:
         """Put the message into the queue, and wait for its reply."""
         info = workflow.current_update_info()
         id = "" if info is None else info.id
@@ -66,7 +66,7 @@ class SessionMessages(MessageJudge):
             self.early_messages += 1
             await self.listening()
         if stage_of(self.state.session, id) == "new":
-            self._take(id, given)
+            self._take(id, payloads)
         await self.until(
             lambda: self.done or self.moving or stage_of(self.state.session, id) == "answered"
         )
@@ -74,7 +74,7 @@ class SessionMessages(MessageJudge):
 
     @send_message.validator
     @takes_any_arguments
-    def _send_message_validator(self, *given: RawValue) -> None:
+    def _send_message_validator(self, *payloads: RawValue) -> None:
         """Refuse what the run cannot take.
 
         Only a run that starts with its plan and its first message accepts an early one. In all
@@ -82,7 +82,7 @@ class SessionMessages(MessageJudge):
         """
         if not self.listens:
             if not self.input.first_message or self.input.plan is None:
-                _decode_message(given)
+                _decode_message(payloads)
                 self.refuse_too_early()
             if self.early_messages >= MAX_OPEN_MESSAGES:
                 raise refusal_error(TooManyMessages("QueueFull", MAX_OPEN_MESSAGES))
@@ -92,7 +92,7 @@ class SessionMessages(MessageJudge):
         info = workflow.current_update_info()
         if info is not None and stage_of(self.state.session, info.id) != "new":
             return
-        self._checked_message(given)
+        self._checked_message(payloads)
         if self.admission_closed() and is_busy(self.state.session):
             raise refusal_error(RunNotReady())
 
@@ -101,25 +101,25 @@ class SessionMessages(MessageJudge):
         """Whether the run still waits for the message that came with its start."""
         return self.input.first_message and self.state.session.received == 0 and not self.done
 
-    def _take(self, id: str, given: Sequence[RawValue]) -> None:
+    def _take(self, id: str, payloads: Sequence[RawValue]) -> None:
         """Put a message into the queue; a refused first message ends the run."""
         try:
-            asked = self._checked_message(given)
+            session_input = self._checked_message(payloads)
         except ApplicationError as error:
             if self._starts_with_message:
                 self.state.session.refused = error.message
             raise
-        receive(self.state.session, id, asked)
+        receive(self.state.session, id, session_input)
 
-    def _checked_message(self, given: Sequence[RawValue]) -> SessionInput:
+    def _checked_message(self, payloads: Sequence[RawValue]) -> SessionInput:
         """Return the message, where the run takes it."""
-        asked = _decode_message(given)
+        session_input = _decode_message(payloads)
         if self.plan is None:
             raise refusal_error(RunUnable("RunHasEnded"))
-        refusal = message_refusal(self.plan, self.state, asked, done=self.done)
+        refusal = message_refusal(self.plan, self.state, session_input, done=self.done)
         if refusal is not None:
             raise refusal_error(refusal)
-        return asked
+        return session_input
 
     def _reply(self, reply: SessionReply | None) -> JsonValue:
         """Return the reply, or raise the reason why there is none."""
@@ -140,9 +140,9 @@ class SessionMessages(MessageJudge):
         raise error
 
 
-def _decode_message(given: Sequence[RawValue]) -> SessionInput:
+def _decode_message(payloads: Sequence[RawValue]) -> SessionInput:
     """Decode a message; refuse any other shape."""
     try:
-        return message(given, SessionInput)
+        return message(payloads, SessionInput)
     except RunRefused as error:
         raise refusal_error(MessageUnusable(MALFORMED, str(error))) from None

@@ -52,16 +52,16 @@ def begin(plan: Plan, state: RunState) -> None:
     state.main.team = plan.entry_team
 
 
-def _context_at_start(plan: Plan, given: Json) -> Json:
+def _context_at_start(plan: Plan, start_context: Json) -> Json:
     """Return the context with the defaults of what the plan declares.
 
     Raises:
         RunRefused: it lacks what the plan needs, or does not fit what it declares.
     """
-    context = given
+    context = start_context
     if plan.context:
         try:
-            context = started(given, plan.context)
+            context = started(start_context, plan.context)
         except InvalidContext as error:
             raise RunRefused(str(error)) from None
     if plan.needs:
@@ -85,7 +85,9 @@ def _check(step: Step, plan: Plan) -> None:
         if isinstance(bound, str):
             raise InvalidPlan(f"`{key.name}` of {step.name!r} has no maximum")
     match step:
-        case PersonaStep() if {one.persona_key for one in step.choices} - plan.personas.keys():
+        case PersonaStep() if {
+            choice.persona_key for choice in step.choices
+        } - plan.personas.keys():
             raise InvalidPlan(f"step {step.name!r} names a persona that the plan has not")
         case TeamStep(team=team) if team not in plan.teams:
             raise InvalidPlan(f"step {step.name!r} names a team that the plan has not")
@@ -101,9 +103,9 @@ def _refuse_cycle(key: str, plan: Plan, above: tuple[str, ...], ending: set[str]
     if key in above or len(above) > _MAX_DEPTH:
         raise InvalidPlan(f"the execution plan of {key!r} contains itself, or is without end")
     for step, _ in walk(plan.personas[key].execution_plan or (), ()):
-        for one in step.choices if isinstance(step, PersonaStep) else ():
-            if one.persona_key in plan.personas and one.persona_key not in ending:
-                _refuse_cycle(one.persona_key, plan, (*above, key), ending)
+        for choice in step.choices if isinstance(step, PersonaStep) else ():
+            if choice.persona_key in plan.personas and choice.persona_key not in ending:
+                _refuse_cycle(choice.persona_key, plan, (*above, key), ending)
     ending.add(key)
 
 

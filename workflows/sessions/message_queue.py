@@ -53,7 +53,7 @@ def stage_of(session: Session, id: str) -> Stage:
     """How far the message of this id has come."""
     if id in session.replies:
         return "answered"
-    return "open" if any(one.id == id for one in _open(session)) else "new"
+    return "open" if any(entry.id == id for entry in _open(session)) else "new"
 
 
 def _open(session: Session) -> Iterator[SessionMessage]:
@@ -102,10 +102,10 @@ def unfit_message(message: JsonValue, schema: Json | None) -> MessageUnusable | 
     if schema is None:
         return None
     try:
-        found = mismatches(message, schema, "the message")
+        problems = mismatches(message, schema, "the message")
     except UnusableSchema as error:
-        found = [f"the message cannot be checked against its schema: {error}"]
-    return MessageUnusable("BadMessage", "; ".join(found)) if found else None
+        problems = [f"the message cannot be checked against its schema: {error}"]
+    return MessageUnusable("BadMessage", "; ".join(problems)) if problems else None
 
 
 def receive(session: Session, id: str, asked: SessionInput) -> None:
@@ -133,7 +133,7 @@ def answer(session: Session, id: str, reply: SessionReply) -> None:
     if session.open is not None and session.open.id == id:
         session.open = None
     session.replies[id] = reply
-    size = sum(json_size(one.value) for one in session.replies.values())
+    size = sum(json_size(kept_reply.value) for kept_reply in session.replies.values())
     while len(session.replies) > _MAX_REPLIES or size > _MAX_REPLIES_SIZE:
         oldest = next(iter(session.replies))
         if oldest == id:

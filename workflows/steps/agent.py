@@ -43,17 +43,17 @@ def with_persona(step: PersonaStep, location: Location, scope: Scope) -> Persona
         if not isinstance(filled, str):
             return _refusal_outcome(step, f"persona_key gives {describe_kind(filled)}")
         name = filled.strip()
-    one = next((one for one in step.choices if one.persona_name == name), None)
-    if one is None:
-        shown = name[:_MAX_NAME_LENGTH]
-        hint = nearest(shown, step.persona_names)
-        return _refusal_outcome(step, f"it does not list the persona {shown!r}", hint)
+    choice = next((choice for choice in step.choices if choice.persona_name == name), None)
+    if choice is None:
+        short_name = name[:_MAX_NAME_LENGTH]
+        hint = nearest(short_name, step.persona_names)
+        return _refusal_outcome(step, f"it does not list the persona {short_name!r}", hint)
     if is_new:
         chosen[location.key] = name
         template = " ".join(step.persona_key.split())[:_MAX_TEMPLATE_LENGTH]
         cause = PersonaChosen("persona_chosen", name, template, len(step.personas))
         note_step(scope, location, "chosen", cause)
-    return _with_schema(one, scope.plan)
+    return _with_schema(choice, scope.plan)
 
 
 def _refusal_outcome(step: PersonaStep, why: str, hint: str = "") -> Outcome:
@@ -64,13 +64,13 @@ def _refusal_outcome(step: PersonaStep, why: str, hint: str = "") -> Outcome:
 def _with_schema(step: PersonaStep, plan: Plan) -> PersonaStep:
     """Check an edited answer by the persona's schema, as the compiler does for a fixed persona."""
     match step.requires_approval:
-        case CallApproval(at="after", editable=True, schema_=None) as asked:
+        case CallApproval(at="after", editable=True, schema_=None) as approval_terms:
             persona = plan.personas[step.persona_key]
         case _:
             return step
     if persona.output_schema is None or step.agent_type == ORCHESTRATING:
         return step
-    approval = asked.model_copy(update={"schema_": persona.output_schema})
+    approval = approval_terms.model_copy(update={"schema_": persona.output_schema})
     return step.model_copy(update={"requires_approval": approval})
 
 
@@ -107,12 +107,12 @@ def _run(
 async def _with_approval(
     step: AnyAgent, terms: CallApproval, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
-    given = fill(step.input, location.facts(scope).names())
+    step_input = fill(step.input, location.facts(scope).names())
     subject = ApprovalSubject(
-        given=given,
+        given=step_input,
         allow=f"May {step.name!r} start?",
         accept=f"Is the answer of {step.name!r} accepted?",
-        shown=None if given is not None else _values_sent(step, location, scope, interpreter),
+        shown=None if step_input is not None else _values_sent(step, location, scope, interpreter),
     )
 
     async def work(allowed: JsonValue) -> Outcome:
@@ -151,15 +151,15 @@ async def _plan(
     location: Location,
     scope: Scope,
     interpreter: Interpreter,
-    given: JsonValue = None,
+    step_input: JsonValue = None,
 ) -> Outcome:
     """Interpret the persona's execution plan in a frame of its own; its variables are the data."""
-    if given is None:
-        given = fill(step.input, location.facts(scope).names())
+    if step_input is None:
+        step_input = fill(step.input, location.facts(scope).names())
     plan = execution_plan_steps(step, scope.plan.personas)
     inner = location.own_frame(step.persona_key)
     frame = inner.frame(scope)
-    frame.input = given
+    frame.input = step_input
     try:
         outcome = await interpreter.run_steps(plan, inner, part="plan")
     except Returned as returned:

@@ -25,11 +25,11 @@ async def execute(
     """
     names = location.facts(scope).names()
     prompt = fill(step.prompt, names)
-    shown = prompt if isinstance(prompt, str) else str(prompt)
-    asked = None
+    prompt_text = prompt if isinstance(prompt, str) else str(prompt)
+    cause = None
     if when is not None:
-        asked = ApprovalAsked("approval_asked", str(location.step), when.condition)
-    request = PersonRequest(shown, fill(step.show, names), step, asked=asked)
+        cause = ApprovalAsked("approval_asked", str(location.step), when.condition)
+    request = PersonRequest(prompt_text, fill(step.show, names), step, asked=cause)
     decision = await ask(scope, location, request)
     if decision is None:
         return rejected(decision)

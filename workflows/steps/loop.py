@@ -120,7 +120,7 @@ def _keep(progress: LoopProgress, result: JsonValue) -> None:
     results.append(result)
     if len(results) % _LOOK_EVERY and json_size(result) < MAX_RESULTS // _LOOK_EVERY:
         return
-    sizes = [json_size(one) for one in results]
+    sizes = [json_size(round_result) for round_result in results]
     total, early = sum(sizes), 0
     while total > MAX_RESULTS and early < len(results) - 1:
         total -= sizes[early]
@@ -136,18 +136,18 @@ async def _concurrent(
     loops, key = scope.state.progress.concurrent_loops, location.key
     progress = loops.get(key)
     if progress is None:
-        found = _items(step, step.iterate_on, location, scope)
-        if isinstance(found, Outcome):
-            return found
+        loop_items = _items(step, step.iterate_on, location, scope)
+        if isinstance(loop_items, Outcome):
+            return loop_items
         most = _maximum_rounds(step)
-        bound = most if most is not None and most < len(found) else None
-        progress = loops[key] = ConcurrentLoopProgress(found, bound=bound)
+        bound = most if most is not None and most < len(loop_items) else None
+        progress = loops[key] = ConcurrentLoopProgress(loop_items, bound=bound)
     inside = _watching_calls(step, location)
     items = progress.items[: progress.rounds]
     outcomes = progress.ended
     failed = any(outcome.status == "failure" for outcome in outcomes.values())
 
-    async def one(name: str, item: JsonValue) -> None:
+    async def run_round(name: str, item: JsonValue) -> None:
         round_location = inside.at(name)
         inner = round_location.branched(name, scope)
         if step.loop_variable is not None:
@@ -155,15 +155,15 @@ async def _concurrent(
         nonlocal failed
         outcomes[name] = outcome = await interpreter.run_steps(step.body, inner, part="round")
         failed = failed or outcome.status == "failure"
-        written = take_draft(inner.frame_key, scope)
-        if written and outcome.status != "failure":
-            progress.writes[name] = written
+        draft = take_draft(inner.frame_key, scope)
+        if draft and outcome.status != "failure":
+            progress.writes[name] = draft
         scope.state.forget(round_location.key)  # only the outcome of a concurrent round stays
 
     def enough(finished: Set[str]) -> bool:
         return failed or len(outcomes) == len(items)
 
-    rounds = _Rounds(items, outcomes, one)
+    rounds = _Rounds(items, outcomes, run_round)
     begun = takewhile(partial(_has_begun, inside=inside, scope=scope), rounds)
     await scope.together(
         rounds, enough=enough, at_once=number_of(step.concurrency), begun=frozenset(begun)
@@ -183,17 +183,17 @@ def _joined_rounds(
     outcomes, names = progress.ended, [str(number) for number in range(rounds)]
     results: list[JsonValue] = [outcomes[name].data if name in outcomes else None for name in names]
     scope.state.forget_steps(location.key, {name for name in names if name not in outcomes})
-    written = {name: progress.writes[name] for name in names if name in progress.writes}
+    round_writes = {name: progress.writes[name] for name in names if name in progress.writes}
     _close(location, scope)
     failures = (outcomes[name] for name in names if name in outcomes)
-    failure = next((one for one in failures if one.status == "failure"), None)
+    failure = next((outcome for outcome in failures if outcome.status == "failure"), None)
     data: Json = {
         "rounds": len(outcomes),
         "results": results,
         "completed": failure is None and len(outcomes) == len(progress.items),
     }
     refused = failed_write(
-        lambda: write(location, joined(written, {}, _each_its_own), scope, repr(step.name)),
+        lambda: write(location, joined(round_writes, {}, _each_its_own), scope, repr(step.name)),
         data,
     )
     return _end_outcome(data, failure or refused)

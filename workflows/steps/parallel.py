@@ -62,7 +62,7 @@ def branch_outcome(
     tasks = location.frame(scope).tasks
     steps = step.branch(name).steps
     if ended.status != "failure":
-        ran = any(tasks[one.name].status != "skipped" for one in steps)
+        ran = any(tasks[inner_step.name].status != "skipped" for inner_step in steps)
         ended = Outcome("success" if ran else "skipped", ended.data)
     ended = ended.timed(seconds)
     score = step.branch(name).score
@@ -89,9 +89,9 @@ def joined(
     """Merge what the branches leave, note each in the trail, and return the step's outcome."""
     results = {name: _result(step, name, progress) for name in branches.names}
     winner = winner_of(branches.join, list(results.values()), list(progress.ended))
-    kept = {winner} if branches.join in ("fallback", "best") else set(progress.ended)
-    failed = {name for name, one in progress.ended.items() if one.status == "failure"}
-    left = _take_over(step, kept, failed, location, scope)
+    kept_branches = {winner} if branches.join in ("fallback", "best") else set(progress.ended)
+    failed = {name for name, outcome in progress.ended.items() if outcome.status == "failure"}
+    branch_writes = _take_over(step, kept_branches, failed, location, scope)
     data: Json = {}
     for name in step.branches:
         outcome = progress.ended.get(name)
@@ -105,7 +105,7 @@ def joined(
     if branches.join != "all":
         won = None if winner is None else progress.ended[winner].data
         data |= dict(zip(RESULT_KEYS, (winner, won), strict=True))
-    refused = failed_write(lambda: _keep(step, left, location, scope), data)
+    refused = failed_write(lambda: _keep(step, branch_writes, location, scope), data)
     return refused or _verdict(branches, progress.ended, data)
 
 
@@ -164,41 +164,43 @@ class _Left(NamedTuple):
 
 def _take_over(
     step: ParallelStep,
-    kept: Container[str | None],
+    kept_branches: Container[str | None],
     failed: Container[str],
     location: Location,
     scope: Scope,
 ) -> _Left:
-    """Take over the outcomes of all steps that ran; return what `kept` branches leave."""
+    """Take over the outcomes of all steps that ran; return what `kept_branches` leave."""
     frame = location.frame(scope)
     before = dict(frame.variables)
-    written: dict[str, list[tuple[str, JsonValue]]] = {}
+    variable_values: dict[str, list[tuple[str, JsonValue]]] = {}
     context_writes: dict[str, list[ContextWrite]] = {}
     for name, branch in step.ranked_branches.items():
         inner = location.at(name).branched(name, scope)
         ended = inner.frame(scope)
         draft = take_draft(inner.frame_key, scope)
-        if name in kept and name not in failed:
+        if name in kept_branches and name not in failed:
             context_writes[name] = draft
-        for one, _ in walk(branch.steps, ()):
-            if one.name in ended.tasks and one.name not in ended.earlier:
-                frame.end(one.name, ended.tasks[one.name])
-        for variable, value in ended.variables.items() if name in kept else ():
+        for inner_step, _ in walk(branch.steps, ()):
+            if inner_step.name in ended.tasks and inner_step.name not in ended.earlier:
+                frame.end(inner_step.name, ended.tasks[inner_step.name])
+        for variable, value in ended.variables.items() if name in kept_branches else ():
             if variable not in before or _differs(before[variable], value):
-                written.setdefault(variable, []).append((name, value))
+                variable_values.setdefault(variable, []).append((name, value))
         del scope.state.frames[inner.frame_key]
-    return _Left(written, context_writes)
+    return _Left(variable_values, context_writes)
 
 
-def _keep(step: ParallelStep, left: _Left, location: Location, scope: Scope) -> None:
+def _keep(step: ParallelStep, branch_writes: _Left, location: Location, scope: Scope) -> None:
     """Join what the branches leave, all or nothing.
 
     Raises:
         ContextConflict: two of them set the same variable or path, and no policy decides.
         TeamError: as `write` does.
     """
-    merged = {name: _merge_values(step, name, values) for name, values in left.variables.items()}
-    write(location, _context_writes(step, left.context), scope, repr(step.name))
+    merged = {
+        name: _merge_values(step, name, values) for name, values in branch_writes.variables.items()
+    }
+    write(location, _context_writes(step, branch_writes.context), scope, repr(step.name))
     location.frame(scope).variables.update(merged)
 
 
@@ -242,14 +244,14 @@ def _verdict(branches: JoinedBranches, outcomes: dict[str, Outcome], data: Json)
     failures = {n: o for n, o in outcomes.items() if o.status == "failure"}
     good = sum(outcome.success for outcome in outcomes.values())
     join = branches.join
-    wanted = join if isinstance(join, int) else 1
-    if (join == "all" and not failures) or (join != "all" and good >= wanted):
+    quorum = join if isinstance(join, int) else 1
+    if (join == "all" and not failures) or (join != "all" and good >= quorum):
         return Outcome.succeeded(data)
     messages = "; ".join(f"{n}: {o.error.message}" for n, o in failures.items() if o.error)
     first = next((o.error.type for o in failures.values() if o.error), "Failed")
     roots = [outcome.root_error for outcome in failures.values()]
     root = hardest(roots) if join == "all" else easiest(roots)
-    need = "" if join == "all" else f"{good} of {wanted} needed branches succeeded; "
+    need = "" if join == "all" else f"{good} of {quorum} needed branches succeeded; "
     return Outcome.failed(first, f"{need}{messages}".removesuffix("; "), data, root=root)
 
 
@@ -357,8 +359,10 @@ class _Running:
         began = progress.started.setdefault(name, scope.time())
         steps = self._step.branch(name).steps
         ended = await self._interpreter.run_steps(steps, inner, part="branch")
-        taken = scope.time() - began
-        outcome = branch_outcome(self._step, name, ended, self._join, taken, inner, scope, progress)
+        duration = scope.time() - began
+        outcome = branch_outcome(
+            self._step, name, ended, self._join, duration, inner, scope, progress
+        )
         progress.ended[name] = outcome
         self._good += outcome.success
 

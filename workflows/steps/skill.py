@@ -18,7 +18,7 @@ from coterie.workflows.core.scope import Scope
 async def execute(step: SkillStep, location: Location, scope: Scope) -> Outcome:
     """Call the skill with its filled input, with an approval if the step requires one."""
     limit = optional_seconds(step.timeout)
-    given = fill(step.input, location.facts(scope).names())
+    skill_input = fill(step.input, location.facts(scope).names())
     labelled = LabelledCall.of_skill(step.skill, step.terms)
 
     async def work(allowed: JsonValue) -> Outcome:
@@ -31,9 +31,9 @@ async def execute(step: SkillStep, location: Location, scope: Scope) -> Outcome:
 
     terms = None if step.requires_approval is False else call_approval(step.requires_approval)
     if terms is None:
-        return await work(given)
+        return await work(skill_input)
     subject = ApprovalSubject(
-        given=given,
+        given=skill_input,
         allow=f"May {step.skill!r} be called by {step.name!r}?",
         accept=f"Is the result of {step.name!r} accepted?",
         call=planned_call(step.skill, step.terms),

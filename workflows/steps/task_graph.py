@@ -42,8 +42,8 @@ async def execute(
     graph.restore()
     at_once = number_of(step.concurrency)
     if at_once == 1:
-        while (taken := graph.take()) is not None:
-            await taken[1]()
+        while (task := graph.take()) is not None:
+            await task[1]()
     else:
         await scope.together(
             graph, enough=lambda _: graph.has_stopped, at_once=at_once, begun=graph.begun.keys()
@@ -190,13 +190,11 @@ class _Graph:
 
     def _join_writes(self, inside: Location, outcome: Outcome) -> Outcome:
         """Write what a task wrote to the context, if it succeeded; later tasks see it."""
-        written = take_draft(inside.key.frame_of(inside.name), self._scope)
+        draft = take_draft(inside.key.frame_of(inside.name), self._scope)
         if not outcome.success:
             return outcome
         who = f"a task of {self._step.name!r}"
-        failed = failed_write(
-            lambda: write(self._location, written, self._scope, who), outcome.data
-        )
+        failed = failed_write(lambda: write(self._location, draft, self._scope, who), outcome.data)
         return failed or outcome
 
     async def _work_on_task(self, index: int, inside: Location, running: TaskAttempts) -> Outcome:
@@ -269,5 +267,7 @@ class _Graph:
                 return Outcome.failed("NotAList", f"add of {self._step.name!r} gives a {kind}")
             self._additions[index] = added or []
         ended = inner.frame(self._scope).tasks
-        ran = (ended[one.name] for one in reversed(self._step.body) if one.name in ended)
-        return Outcome.succeeded(next((one.data for one in ran if one.status != "skipped"), None))
+        ran = (ended[step.name] for step in reversed(self._step.body) if step.name in ended)
+        return Outcome.succeeded(
+            next((result.data for result in ran if result.status != "skipped"), None)
+        )

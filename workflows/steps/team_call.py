@@ -13,12 +13,12 @@ async def execute(
     step: TeamStep, location: Location, scope: Scope, interpreter: Interpreter
 ) -> Outcome:
     """Run the team to its own end; its context is a copy, its outputs are the data."""
-    given = {}
+    team_input = {}
     if location.key.called_team() not in scope.state.tracks:
         filled = fill(step.input, location.facts(scope).names())
         check_size(filled, f"the input of {step.name!r}")
-        given = filled if isinstance(filled, dict) else {}
-    refused = begin_team(step.team, given, step.name, location, scope)
+        team_input = filled if isinstance(filled, dict) else {}
+    refused = begin_team(step.team, team_input, step.name, location, scope)
     if refused is not None:
         return refused
     outcome, track = await follow_team(step.team, location, scope, interpreter)

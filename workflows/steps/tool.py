@@ -68,8 +68,8 @@ async def _hooked_call(
 ) -> Outcome:
     """Call the tool between its hooks, which may change its arguments or answer for it."""
 
-    async def make(call: ToolCall, given: JsonValue) -> CalledSkill:
-        return await _call_tool(call, given, scope, interpreter)
+    async def make(call: ToolCall, tool_input: JsonValue) -> CalledSkill:
+        return await _call_tool(call, tool_input, scope, interpreter)
 
     own: Json = {"agent": "", "task": task, "turn": 0}
     hooks = CallHooks(scope.plan.hooks, own, call, make, scope)
@@ -84,17 +84,19 @@ async def _hooked_call(
     return outcome
 
 
-async def _publish_work(call: ToolCall, given: Json, hooks: CallHooks, scope: Scope) -> Outcome:
+async def _publish_work(
+    call: ToolCall, tool_input: Json, hooks: CallHooks, scope: Scope
+) -> Outcome:
     """Call an agent or a team, and let other tools read its accepted work."""
     skips, key = scope.state.skips, call.location.step
     try:
-        outcome = await _approved_call(call, given, hooks, scope)
+        outcome = await _approved_call(call, tool_input, hooks, scope)
         if outcome.success and key in skips:
             raise Skipped(skips.pop(key).value)  # it ended before the request reached it
     except Skipped as skipped:
-        publish_work(call.name, given, Outcome("skipped", skipped.value), call.location, scope)
+        publish_work(call.name, tool_input, Outcome("skipped", skipped.value), call.location, scope)
         raise
-    publish_work(call.name, given, outcome, call.location, scope)
+    publish_work(call.name, tool_input, outcome, call.location, scope)
     return outcome
 
 
@@ -108,12 +110,14 @@ def _note_start(name: str, location: Location, scope: Scope) -> None:
         note_step(scope, location, "started", ToolCalled("tool_called", name), event="tool_start")
 
 
-async def _approved_call(call: ToolCall, given: Json, hooks: CallHooks, scope: Scope) -> Outcome:
+async def _approved_call(
+    call: ToolCall, tool_input: Json, hooks: CallHooks, scope: Scope
+) -> Outcome:
     """Call the tool, with a person's approval if it demands one."""
 
     async def work(allowed: JsonValue) -> Outcome:
         refused = None
-        if allowed != given:
+        if allowed != tool_input:
             checks_itself = isinstance(call.tool, OneCallTool)
             problem = None if checks_itself else edit_problem(call.tool, allowed)
             if problem is not None:
@@ -123,9 +127,9 @@ async def _approved_call(call: ToolCall, given: Json, hooks: CallHooks, scope: S
 
     terms = call_approval(call.tool.requires_approval)
     if terms is None:
-        return await work(given)
+        return await work(tool_input)
     subject = ApprovalSubject(
-        given=given,
+        given=tool_input,
         allow=f"May the tool {call.name!r} be called?",
         accept=f"Is the result of the tool {call.name!r} accepted?",
         tool=call.name,
@@ -136,15 +140,15 @@ async def _approved_call(call: ToolCall, given: Json, hooks: CallHooks, scope: S
 
 
 async def _call_tool(
-    call: ToolCall, given: JsonValue, scope: Scope, interpreter: Interpreter
+    call: ToolCall, tool_input: JsonValue, scope: Scope, interpreter: Interpreter
 ) -> CalledSkill:
     """Call the tool; a skill or an MCP tool also counts as a call of the loop around the step."""
     tool = call.tool
     if isinstance(tool, OneCallTool) and tool.cache is None:
         labelled = LabelledCall.of_tool(call.name, tool)
-        if refused := await refused_egress(labelled, given, call.location, scope):
+        if refused := await refused_egress(labelled, tool_input, call.location, scope):
             return CalledSkill(refused)
-        outcome = await call_skill(skill_call(call, tool, given), call.location, scope)
+        outcome = await call_skill(skill_call(call, tool, tool_input), call.location, scope)
         end_call(labelled, call.location, scope)
         return CalledSkill(outcome)
-    return await call_tool(call, given, scope, interpreter)
+    return await call_tool(call, tool_input, scope, interpreter)

@@ -36,8 +36,10 @@ async def wait_for_message(step: MessageWait, location: Location, scope: Scope) 
     pass_over(session, scope.state.tracks[location.track].routed)
     if not session.queue and session.received >= scope.plan.limits.max_messages:
         return Outcome.failed("SessionFull", "the session has had all its messages")
-    left = scope.state.progress.relative_waits.get(location.key, optional_seconds(step.deadline))
-    until = None if left is None else scope.time() + left
+    remaining = scope.state.progress.relative_waits.get(
+        location.key, optional_seconds(step.deadline)
+    )
+    until = None if remaining is None else scope.time() + remaining
     while await _came(until, location, scope):
         message = session.queue.pop(0)
         unfit = unfit_message(message.value, step.schema_)
@@ -96,40 +98,40 @@ async def execute(step: AnyWait, location: Location, scope: Scope) -> Outcome:
             assert_never(step)
 
 
-async def _time(written: str, location: Location, scope: Scope) -> Outcome:
+async def _time(template: str, location: Location, scope: Scope) -> Outcome:
     """Wait for a fixed time: a pause does not move it."""
     waits, key = scope.state.progress.waits, location.key
     until = waits.get(key)
     if until is None:
-        filled = fill(written, location.facts(scope).names())
-        found = moment_of_wait(filled, scope.time())
-        if isinstance(found, RefusedWait):
-            return _refusal(filled, found)
-        until = waits[key] = found
-    left = until - scope.time()
-    if left > 0:
+        filled = fill(template, location.facts(scope).names())
+        moment = moment_of_wait(filled, scope.time())
+        if isinstance(moment, RefusedWait):
+            return _refusal(filled, moment)
+        until = waits[key] = moment
+    remaining = until - scope.time()
+    if remaining > 0:
         skips, step = scope.state.skips, location.step
-        await scope.wait_until(lambda: step in skips, left, step, stands_still=False)
+        await scope.wait_until(lambda: step in skips, remaining, step, stands_still=False)
     waits.pop(key, None)
     return _end_wait(until)
 
 
-async def _duration(written: float | str, location: Location, scope: Scope) -> Outcome:
+async def _duration(template: float | str, location: Location, scope: Scope) -> Outcome:
     """Wait for a duration; the time of a pause does not count."""
     waits, key = scope.state.progress.relative_waits, location.key
-    left = waits.get(key)
-    if left is None:
-        filled = fill(written, location.facts(scope).names())
-        found = length_of_wait(filled)
-        if isinstance(found, RefusedWait):
-            return _refusal(filled, found)
-        left = found
-    if left > 0:
+    remaining = waits.get(key)
+    if remaining is None:
+        filled = fill(template, location.facts(scope).names())
+        duration = length_of_wait(filled)
+        if isinstance(duration, RefusedWait):
+            return _refusal(filled, duration)
+        remaining = duration
+    if remaining > 0:
         skips, own = scope.state.skips, location.step
         try:
-            await scope.wait_until(lambda: own in skips, left, own)
+            await scope.wait_until(lambda: own in skips, remaining, own)
         except Interrupted as interrupted:
-            waits[key] = left if interrupted.left is None else interrupted.left
+            waits[key] = remaining if interrupted.left is None else interrupted.left
             raise
     waits.pop(key, None)
     return _end_wait(scope.time())
@@ -139,18 +141,18 @@ def _end_wait(at: float) -> Outcome:
     return Outcome.succeeded({"until": datetime.fromtimestamp(at, UTC).isoformat()})
 
 
-def _refusal(written: JsonValue, refused: RefusedWait) -> Outcome:
-    return Outcome.failed(refused.type, f"{written!r} is not {refused.wanted}")
+def _refusal(value: JsonValue, refused: RefusedWait) -> Outcome:
+    return Outcome.failed(refused.type, f"{value!r} is not {refused.wanted}")
 
 
 async def _signal(step: SignalWait, location: Location, scope: Scope) -> Outcome:
     name, signals, skips = step.signal, scope.state.signals, scope.state.skips
     step_key, waits, key = location.step, scope.state.progress.signal_waits, location.key
-    left = waits.get(key, optional_seconds(step.deadline))
+    remaining = waits.get(key, optional_seconds(step.deadline))
     try:
         came = await scope.wait_until(
             lambda: bool(signals.get(name)) or step_key in skips,
-            left,
+            remaining,
             f"signal {name} for {location.path}",
         )
     except Interrupted as interrupted:

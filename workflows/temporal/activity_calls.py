@@ -161,18 +161,20 @@ class Calls:
         """
         if self._state.origins:
             request = request.model_copy(update={"origins": tuple(self._state.origins)})
-        queues, sent, detours = self._state.queues, call, 0
+        queues, current_call, detours = self._state.queues, call, 0
         provider = request.provider_name
         while True:
             queue = queues.get(provider) if queues else None
             try:
-                return await self._call(RUN_AGENT, request, AgentResponse, sent, queue=queue)
+                return await self._call(
+                    RUN_AGENT, request, AgentResponse, current_call, queue=queue
+                )
             except Elsewhere as error:
                 queues[provider] = error.queue
             except NotTaken:
                 queues.pop(provider, None)
             detours += 1
-            sent = call._replace(id=id_after_detour(call.id, detours))
+            current_call = call._replace(id=id_after_detour(call.id, detours))
 
     async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
         """Run one activity `call_skill`; if it is cancelled, wait until it has stopped."""
@@ -205,8 +207,10 @@ class Calls:
 
     async def _give_up(self, request: SkillRequest, task: ServerTask, call: Call) -> None:
         """End the task of a call; one that does not answer ends by itself."""
-        asked = AskedInput(task=task.model_copy(update={"unwanted": True}))
-        ending = request.model_copy(update={"given_input": GivenInput(asked=asked), "keep": False})
+        question = AskedInput(task=task.model_copy(update={"unwanted": True}))
+        ending = request.model_copy(
+            update={"given_input": GivenInput(asked=question), "keep": False}
+        )
         with suppress(CallFailed):
             named = call._replace(id=id_of_unwanted(call.id), options=_GIVE_UP)
             await self._call(CALL_SKILL, ending, SkillResult, named)
@@ -282,7 +286,9 @@ class Calls:
         except ActivityError as error:
             interrupted = given_back(error)
             cut = None if interrupted is None else spent_of(interrupted.details)
-            acted = cut is not None and any(one.effect == "once" for one in cut.inner_calls)
+            acted = cut is not None and any(
+                inner_call.effect == "once" for inner_call in cut.inner_calls
+            )
             if interrupted is not None and call.options.effect != "once" and not acted:
                 again = call._replace(id=id_after_loss(call.id))
                 calling = self._call(name, request, result, again, cancellation, queue)

@@ -145,8 +145,8 @@ class BranchGroup:
         """Remove the ended branches, in order of their starts; return whether there were any."""
         if not self._done:
             return False
-        done, self._done = set(self._done), []
-        for name in [name for name in self.running if name in done]:
+        ended_names, self._done = set(self._done), []
+        for name in [name for name in self.running if name in ended_names]:
             task = self.running.pop(name)
             self._branches.ended(len(self.running))
             if interrupted(task):
@@ -268,14 +268,14 @@ class BranchRunner:
                 if has_unhandled_end():
                     over = not group.ended()
             is_interrupted = group.stopped and not over and not enough(group.finished)
-            left = await left_of(timer) if is_interrupted else None
+            remaining = await left_of(timer) if is_interrupted else None
         except GeneratorExit:
             raise  # Temporal evicts the run from its cache: nothing can wait any more
         except BaseException as error:
             await self._stop_branches(group, timer, error)
             raise
         if is_interrupted:
-            raise Interrupted(left)
+            raise Interrupted(remaining)
         await self._stop_branches(group, timer)
         return group.finished
 
@@ -372,9 +372,9 @@ class BranchRunner:
 
     async def _cut_off(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
         """Wait as long as a cancelled run has time, then cancel again what still runs."""
-        left = self._time_to_stop()
-        if left > 0:
-            await workflow.wait(tasks, timeout=left)
+        remaining = self._time_to_stop()
+        if remaining > 0:
+            await workflow.wait(tasks, timeout=remaining)
         for task in tasks:
             task.cancel()
 

@@ -50,9 +50,9 @@ def fairness_key(queue: OwnQueue, run_id: str, context: Json) -> str:
     """Return the fairness key of a call: the value at the path, or else the run."""
     key = run_id
     if queue.fair_by != "run":
-        found = get(context, parse(queue.fair_by))
-        if isinstance(found, str | int) and not isinstance(found, bool):
-            key = f"{queue.fair_by}={found}"
+        value = get(context, parse(queue.fair_by))
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            key = f"{queue.fair_by}={value}"
     if len(key.encode()) <= _MAX_KEY_LENGTH:
         return key
     return sha256(key.encode(), usedforsecurity=False).hexdigest()
@@ -88,8 +88,8 @@ def expected_failure(error: FailureError, call: Call) -> BaseException:
         case ApplicationError() if cause.type == FailureType.OWN_QUEUE:
             return Elsewhere(OwnQueue.model_validate(cause.details[0]))
         case ApplicationError():
-            spent, asked = spent_of(cause.details), _input_that_tool_asks(cause)
-            return CallFailed(cause.type or "Error", cause.message, spent, asked)
+            spent, question = spent_of(cause.details), _input_that_tool_asks(cause)
+            return CallFailed(cause.type or "Error", cause.message, spent, question)
         case CallTimedOut() if cause.type is TimeoutType.SCHEDULE_TO_START:
             return NotTaken()
         case CallTimedOut() if call.options.effect == "once":

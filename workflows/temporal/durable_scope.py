@@ -273,7 +273,7 @@ class DurableScope:
             Interrupted: it has to end before; with the seconds that are left.
         """
         state = self.state
-        left = seconds
+        remaining = seconds
 
         def has_unhandled_end() -> bool:
             return ready() or ending() or (seconds is not None and state.paused is not None)
@@ -281,9 +281,9 @@ class DurableScope:
         while True:
             self.mark()
             if ending() and not ready():
-                raise Interrupted(left)
+                raise Interrupted(remaining)
             began = workflow.time()
-            limit = None if left is None else timedelta(seconds=max(left, 0))
+            limit = None if remaining is None else timedelta(seconds=max(remaining, 0))
             try:
                 await condition(has_unhandled_end, limit, summary)
             except TimeoutError:
@@ -293,8 +293,8 @@ class DurableScope:
                 return True
             halted = workflow.time()
             await workflow.wait_condition(lambda: ready() or state.paused is None or ending())
-            if left is not None:
-                left -= (halted if stands_still else workflow.time()) - began
+            if remaining is not None:
+                remaining -= (halted if stands_still else workflow.time()) - began
 
     async def messages_delivered(self) -> None:
         """Let a message come first that is in one activation with a timer.

@@ -17,24 +17,24 @@ def find_tests(settings: Settings, targets: Sequence[str]) -> list[Path]:
         CommandError: A target does not exist, is not a test file, or contains none.
     """
     if targets:
-        found = [file for target in targets for file in _of(settings.cwd / target, target)]
+        files = [file for target in targets for file in _of(settings.cwd / target, target)]
     else:
-        found = [file for root in settings.config_roots for file in _below(root)]
-    if not found:
+        files = [file for root in settings.config_roots for file in _below(root)]
+    if not files:
         where = ", ".join(str(root) for root in settings.config_roots) or "config"
         raise CommandError(
             f"no test file in {where}; put one beside a team, such as "
             "review.test.yml beside review.yml, or name a file"
         )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(files))
 
 
 def _of(path: Path, target: str) -> list[Path]:
     if path.is_dir():
-        found = list(_below(path))
-        if not found:
+        files = list(_below(path))
+        if not files:
             raise CommandError(f"no test file in {target}; test files end in .test.yml")
-        return found
+        return files
     if not path.is_file():
         raise CommandError(
             f"{target} is not a regular file" if path.exists() else f"{target} does not exist"

@@ -149,11 +149,13 @@ class _Reader(TeamFileReader):
         if target is None:
             return None
         model = tree.child("model")
-        given = model.value if model is not None and isinstance(model.value, str) else None
-        if not self.is_model(tree, ("model",), given):
+        model_name = model.value if model is not None and isinstance(model.value, str) else None
+        if not self.is_model(tree, ("model",), model_name):
             return None
         workspace = str(self.file.parent)
-        return compile_target(settings, target, model=given, workspace=workspace, skills=skills)
+        return compile_target(
+            settings, target, model=model_name, workspace=workspace, skills=skills
+        )
 
     def target(self, tree: Node, settings: Settings) -> str | None:
         """Return the team that the file names, or that it is named after."""

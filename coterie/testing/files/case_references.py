@@ -41,15 +41,15 @@ def entry_name_taken(what: str, name: str, line: int, fix: str) -> ProblemText:
 
 def check_names(tree: Node, key: str, what: str, fix: str, problems: Problems) -> None:
     """Report entries of a list with the same name."""
-    seen: dict[str, int] = {}
+    lines: dict[str, int] = {}
     for entry, path in _items(tree, key, ()):
         name = entry.child("name")
         if name is None or not isinstance(name.value, str):
             continue
-        if name.value in seen:
-            details = entry_name_taken(what, name.value, seen[name.value], fix)
+        if name.value in lines:
+            details = entry_name_taken(what, name.value, lines[name.value], fix)
             problems.report(details, Place(name.mark, (*path, "name")))
-        seen.setdefault(name.value, name.mark.line)
+        lines.setdefault(name.value, name.mark.line)
 
 
 @rule("E105")
@@ -75,14 +75,14 @@ def check_paths(tree: Node, problems: Problems) -> None:
 
 def check_references(tree: Node, plan: Plan, problems: Problems) -> None:
     """Report every name that the plan does not have."""
-    known = _Known(plan, problems)
-    known.simulated_results(tree, ())
+    checker = _Known(plan, problems)
+    checker.simulated_results(tree, ())
     for case, path in _items(tree, "cases", ()):
-        known.simulated_results(case, path)
-        known.scheduled_events(case, path)
+        checker.simulated_results(case, path)
+        checker.scheduled_events(case, path)
         expect = case.child("expect")
         if expect is not None:
-            known.expected(expect, (*path, "expect"))
+            checker.expected(expect, (*path, "expect"))
 
 
 @rule("E105")
@@ -187,32 +187,38 @@ class _Known:
             return
         self._step(node, "during", path)
 
-    def _step(self, node: Node, key: str, path: NodePath, known: StepNames | None = None) -> None:
+    def _step(
+        self, node: Node, key: str, path: NodePath, step_names: StepNames | None = None
+    ) -> None:
         below = node.child(key)
         if below is not None:
-            self._is_step(below, (*path, key), known or self.steps)
+            self._is_step(below, (*path, key), step_names or self.steps)
 
-    def _is_step(self, node: Node, path: NodePath, known: StepNames, name: object = None) -> None:
+    def _is_step(
+        self, node: Node, path: NodePath, step_names: StepNames, name: object = None
+    ) -> None:
         """Report a step that does not exist, with the nearest, or a short name of several."""
         name = node.value if name is None else name
         if not isinstance(name, str) or PATTERN.search(name):
             return
-        steps = known.candidates(name)
+        steps = step_names.candidates(name)
         if len(steps) > 1:
             self.problems.report(ambiguous_step(name, steps), Place(node.mark, path))
         elif not steps:
-            near = nearest_names(base_of(name), known.known)
-            self.problems.report(unknown_step(name, near, len(known.known)), Place(node.mark, path))
+            near = nearest_names(base_of(name), step_names.known)
+            self.problems.report(
+                unknown_step(name, near, len(step_names.known)), Place(node.mark, path)
+            )
 
-    def _key(self, node: Node, key: str, path: NodePath, what: str, known: Collection[str]) -> None:
+    def _key(self, node: Node, key: str, path: NodePath, what: str, names: Collection[str]) -> None:
         below = node.child(key)
         if below is not None:
-            self._is(below, (*path, key), what, known)
+            self._is(below, (*path, key), what, names)
 
-    def _is(self, node: Node, path: NodePath, what: str, known: Collection[str]) -> None:
+    def _is(self, node: Node, path: NodePath, what: str, names: Collection[str]) -> None:
         name = node.value
-        if isinstance(name, str) and not PATTERN.search(name) and name not in known:
-            near = nearest_names(name, known)
+        if isinstance(name, str) and not PATTERN.search(name) and name not in names:
+            near = nearest_names(name, names)
             unknown(self.problems, Place(node.mark, path), what, name, near)
 
 

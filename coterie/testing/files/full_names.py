@@ -56,8 +56,8 @@ def names_within(plan: Plan, team: object = None) -> StepNames:
     """
     named = isinstance(team, str) and team in plan.teams
     steps = map(StepKey, step_paths(plan) | call_paths(plan))
-    known = {step.path for step in steps if not named or step.team == team}
-    return StepNames(known | set(plan.teams))  # a cancelled branch has the name of its team
+    paths = {step.path for step in steps if not named or step.team == team}
+    return StepNames(paths | set(plan.teams))  # a cancelled branch has the name of its team
 
 
 def split_step(plan: Plan, step: str, team: object = None) -> tuple[object, str]:
@@ -117,10 +117,10 @@ class _FullNames:
     def _skip(self, entry: SkipDocument) -> SkipDocument:
         return entry.model_copy(update={"task": self._steps.full(entry.task)})
 
-    def _several(self, written: tuple[str, ...] | str) -> tuple[str, ...] | str:
-        if isinstance(written, str):
-            return self._steps.full(written)
-        return tuple(self._steps.full(one) for one in written)
+    def _several(self, names: tuple[str, ...] | str) -> tuple[str, ...] | str:
+        if isinstance(names, str):
+            return self._steps.full(names)
+        return tuple(self._steps.full(name) for name in names)
 
     def _decision(self, entry: DecisionDocument) -> DecisionDocument:
         """Complete a name to a pattern that any visit of the request matches."""

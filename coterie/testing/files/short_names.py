@@ -31,10 +31,10 @@ class StepNames:
 
     def full(self, written: str) -> str:
         """Return the full form of a name, with its `#2`; the name as written if that is unclear."""
-        found = self.candidates(written)
-        if len(found) != 1:
+        matches = self.candidates(written)
+        if len(matches) != 1:
             return written
-        (name,) = found
+        (name,) = matches
         return name[: len(name) - len(base_of(written))] + written
 
 

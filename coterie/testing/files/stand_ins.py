@@ -65,21 +65,21 @@ def unused_stand_in(name: str, used: Collection[str]) -> ProblemText:
 
 def check_use(tree: Node, plan: Plan, problems: Problems) -> None:
     """Warn about stand-ins that the team never calls."""
-    used = _skills_of(plan)
-    written = tree.child(_PATH)
-    for name, node in (written.entries() if written is not None else {}).items():
-        if name not in used:
-            problems.report(unused_stand_in(name, used), Place(node.at, (_PATH, name)))
+    skills = _skills_of(plan)
+    stand_in_nodes = tree.child(_PATH)
+    for name, node in (stand_in_nodes.entries() if stand_in_nodes is not None else {}).items():
+        if name not in skills:
+            problems.report(unused_stand_in(name, skills), Place(node.at, (_PATH, name)))
 
 
 def _skills_of(plan: Plan) -> set[str]:
     """Return the skills that steps, tools and concentrators of a plan can call."""
     tools = plan.tools.values()
-    called: set[str | None] = {tool.skill for tool in tools if isinstance(tool, SkillTool)}
-    called |= {team.collects.aggregate for team in plan.teams.values() if team.collects}
+    names: set[str | None] = {tool.skill for tool in tools if isinstance(tool, SkillTool)}
+    names |= {team.collects.aggregate for team in plan.teams.values() if team.collects}
     for steps in lists_of_plan(plan):
-        called |= {step.skill for step, _ in walk(steps, ()) if isinstance(step, SkillStep)}
-    return {name for name in called if name is not None and "." in name}
+        names |= {step.skill for step, _ in walk(steps, ()) if isinstance(step, SkillStep)}
+    return {name for name in names if name is not None and "." in name}
 
 
 @rule("E208")
@@ -111,8 +111,8 @@ def check_stand_ins(
     stand_ins: Mapping[str, StandInDocument], tree: Node, problems: Problems
 ) -> None:
     """Report stand-ins with an invalid name, an unusable schema, or data that violates it."""
-    written = tree.child(_PATH)
-    for name, node in (written.entries() if written is not None else {}).items():
+    stand_in_nodes = tree.child(_PATH)
+    for name, node in (stand_in_nodes.entries() if stand_in_nodes is not None else {}).items():
         place = Place(node.at, (_PATH, name))
         if name in known_contracts():
             problems.report(stand_in_of_known_skill(name), place)

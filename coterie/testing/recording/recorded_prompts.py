@@ -35,13 +35,13 @@ def first_prompt(
         result: of the turn.
         prompts: `{name of a turn: its first prompt}` of the turns before; gets this one.
     """
-    asked = request.conversation
+    conversation = request.conversation
     if request.compaction is not None:
         prompt = None
-    elif request.persona is not None or asked is None:
+    elif request.persona is not None or conversation is None:
         prompt = _prompt_of(request)
     else:
-        prompt = prompts.get(asked.head or "")
+        prompt = prompts.get(conversation.head or "")
     if isinstance(result, AgentResponse) and result.conversation is not None:
         prompts[result.conversation] = prompt
     return prompt
@@ -50,10 +50,10 @@ def first_prompt(
 def with_own_texts(asked: Sequence[AskedAnswer]) -> Iterator[ScriptedAnswer]:
     """Yield the entries, with `contains` in those of each task that has several at one number."""
     tasks: defaultdict[str, list[AskedAnswer]] = defaultdict(list)
-    for one in asked:
-        tasks[one.entry.task].append(one)
+    for answer in asked:
+        tasks[answer.entry.task].append(answer)
     mixed = {task for task, its in tasks.items() if _are_mixed(its)}
-    prompts = {task: {one.prompt for one in tasks[task] if one.prompt} for task in mixed}
+    prompts = {task: {answer.prompt for answer in tasks[task] if answer.prompt} for task in mixed}
     for entry, prompt in asked:
         if entry.task not in mixed or prompt is None or entry.compaction:
             yield entry
@@ -71,13 +71,13 @@ def own_text(prompt: str, others: set[str]) -> str:
     return ""
 
 
-def _are_mixed(asked: Sequence[AskedAnswer]) -> bool:
+def _are_mixed(entries: Sequence[AskedAnswer]) -> bool:
     """Return whether different answers of a task have the same numbers."""
-    seen: dict[object, object] = {}
-    for entry, _ in asked:
+    answers: dict[object, object] = {}
+    for entry, _ in entries:
         numbers = (entry.visit, entry.turn, entry.reask, entry.compaction)
         answer = entry.model_dump(mode="json", exclude=set(_NO_ANSWER))
-        if seen.setdefault(numbers, answer) != answer:
+        if answers.setdefault(numbers, answer) != answer:
             return True
     return False
 

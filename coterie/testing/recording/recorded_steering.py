@@ -30,18 +30,18 @@ _PAUSES = ("pause", "resume")
 def recorded_decisions(received: Sequence[ReceivedMessage]) -> Iterator[DecisionDocument]:
     """Yield the decisions, each with the time that its request had waited."""
     for message in received:
-        said = message.said
-        if message.name not in _DECISIONS or not isinstance(said, dict):
+        content = message.said
+        if message.name not in _DECISIONS or not isinstance(content, dict):
             continue
         for request in message.changed:
             fields: dict[str, JsonValue] = {
                 "approval": request.id,
-                "decision": said.get("decision", message.name),
-                "by": said.get("by") or "unknown",
+                "decision": content.get("decision", message.name),
+                "by": content.get("by") or "unknown",
             }
-            comment = said.get("comment") or said.get("why")
+            comment = content.get("comment") or content.get("why")
             further = {"comment": comment or None} | {
-                key: said.get(key) for key in ("payload", "value")
+                key: content.get(key) for key in ("payload", "value")
             }
             fields |= {key: value for key, value in further.items() if value is not None}
             seconds = whole_seconds(message.at, datetime.fromisoformat(request.since))
@@ -68,12 +68,12 @@ def recorded_pauses(came: Sequence[RecordedEvent], start: datetime) -> Iterator[
         if event.name == "pause" and since is None:
             since = event
         elif event.name == "resume" and since is not None:
-            asked = _mapping(since.value.json)
+            content = _mapping(since.value.json)
             yield PauseDocument(
                 lasts=whole_seconds(event.at, since.at),
                 after=whole_seconds(since.at, start),
-                by=str(asked.get("by") or "unknown"),
-                why=str(asked.get("why") or ""),
+                by=str(content.get("by") or "unknown"),
+                why=str(content.get("why") or ""),
             )
             since = None
 
@@ -105,9 +105,11 @@ def _mapping(value: JsonValue) -> Json:
 def recorded_skips(received: Sequence[ReceivedMessage], start: datetime) -> Iterator[SkipDocument]:
     """Yield skips of tasks that did not wait for a person; others are decisions."""
     for message in received:
-        said = message.said
-        if message.name == "skip" and isinstance(said, dict) and not message.changed:
-            yield SkipDocument.model_validate({**said, "after": whole_seconds(message.at, start)})
+        content = message.said
+        if message.name == "skip" and isinstance(content, dict) and not message.changed:
+            yield SkipDocument.model_validate(
+                {**content, "after": whole_seconds(message.at, start)}
+            )
 
 
 def whole_seconds(moment: datetime, since: datetime) -> float:
@@ -120,15 +122,15 @@ def message_document(one: Exchange) -> MessageDocument:
     return MessageDocument.model_validate(dict(_fields(one)))
 
 
-def _fields(one: Exchange) -> Iterator[tuple[str, JsonValue]]:
-    yield "message", one.message
-    yield "by", one.by or "unknown"
-    if int(one.idle_seconds):
-        yield "after", float(int(one.idle_seconds))
-    if one.code:
-        yield "refused", one.code
-    elif one.answered:
-        yield "reply", _check(one.reply)
+def _fields(exchange: Exchange) -> Iterator[tuple[str, JsonValue]]:
+    yield "message", exchange.message
+    yield "by", exchange.by or "unknown"
+    if int(exchange.idle_seconds):
+        yield "after", float(int(exchange.idle_seconds))
+    if exchange.code:
+        yield "refused", exchange.code
+    elif exchange.answered:
+        yield "reply", _check(exchange.reply)
 
 
 def _check(reply: JsonValue) -> JsonValue:

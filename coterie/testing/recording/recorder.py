@@ -92,16 +92,16 @@ def _fans_out(plan: Plan) -> bool:
 
 def _context(context: Json, trail: Sequence[TrailEntry]) -> dict[str, JsonValue]:
     """Return the final values that the routes set."""
-    found: dict[str, JsonValue] = {}
+    checks: dict[str, JsonValue] = {}
     for path in dict.fromkeys(path for entry in trail for path in entry.updated):
         value = get(context, parse(path))
         if value is MISSING:
             continue
         if len(json.dumps(value)) > _MAX_VALUE_LENGTH:
-            found[path] = {"exists": True}
+            checks[path] = {"exists": True}
         else:
-            found[path] = {"equals": value} if isinstance(value, dict) else value
-    return found
+            checks[path] = {"equals": value} if isinstance(value, dict) else value
+    return checks
 
 
 _SHORT = 0.1
@@ -137,20 +137,20 @@ async def recorded_run(client: Client, id: str, blobs: Blobs | None = None) -> R
     parts = await _histories(client, id)
     trail: dict[int, TrailEntry] = {}
     received: list[ReceivedMessage] = []
-    seen = None
+    replay = None
     for part in parts:
-        seen = await rebuilt(part)
-        if isinstance(seen, NotFollowed):
+        replay = await rebuilt(part)
+        if isinstance(replay, NotFollowed):
             raise CommandError(
-                f"this code decides differently from run {id!r} ({seen.cause}); record it "
+                f"this code decides differently from run {id!r} ({replay.cause}); record it "
                 "with the version that ran it"
             )
-        trail |= {entry.number: entry for entry in seen.trail}
-        received += seen.received
-    assert seen is not None  # a run has a history
+        trail |= {entry.number: entry for entry in replay.trail}
+        received += replay.received
+    assert replay is not None  # a run has a history
     whole = [trail[n] for n in sorted(trail)]
     stored = await stored_results(_finished_calls(parts), blobs, id)
-    return RecordedRun(parts, seen.plan, whole, seen.status, received, stored)
+    return RecordedRun(parts, replay.plan, whole, replay.status, received, stored)
 
 
 async def _histories(client: Client, id: str) -> list[WorkflowHistory]:
@@ -183,8 +183,8 @@ async def stored_results(
     """
     stored: dict[str, JsonValue] = {}
     for call in calls:
-        kept = call.answer.kept if isinstance(call.answer, SkillResult) else None
-        if kept is None:
+        kept_result = call.answer.kept if isinstance(call.answer, SkillResult) else None
+        if kept_result is None:
             continue
         if blobs is None:
             raise CommandError(
@@ -192,7 +192,7 @@ async def stored_results(
                 "set COTERIE_STORAGE to the storage of its workers"
             )
         try:
-            stored[kept.name] = json.loads(await blobs.get(kept.name, run))
+            stored[kept_result.name] = json.loads(await blobs.get(kept_result.name, run))
         except (BlobMissing, BlobsUnusable) as error:
             raise CommandError(f"a result of run {run!r} cannot be recorded: {error}") from None
     return stored
@@ -208,9 +208,9 @@ def recorded(run: RecordedRun, *, team: str, workspace: str | None) -> TestDocum
             recorded results are used.
     """
     ended = _finished_calls(run.parts)
-    given: Json = {"name": f"as in the run {run.parts[0].workflow_id}"}
+    title: Json = {"name": f"as in the run {run.parts[0].workflow_id}"}
     case = CaseDocument.model_validate(
-        given
+        title
         | _messages_from_outside(run)
         | {"expect": expected(run.parts, run.plan, run.trail, run.status)}
     )
@@ -222,7 +222,7 @@ def recorded(run: RecordedRun, *, team: str, workspace: str | None) -> TestDocum
         document["context"] = context
     document["answers"] = tuple(with_own_texts([*_answers(ended)]))
     once = _once_functions(run.plan)
-    replayed = ended if workspace is None else [one for one in ended if _is_call_of(once, one)]
+    replayed = ended if workspace is None else [call for call in ended if _is_call_of(once, call)]
     if replayed or workspace is None:
         document["skills"] = tuple(_skills(replayed, run.stored))
     return TestDocument.model_validate({**document, "cases": (case,)})
@@ -260,10 +260,10 @@ def _turn(
         result: of the turn.
         turns: `{name of a turn: its number}` of the turns before; gets this one.
     """
-    asked = request.conversation
-    if request.tool_turn is None or asked is None:
+    conversation = request.conversation
+    if request.tool_turn is None or conversation is None:
         return None
-    number = turns.get(asked.head or "", 0) + 1
+    number = turns.get(conversation.head or "", 0) + 1
     if isinstance(result, AgentResponse) and result.conversation is not None:
         # a summary adds no turn: the new conversation continues to count
         turns[result.conversation] = number if request.compaction is None else number - 1
@@ -331,7 +331,7 @@ def _calls(result: AgentResponse) -> dict[str, object]:
 def _once_functions(plan: Plan) -> Collection[str]:
     """Return the Python functions that must not run twice, and so do not run in a test."""
     skills = (tool for tool in plan.tools.values() if isinstance(tool, SkillTool))
-    return {one.skill for one in skills if one.effect == "once" and ":" in one.skill}
+    return {tool.skill for tool in skills if tool.effect == "once" and ":" in tool.skill}
 
 
 def _is_call_of(skills: Collection[str], call: RecordedCall) -> bool:
@@ -346,8 +346,8 @@ def _skills(
             continue
         key = SkillCallKey(call.request.key)
         match call.outcome:
-            case SkillResult(data=data, text=text, kept=kept):
-                data = data if kept is None else stored[kept.name]
+            case SkillResult(data=data, text=text, kept=kept_result):
+                data = data if kept_result is None else stored[kept_result.name]
                 entry = SkillResultDocument(step=str(key.step), visit=key.execution, data=data)
                 yield entry.model_copy(update={"text": text}) if text else entry
             case Failure(type=kind, message=message):
@@ -361,16 +361,20 @@ def _messages_from_outside(run: RecordedRun) -> dict[str, object]:
     """Return the messages from outside, each kind under its key of a case."""
     start = started(run.parts[0]).at
     came = [event for part in run.parts for event in read_events(part.events)]
-    found: dict[str, Sequence[object]] = {
+    messages: dict[str, Sequence[object]] = {
         "decisions": [*recorded_decisions(run.received)],
-        "messages": [message_document(one) for part in run.parts for one in exchanges(part)],
+        "messages": [
+            message_document(exchange) for part in run.parts for exchange in exchanges(part)
+        ],
         "signals": [*recorded_signals(came, start)],
         "pauses": [*recorded_pauses(came, start)],
         "amendments": [*recorded_amendments(came, start)],
         "redirects": [*recorded_redirects(came, start)],
         "skips": [*recorded_skips(run.received, start)],
     }
-    happened: dict[str, object] = {key: tuple(one) for key, one in found.items() if one}
+    happened: dict[str, object] = {
+        key: tuple(documents) for key, documents in messages.items() if documents
+    }
     cancelled = next((event for event in came if isinstance(event, CancelRequested)), None)
     if cancelled is not None:
         happened["cancel"] = CancelDocument(after=whole_seconds(cancelled.at, start))

@@ -110,21 +110,23 @@ class Clock:
         sight = described_sight(described)
         if sight.busy:
             return sight
-        seen = await self._events(described.workflow_execution_info.execution.run_id, sight.events)
-        if seen.skipped_to is not None and seen.skipped_to > self._asked + _TOO_FAR:
+        history = await self._events(
+            described.workflow_execution_info.execution.run_id, sight.events
+        )
+        if history.skipped_to is not None and history.skipped_to > self._asked + _TOO_FAR:
             raise Overshot(
-                f"the server skipped the run's clock to {seen.skipped_to}, not to {self._asked}"
+                f"the server skipped the run's clock to {history.skipped_to}, not to {self._asked}"
             )
-        return sight if sight.ended else with_timers(sight, seen)
+        return sight if sight.ended else with_timers(sight, history)
 
     async def _events(self, part: str, count: int) -> "SeenEvents":
         """Read the history of this part of the run, unless it is as long as when it was read."""
-        read, seen = self._seen
-        if (read, seen.count) != (part, count):
+        previous_part, history = self._seen
+        if (previous_part, history.count) != (part, count):
             events = self._history_of_run().fetch_history_events()
-            seen = read_events([event async for event in events])
-            self._seen = part, seen
-        return seen
+            history = read_events([event async for event in events])
+            self._seen = part, history
+        return history
 
     async def skip_to(self, moment: datetime, sight: Sight) -> None:
         """Skip the clock of an idle run to a later moment, so that everything due by then happens.
@@ -198,11 +200,11 @@ class Clock:
 
     async def _time_answer(self, answer: Awaitable[T]) -> T:
         """Await an answer of the server, and measure how busy the machine is."""
-        asked = monotonic()
+        start = monotonic()
         try:
             return await answer
         finally:
-            self._slowest = max(_FADES * self._slowest, timedelta(seconds=monotonic() - asked))
+            self._slowest = max(_FADES * self._slowest, timedelta(seconds=monotonic() - start))
 
     def _history_of_run(self) -> HistoryOfRun:
         return self._client.get_workflow_handle(self._run)

@@ -32,7 +32,7 @@ class Crash:
         ended = self._count_ends(trail)
         if self.after:
             return ended >= self.execution
-        inside = any(self.step in written_forms(one) for one in doing)
+        inside = any(self.step in written_forms(name) for name in doing)
         return ended == self.execution - 1 and inside
 
     def missed(self, trail: Sequence[TrailEntry]) -> str:
@@ -59,12 +59,12 @@ class Crash:
 
 def crashes(case: CaseDocument) -> list[Crash]:
     """Return the crashes of a case; each happens once, in any order."""
-    found: list[Crash] = []
+    case_crashes: list[Crash] = []
     for named, after in ((case.crash_after, True), (case.crash_during, False)):
         for reference in (named,) if isinstance(named, str) else named:
             step, execution = split_reference(reference)
-            found.append(Crash(step, execution or 1, after))
-    return found
+            case_crashes.append(Crash(step, execution or 1, after))
+    return case_crashes
 
 
 def _is_end(entry: TrailEntry, step: str) -> bool:

@@ -71,10 +71,10 @@ class Driver:
                     continue  # the run continued meanwhile, so the scene may be outdated
             moments = [(event.due(scene), event) for event in self.events]
             due = [(moment, event) for moment, event in moments if moment is not None]
-            now = [one for one in due if one[0] <= sight.now]
+            now = [pair for pair in due if pair[0] <= sight.now]
             ahead = [moment for moment, _ in due] + ([sight.wake] if sight.wake else [])
             if now:
-                _, event = min(now, key=lambda one: (not one[1].quiet, one[0]))
+                _, event = min(now, key=lambda pair: (not pair[1].quiet, pair[0]))
                 await event.happen(self.run, scene)
                 continue
             if not ahead:
@@ -100,7 +100,7 @@ class Driver:
     async def _crash_if_due(self) -> bool:
         """Kill the worker if it is time; a new one without its cache continues."""
         trail = await self.run.trail()
-        doing = [one.step for one in (await self.run.status()).doing]
+        doing = [item.step for item in (await self.run.status()).doing]
         crash = next((crash for crash in self.crashes if crash.is_due(trail, doing)), None)
         if crash is None:
             return False
@@ -115,7 +115,7 @@ class Driver:
         return Scene(
             began=began,
             pending=await self.run.pending() if "requests" in watched else (),
-            doing={one.step: datetime.fromisoformat(one.since) for one in doing},
+            doing={item.step: datetime.fromisoformat(item.since) for item in doing},
         )
 
     def _describe_standstill(self, scene: Scene) -> str:

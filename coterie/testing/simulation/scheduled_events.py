@@ -80,7 +80,7 @@ async def _decide(run: Run, request: str, digest: str, entry: DecisionDocument) 
             task = request if StepKey.of_failed(request) else StepKey.of_request(request)
             await run.skip(SkipInput(task=task, value=entry.value, by=entry.by, why=entry.comment))
         case decision:
-            asked = DecideInput(
+            decision_input = DecideInput(
                 id=request,
                 decision=decision,
                 by=entry.by,
@@ -88,8 +88,8 @@ async def _decide(run: Run, request: str, digest: str, entry: DecisionDocument) 
                 digest=digest or None,
             )
             if "payload" in entry.model_fields_set:  # null counts as a payload too
-                asked = asked.model_copy(update={"payload": entry.payload})
-            await run.decide(asked)
+                decision_input = decision_input.model_copy(update={"payload": entry.payload})
+            await run.decide(decision_input)
 
 
 @dataclass
@@ -118,8 +118,10 @@ class Decisions(ScheduledEvent):
         self.used.add(number)
         self.spent.add((request, number))
         try:
-            shown = next((one.digest for one in scene.pending if one.id == request), "")
-            await _decide(run, request, shown, entry)
+            digest = next(
+                (pending.digest for pending in scene.pending if pending.id == request), ""
+            )
+            await _decide(run, request, digest, entry)
         except Unanswered:
             raise  # lost, and not refused
         except CommandError as error:
@@ -202,49 +204,53 @@ def scheduled_events(case: CaseDocument) -> tuple[ScheduledEvent, ...]:
 
 
 def _events_of_case(case: CaseDocument) -> Iterator[Timed]:
-    for one in case.signals:
+    for signal in case.signals:
         yield Timed(
-            f"the signal {one.signal!r} was never sent",
-            partial(_signal, one.signal, one.payload),
-            one.during,
-            one.after,
+            f"the signal {signal.signal!r} was never sent",
+            partial(_signal, signal.signal, signal.payload),
+            signal.during,
+            signal.after,
         )
-    for one in case.pauses:
-        control = Control(by=one.by, why=one.why).model_dump()
+    for pause in case.pauses:
+        control = Control(by=pause.by, why=pause.why).model_dump()
         yield Timed(
             "the run was never paused",
             partial(_signal, "pause", control),
-            one.during,
-            one.after,
+            pause.during,
+            pause.after,
             quiet=True,
         )
         yield Timed(
             "the run was never resumed",
             partial(_signal, "resume", control),
-            one.during,
-            one.after + one.lasts,
+            pause.during,
+            pause.after + pause.lasts,
         )
-    for one in case.amendments:
-        asked = AmendInput(updates=one.updates, by=one.by, why=one.why)
+    for amendment in case.amendments:
+        amend_input = AmendInput(updates=amendment.updates, by=amendment.by, why=amendment.why)
         yield Timed(
-            "the run was never amended", partial(_amend, asked), one.during, one.after, quiet=True
-        )
-    for one in case.redirects:
-        to = RedirectInput(team=one.team, by=one.by, why=one.why)
-        yield Timed(
-            f"the run was never redirected to {one.team}",
-            partial(_redirect, to, one.refused),
-            one.during,
-            one.after,
+            "the run was never amended",
+            partial(_amend, amend_input),
+            amendment.during,
+            amendment.after,
             quiet=True,
         )
-    for one in case.skips:
-        left = SkipInput(task=one.task, value=one.value, by=one.by, why=one.why)
+    for redirect in case.redirects:
+        redirect_input = RedirectInput(team=redirect.team, by=redirect.by, why=redirect.why)
         yield Timed(
-            f"{one.task} was never skipped",
-            partial(_skip, left, one.refused),
-            one.during,
-            one.after,
+            f"the run was never redirected to {redirect.team}",
+            partial(_redirect, redirect_input, redirect.refused),
+            redirect.during,
+            redirect.after,
+            quiet=True,
+        )
+    for skip in case.skips:
+        skip_input = SkipInput(task=skip.task, value=skip.value, by=skip.by, why=skip.why)
+        yield Timed(
+            f"{skip.task} was never skipped",
+            partial(_skip, skip_input, skip.refused),
+            skip.during,
+            skip.after,
             quiet=True,
         )
     if case.cancel is not None:
@@ -258,16 +264,16 @@ async def _signal(name: str, payload: JsonValue, run: Run) -> None:
     await send(name, payload)
 
 
-async def _amend(asked: AmendInput, run: Run) -> None:
-    await run.amend(asked)
+async def _amend(amendment: AmendInput, run: Run) -> None:
+    await run.amend(amendment)
 
 
-async def _redirect(asked: RedirectInput, refused: bool, run: Run) -> None:
-    await _as_expected(run.redirect(asked), refused, f"the redirect to {asked.team}")
+async def _redirect(redirect: RedirectInput, refused: bool, run: Run) -> None:
+    await _as_expected(run.redirect(redirect), refused, f"the redirect to {redirect.team}")
 
 
-async def _skip(asked: SkipInput, refused: bool, run: Run) -> None:
-    await _as_expected(run.skip(asked), refused, f"the skip of {asked.task}")
+async def _skip(skip_input: SkipInput, refused: bool, run: Run) -> None:
+    await _as_expected(run.skip(skip_input), refused, f"the skip of {skip_input.task}")
 
 
 async def _as_expected(request: Awaitable[object], refused: bool, what: str) -> None:

@@ -38,7 +38,7 @@ class Messages(ScheduledEvent):
             return None
         entry = self.entries[len(self.sent)]
         steps = self.waits if entry.during is None else (entry.during,)
-        names = {one: at for step, at in scene.doing.items() for one in written_forms(step)}
+        names = {name: at for step, at in scene.doing.items() for name in written_forms(step)}
         since = next((at for name, at in names.items() if name in steps), None)
         if since is None:
             return None
@@ -47,42 +47,42 @@ class Messages(ScheduledEvent):
     async def happen(self, run: Run, scene: Scene) -> None:
         """Send the message without waiting for its reply."""
         entry = self.entries[len(self.sent)]
-        taken = asyncio.Event()
-        task = asyncio.create_task(_problem(run, entry, taken))
-        task.add_done_callback(lambda _: taken.set())
+        acceptance = asyncio.Event()
+        task = asyncio.create_task(_problem(run, entry, acceptance))
+        task.add_done_callback(lambda _: acceptance.set())
         self.sent.append(task)
-        await taken.wait()
+        await acceptance.wait()
 
     def missed(self) -> str | None:
         """Explain which messages were never sent, or had another answer than expected."""
         problems = [task.result() for task in self.sent if task.done() and not task.cancelled()]
-        found = [problem for problem in problems if problem is not None]
+        texts = [problem for problem in problems if problem is not None]
         for task in self.sent:
             task.cancel()
         if len(self.sent) < len(self.entries):
             entry = self.entries[len(self.sent)]
-            found.append(f"the run never waited for the message {shown(entry.message, 60)}")
-        return "; ".join(found) or None
+            texts.append(f"the run never waited for the message {shown(entry.message, 60)}")
+        return "; ".join(texts) or None
 
 
-async def _problem(run: Run, entry: MessageDocument, taken: asyncio.Event) -> str | None:
+async def _problem(run: Run, entry: MessageDocument, acceptance: asyncio.Event) -> str | None:
     """Send one message; return how its answer differs from what the case expects."""
-    said = shown(entry.message, 60)
-    asked = SessionInput(message=entry.message, by=entry.by)
+    text = shown(entry.message, 60)
+    session_input = SessionInput(message=entry.message, by=entry.by)
     try:
-        reply = await send_message(run, asked, str(uuid4()), taken.set)
+        reply = await send_message(run, session_input, str(uuid4()), acceptance.set)
     except MessageRefusedError as error:
         if error.code == entry.refused:
             return None
-        return f"the message {said} was refused: {error.code}: {error}"
+        return f"the message {text} was refused: {error.code}: {error}"
     except CommandError as error:
-        return f"the message {said}: {error}"
+        return f"the message {text}: {error}"
     if entry.refused is not None:
-        return f"the message {said} must be refused with {entry.refused}, and was answered"
-    return _unexpected_reply(entry, said, reply)
+        return f"the message {text} must be refused with {entry.refused}, and was answered"
+    return _unexpected_reply(entry, text, reply)
 
 
-def _unexpected_reply(entry: MessageDocument, said: str, reply: JsonValue) -> str | None:
+def _unexpected_reply(entry: MessageDocument, text: str, reply: JsonValue) -> str | None:
     if "reply" not in entry.model_fields_set or holds(entry.reply, reply):
         return None
-    return f"the reply to {said} is {shown(reply)}, and not {check_text(entry.reply)}"
+    return f"the reply to {text} is {shown(reply)}, and not {check_text(entry.reply)}"

@@ -65,10 +65,10 @@ class Pulse(Interceptor):
     async def still(self, seconds: float) -> None:
         """Wait until no call has begun or ended for this long, from now on."""
         self.beat()
-        left = seconds
-        while left > 0:
-            await asyncio.sleep(left)
-            left = self._last + seconds - monotonic()
+        remaining = seconds
+        while remaining > 0:
+            await asyncio.sleep(remaining)
+            remaining = self._last + seconds - monotonic()
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
         """Watch the calls of a worker."""
@@ -207,8 +207,8 @@ def furnish(folder: Path, source: Path | None, files: Mapping[str, str]) -> None
             folder.mkdir()
         else:
             _refuse_links_out(source)
-            left = shutil.ignore_patterns(*LEFT_BEHIND)
-            shutil.copytree(source, folder, ignore=left, copy_function=_copy_file)
+            ignore = shutil.ignore_patterns(*LEFT_BEHIND)
+            shutil.copytree(source, folder, ignore=ignore, copy_function=_copy_file)
         _write_files(folder, files)
     except shutil.Error as error:  # for folders: one entry each, as text
         raise CommandError(f"could not copy {source} for a test: {error.args[0][0][2]}") from None

@@ -58,10 +58,10 @@ class StubProvider(ScriptedAnswers):
         info, allowed = activity.info(), own_seconds()
         limit = request.timeout if allowed is None else allowed
         due = info.scheduled_time + timedelta(seconds=min(seconds, limit))
-        left = due - info.started_time
-        if left > _AT_ONCE:
+        remaining = due - info.started_time
+        if remaining > _AT_ONCE:
             raise ApplicationError(
-                f"{request.label} takes {seconds:g} s", type=_THINKING, next_retry_delay=left
+                f"{request.label} takes {seconds:g} s", type=_THINKING, next_retry_delay=remaining
             )
         if seconds >= limit:
             raise ApplicationError(

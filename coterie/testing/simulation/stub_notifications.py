@@ -36,22 +36,24 @@ def notification_differences(
         if there is not None:
             after = there + 1
             continue
-        wanted = ", ".join(
+        description = ", ".join(
             f"{key} {check_text(getattr(check, key))}" for key in _wanted_parts(check)
         )
         came = tuple(
-            f"  {one.what} {one.number} of {one.request} by {one.channel}" for one in sent[after:]
+            f"  {notification.what} {notification.number} of {notification.request} "
+            f"by {notification.channel}"
+            for notification in sent[after:]
         )
         yield (
             number,
-            f"no notification with {wanted}",
+            f"no notification with {description}",
             came or ("  no other notification was sent",),
         )
 
 
 def _fits(check: NotificationCheck, notification: Notification) -> bool:
-    found = notification.model_dump(mode="json")
-    return all(holds(getattr(check, key), found[key]) for key in _wanted_parts(check))
+    values = notification.model_dump(mode="json")
+    return all(holds(getattr(check, key), values[key]) for key in _wanted_parts(check))
 
 
 def _wanted_parts(check: NotificationCheck) -> list[str]:

@@ -75,9 +75,9 @@ class CallHooks:
         """
         if not self._hooks:
             return HookedCall(given)
-        kept, key = self._scope.state.progress.hooked_calls, self._call.location.key
-        if key in kept:
-            return kept[key]
+        hooked_calls, key = self._scope.state.progress.hooked_calls, self._call.location.key
+        if key in hooked_calls:
+            return hooked_calls[key]
         verdict = await self._ask("before_tool_call", {"arguments": given})
         if verdict.stop is not None:
             return _hook_failure(verdict.stop)
@@ -86,14 +86,14 @@ class CallHooks:
         tool = self._call.tool
         changed = {**changed, **tool.fixed}
         if verdict.changed_by and tool.input_schema is not None:
-            own = {name: one for name, one in changed.items() if name not in tool.fixed}
+            own = {name: value for name, value in changed.items() if name not in tool.fixed}
             problems = argument_problems(own, tool.input_schema)
             if problems:
                 by = ", ".join(verdict.changed_by)
                 message = f"the hook {by!r} changed the arguments: {'; '.join(problems)}"
                 return HookedResult(CalledSkill(Outcome.failed("InvalidArguments", message)))
-        kept[key] = HookedCall(changed, verdict.changed_by)
-        return kept[key]
+        hooked_calls[key] = HookedCall(changed, verdict.changed_by)
+        return hooked_calls[key]
 
     async def guard(self, given: JsonValue) -> HookedResult | None:
         """Return the failure of arguments that a person changed and a hook refuses."""
@@ -106,10 +106,10 @@ class CallHooks:
     async def call(self, given: JsonValue) -> HookedResult:
         """Make the call, and again where a hook wants a retry; return what hooks let through."""
         while True:
-            called = await self._make(self._call, given)
+            result = await self._make(self._call, given)
             if not self._hooks:
-                return HookedResult(called)
-            outcome = called.outcome
+                return HookedResult(result)
+            outcome = result.outcome
             error = outcome.error
             facts: Json = {
                 "arguments": given,
@@ -120,19 +120,19 @@ class CallHooks:
             verdict = await self._ask("after_tool_call", facts)
             ruling = verdict.ruling
             if ruling is None or ruling.decision != "retry":
-                return self._let_through(called, verdict)
+                return self._let_through(result, verdict)
             tool = self._call.tool
             if isinstance(tool, OneCallTool) and tool.effect == "once":
                 message = "a retry would repeat the effect of the tool"
                 return _hook_failure(HookRuling(ruling.hook, "fail", message))
             forget_result(self._call.name, tool, given, self._call.location, self._scope)
 
-    def _let_through(self, called: CalledSkill, verdict: HookVerdict) -> HookedResult:
+    def _let_through(self, result: CalledSkill, verdict: HookVerdict) -> HookedResult:
         if verdict.stop is not None:
             return _hook_failure(verdict.stop)
         if verdict.changed_by:
             return HookedResult(CalledSkill(Outcome.succeeded(verdict.facts["result"])))
-        return HookedResult(called)
+        return HookedResult(result)
 
     def ended(self) -> None:
         """Forget what hooks decided about the call."""
@@ -142,7 +142,7 @@ class CallHooks:
         self, point: HookPoint, facts: Json, *, guards_only: bool = False
     ) -> HookVerdict:
         call = self._call
-        kept = self._scope.state.progress.hooked_calls.get(call.location.key)
+        hooked_call = self._scope.state.progress.hooked_calls.get(call.location.key)
         return await ask_hooks(
             self._hooks,
             point,
@@ -150,7 +150,7 @@ class CallHooks:
             call.location,
             self._scope,
             tool=call.name,
-            retries=None if kept is None else kept.retries,
+            retries=None if hooked_call is None else hooked_call.retries,
             guards_only=guards_only,
         )
 
@@ -201,8 +201,8 @@ def result_for_model(made: MadeCall, most: int | None) -> tuple[ToolResult, str]
         size = size if most is None else min(size, most)
         return ToolResult(text=note, kept=name, size=size, max_result=most), name
     text = f"{note}{with_text(_text(outcome.data), outcome)}"
-    said = [outcome.data, outcome.text] if outcome.text else outcome.data
-    return ToolResult(text=text, max_result=most), fingerprint(said)
+    content = [outcome.data, outcome.text] if outcome.text else outcome.data
+    return ToolResult(text=text, max_result=most), fingerprint(content)
 
 
 def skipped_call(skipped: Skipped, scope: Scope) -> EndedCall:
@@ -360,7 +360,7 @@ class _Turn:
     async def _hooked_run(self, call: OpenCall, tool: Tool, location: Location) -> MadeCall:
         """Make one call, after its hooks, with a person's approval if the tool demands one."""
         terms = call_approval(tool.requires_approval)
-        made = ToolCall(
+        tool_call = ToolCall(
             call.tool,
             tool,
             location,
@@ -369,7 +369,7 @@ class _Turn:
         )
         agent, number = self._agent, self._progress.loop.turns + self._progress.loop.reasks
         own: Json = {"agent": self._persona, "task": without_calls(agent.name), "turn": number}
-        hooks = CallHooks(self._hooks, own, made, self._call, self._scope)
+        hooks = CallHooks(self._hooks, own, tool_call, self._call, self._scope)
         hooked = await hooks.before({**call.arguments, **tool.fixed})
         if isinstance(hooked, HookedResult):
             return self._take_hooked_result(hooked)
@@ -381,11 +381,11 @@ class _Turn:
         note = f"[The hook {hooked.changed_by[-1]} changed the arguments: {', '.join(differences)}]"
         return ran._replace(note=f"{note}\n{ran.note}".strip())
 
-    async def _call(self, call: ToolCall, given: JsonValue) -> CalledSkill:
+    async def _call(self, call: ToolCall, tool_input: JsonValue) -> CalledSkill:
         end = self._progress.loop.end
         if isinstance(end, StoppedByHook):  # of another call of the turn, while this one waited
             return CalledSkill(Outcome.failed(end.type, end.message))
-        return await call_tool(call, given, self._scope, self._interpreter)
+        return await call_tool(call, tool_input, self._scope, self._interpreter)
 
     def _take_hooked_result(self, result: HookedResult, note: str = "") -> MadeCall:
         """Return what a call came to; a hook that failed also ends the agent."""
@@ -419,26 +419,26 @@ class _Turn:
         return MadeCall(outcome)
 
     async def _make_call(
-        self, tool: Tool, hooked: HookedCall, given: JsonValue, hooks: CallHooks
+        self, tool: Tool, hooked: HookedCall, tool_input: JsonValue, hooks: CallHooks
     ) -> MadeCall:
         """Make one call with the arguments that a person allows; edited ones are checked again."""
-        edited = changes(hooked.given, given)
+        edited = changes(hooked.given, tool_input)
         if not edited:
-            return self._take_hooked_result(await hooks.call(given))
-        problem = edit_problem(tool, given)
+            return self._take_hooked_result(await hooks.call(tool_input))
+        problem = edit_problem(tool, tool_input)
         if problem is not None:
             return MadeCall(problem)
-        refused = await hooks.guard(given)
+        refused = await hooks.guard(tool_input)
         if refused is not None:
             return self._take_hooked_result(refused)
         note = f"[A person changed the arguments: {', '.join(edited)}]"
-        return self._take_hooked_result(await hooks.call(given), note)
+        return self._take_hooked_result(await hooks.call(tool_input), note)
 
     def _may_keep(self, call: OpenCall, terms: CallApproval | None) -> bool:
         """Return whether nobody here reads the result: neither a person nor the step."""
-        shown = terms is not None and terms.at == "after"
+        is_shown = terms is not None and terms.at == "after"
         exits = self._terms.policy(call.tool).exit_on_success
-        return not shown and not exits and not self._publishes
+        return not is_shown and not exits and not self._publishes
 
 
 def _publishes(agent: Location, scope: Scope) -> bool:

@@ -116,10 +116,10 @@ class _Loop:
     async def run(self) -> Outcome:
         """Take turns and make calls until the loop ends."""
         loops, key = self._scope.state.progress.tool_loops, self._location.key
-        known = loops.get(key)
-        if known is None:
-            known = loops[key] = self._begin_progress()
-        self._progress = known
+        loop_progress = loops.get(key)
+        if loop_progress is None:
+            loop_progress = loops[key] = self._begin_progress()
+        self._progress = loop_progress
         async with on_abort(self._abandon):
             return await self._turns()
 
@@ -131,9 +131,9 @@ class _Loop:
                 await self._close_turn(response)
                 action = next_action(self._terms, self._progress.loop)
             match action:
-                case AskModel() as asked:
+                case AskModel() as next_turn:
                     try:
-                        response = await self._ask(asked)
+                        response = await self._ask(next_turn)
                     except CallFailed as error:
                         self._leave_loop()
                         return Outcome.failed(error.type, error.message)
@@ -183,20 +183,22 @@ class _Loop:
             return outcome
         if calls is None and self._persona.output_schema is not None:
             return outcome
-        made: list[JsonValue] = [
+        call_records: list[JsonValue] = [
             {"tool": call.tool, "arguments": call.arguments} for call in calls or ()
         ]
         if isinstance(outcome.data, dict) and calls is None:
-            return Outcome.succeeded({**outcome.data, "tool_calls": made})
-        return Outcome.succeeded({"text": _text_of(response), "tool_calls": made})
+            return Outcome.succeeded({**outcome.data, "tool_calls": call_records})
+        return Outcome.succeeded({"text": _text_of(response), "tool_calls": call_records})
 
     def _handed_off(self, team: str, call: OpenCall, response: AgentResponse | None) -> Outcome:
         """Let the run leave for the team when the step has ended."""
         reason = call.arguments.get("reason")
-        said = reason if isinstance(reason, str) else ""
-        cause = HandedOff("handed_off", team, self._location.step, said)
+        reason_text = reason if isinstance(reason, str) else ""
+        cause = HandedOff("handed_off", team, self._location.step, reason_text)
         self._scope.state.progress.handoffs[self._location.key] = cause
-        return Outcome.succeeded({"text": _text_of(response), "handoff": team, "reason": said})
+        return Outcome.succeeded(
+            {"text": _text_of(response), "handoff": team, "reason": reason_text}
+        )
 
     def _leave_loop(self) -> None:
         """Drop the progress of the loop, but for results that the conversation still needs."""
@@ -247,19 +249,19 @@ class _Loop:
             count, head, self._conversation, fallback=fallback, context=context
         )
 
-    async def _ask(self, asked: AskModel) -> AgentResponse | None:
+    async def _ask(self, next_turn: AskModel) -> AgentResponse | None:
         """Take one model turn, and note what it asks for; None if a hook stops it before."""
         scope, location, progress = self._scope, self._location, self._progress
         parked = scope.state.progress.parked_turns.pop(location.key, None)
         turns = self._agent_turns(progress.fallback if parked is None else parked.model)
         request = None if parked is None else parked.request
         if request is None:
-            request = await self._begin_turn(asked, turns)
+            request = await self._begin_turn(next_turn, turns)
         if request is None:
             return None
         options = CallOptions(timeout=self._persona.timeout, retries=self._persona.retries)
-        suffix = TurnSuffix(turn=asked.number)
-        response = await turns.call(request, TurnCall(asked.number, options, suffix, parked))
+        suffix = TurnSuffix(turn=next_turn.number)
+        response = await turns.call(request, TurnCall(next_turn.number, options, suffix, parked))
         if isinstance(response, HookRuling):
             progress.loop.end = stopped_by(response)
             return None
@@ -272,30 +274,30 @@ class _Loop:
         else:  # nothing was stored: the results are still to be sent
             self._leave_results()
         verdict, response = await turns.hooks.after_call(
-            asked.number, response, turns.choice.current
+            next_turn.number, response, turns.choice.current
         )
         unusable = is_worth_a_reask(response)
         back = verdict.reason if verdict.retries else ""
         progress.problem = response.error.message if unusable and response.error else back
         failed = not response.success and not unusable
         turn = TurnTaken(response.tool_calls, unusable, failed, back)
-        take_turn(self._terms, progress.loop, asked, turn)
+        take_turn(self._terms, progress.loop, next_turn, turn)
         if verdict.stop is not None:
             progress.loop.end = stopped_by(verdict.stop)
-        self._note(asked, turn)
+        self._note(next_turn, turn)
         return response
 
-    async def _begin_turn(self, asked: AskModel, turns: AgentTurns) -> AgentRequest | None:
+    async def _begin_turn(self, next_turn: AskModel, turns: AgentTurns) -> AgentRequest | None:
         """Return the request of a turn that may begin; None if a hook stops it."""
         scope, location, progress = self._scope, self._location, self._progress
-        if asked.number > 1:
+        if next_turn.number > 1:
             await scope.checkpoint()
         notices = await turn_notices(scope, location, self._key, boundary=True)
-        if asked.number == 1:
+        if next_turn.number == 1:
             notices = shared_work(location, scope) + notices
-        notices += tuple(map(reminder_text, asked.reminders))
-        request = self._requests.request(asked, notices, progress)
-        begun = await turns.hooks.begin(asked.number, request.inputs, turns.choice.current)
+        notices += tuple(map(reminder_text, next_turn.reminders))
+        request = self._requests.request(next_turn, notices, progress)
+        begun = await turns.hooks.begin(next_turn.number, request.inputs, turns.choice.current)
         if begun.stop is not None:
             progress.loop.end = stopped_by(begun.stop)
             return None
@@ -333,7 +335,7 @@ class _Loop:
         if self._conversation is not None:
             self._scope.state.progress.tool_loops.pop(self._location.key, None)
 
-    def _note(self, asked: AskModel, turn: TurnTaken) -> None:
+    def _note(self, next_turn: AskModel, turn: TurnTaken) -> None:
         """Note the turn in the trail, and the calls that are not executed."""
         scope, location, loop = self._scope, self._location, self._progress.loop
         calls = tuple(call.tool for call in loop.calls)
@@ -345,7 +347,7 @@ class _Loop:
             code = "turn_too_early"
         else:
             code = "turn_unusable" if turn.unusable or turn.sent_back else "turn_answered"
-        cause = ModelTurned(code, asked.number, calls, asked.is_last)
+        cause = ModelTurned(code, next_turn.number, calls, next_turn.is_last)
         note_step(scope, location, "turn", cause, event="routing")
         for call in loop.calls:
             if call.refusal is not None:

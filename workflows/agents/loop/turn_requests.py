@@ -75,7 +75,9 @@ def offered_tools(plan: Plan, terms: LoopTerms) -> tuple[OfferedTool, ...]:
 
 def with_own_arguments(response: AgentResponse, plan: Plan) -> AgentResponse:
     """Return a response whose calls have the arguments that their tools know."""
-    calls = tuple(_own_call(one, plan.tools.get(one.tool)) for one in response.tool_calls)
+    calls = tuple(
+        _own_call(tool_call, plan.tools.get(tool_call.tool)) for tool_call in response.tool_calls
+    )
     if calls == response.tool_calls:
         return response
     return response.model_copy(update={"tool_calls": calls})
@@ -141,10 +143,10 @@ class TurnRequests:
         return request.model_copy(update={"persona": persona, "inputs": inputs})
 
     def _later(
-        self, request: AgentRequest, asked: AskModel, progress: AgentLoopProgress
+        self, request: AgentRequest, next_turn: AskModel, progress: AgentLoopProgress
     ) -> AgentRequest:
         reask = None
-        if asked.reask:
+        if next_turn.reask:
             number = progress.loop.reasks + 1
             reask = Reask(number=number, answer="", problem=progress.problem)
         return request.model_copy(update={"provider": self.persona.provider, "reask": reask})

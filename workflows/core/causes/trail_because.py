@@ -94,9 +94,9 @@ def agent_because(cause: AgentCause) -> str:  # noqa: C901  # one case a cause
         case LoopExited(tool=tool):
             return f"{tool} succeeded, which ends the agent"
         case CallCutOff(model=model, input_tokens=tokens):
-            known = f"about {tokens:,} input tokens are counted, an estimate"
-            left = f"nobody waits for the answer of {model or 'the agent'} any more"
-            return f"{left}; {known if tokens else 'its usage is not known'}"
+            estimate = f"about {tokens:,} input tokens are counted, an estimate"
+            summary = f"nobody waits for the answer of {model or 'the agent'} any more"
+            return f"{summary}; {estimate if tokens else 'its usage is not known'}"
 
 
 def _compaction_because(cause: ConversationCompacted) -> str:
@@ -145,8 +145,8 @@ def hook_because(cause: HookDecided) -> str:
     point = cause.point.replace("_", " ")
     where = f" of {cause.tool}" if cause.tool else ""
     about = f": {cause.message}" if cause.message else ""
-    found = cause.condition
-    when = "" if found is None else f"; when: {condition_because(found)}"
+    condition = cause.condition
+    when = "" if condition is None else f"; when: {condition_because(condition)}"
     return f"hook {cause.hook}, {point}{where}, {_DECIDED[cause.decision]}{about}{when}"
 
 
@@ -199,8 +199,10 @@ def _step(cause: StepCause) -> str:
         case StepStated(code=code):
             return _STATED[code]
         case WhenAsked(code=code, condition=condition):
-            found = _condition(condition)
-            return found if code == "when_held" else f"its `when` does not hold: {found}"
+            description = _condition(condition)
+            return (
+                description if code == "when_held" else f"its `when` does not hold: {description}"
+            )
         case Failed(code="failed", failure=failure):
             return f"{failure.type}: {failure.message}"
         case Failed(code="when_failed", failure=failure):
@@ -218,8 +220,8 @@ def _step(cause: StepCause) -> str:
             return f"cancel_timeout: {seconds:g} s have passed"
 
 
-def _condition(found: ConditionFound | None) -> str:
-    return "" if found is None else condition_because(found)
+def _condition(condition: ConditionFound | None) -> str:
+    return "" if condition is None else condition_because(condition)
 
 
 def _people(cause: PeopleCause) -> str:  # noqa: C901  # one case a cause
@@ -240,12 +242,12 @@ def _people(cause: PeopleCause) -> str:  # noqa: C901  # one case a cause
             return act_because(code, by, why)
         case Amended(paths=paths, by=by, why=why):
             return act_because(f"amended {', '.join(paths)}", by, why)
-        case AmendRefused(asked=asked, message=message):
-            return f"{_people(asked)}: {message}"
-        case TooLate(asked=asked):
-            return f"the run ended before it was {trail_because(asked)}"
-        case NotBegun(team=team, sent=sent):
-            return f"{team} does not start: {route_because(sent)}"
+        case AmendRefused(asked=change, message=message):
+            return f"{_people(change)}: {message}"
+        case TooLate(asked=change):
+            return f"the run ended before it was {trail_because(change)}"
+        case NotBegun(team=team, sent=redirect):
+            return f"{team} does not start: {route_because(redirect)}"
         case SkipAsked(task=task, by=by, why=why):
             return act_because(f"skip of {task} requested", by, why)
 

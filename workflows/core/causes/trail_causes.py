@@ -68,5 +68,5 @@ def _shorten_value(value: Any) -> Any:
         return tuple(_shorten_value(item) for item in items[:_MAX_ITEMS])
     if not is_dataclass(value) or isinstance(value, type):
         return value
-    cut = {one.name: _shorten_value(getattr(value, one.name)) for one in fields(value)}
+    cut = {field.name: _shorten_value(getattr(value, field.name)) for field in fields(value)}
     return replace(value, **{**cut, "condition": None} if "condition" in cut else cut)

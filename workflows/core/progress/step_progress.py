@@ -52,17 +52,17 @@ Tickets = Mapping[str, ConversationTicket]
 
 def take_ticket(tickets: dict[str, ConversationTicket], conversation: str, key: str) -> None:
     """Put a call at the end of the queue, or where it stood before the run continued as new."""
-    known = tickets.get(key)
-    if known is None or known.conversation != conversation:
+    ticket = tickets.get(key)
+    if ticket is None or ticket.conversation != conversation:
         tickets.pop(key, None)
-        known = tickets[key] = ConversationTicket(conversation)
-    known.is_back = True
+        ticket = tickets[key] = ConversationTicket(conversation)
+    ticket.is_back = True
 
 
 def overtakes(tickets: Tickets, key: str) -> bool:
     """Return whether other calls asked for the conversation of a call before it."""
     own = tickets[key].conversation
-    return next(at for at, one in tickets.items() if one.conversation == own) != key
+    return next(at for at, ticket in tickets.items() if ticket.conversation == own) != key
 
 
 def is_next(tickets: Tickets, key: str) -> bool:
@@ -71,7 +71,9 @@ def is_next(tickets: Tickets, key: str) -> bool:
     A ticket whose call does not come back, or comes back late, so never blocks the queue.
     """
     own = tickets[key].conversation
-    waiting = (at for at, one in tickets.items() if one.conversation == own and one.is_back)
+    waiting = (
+        at for at, ticket in tickets.items() if ticket.conversation == own and ticket.is_back
+    )
     return next(waiting) == key
 
 

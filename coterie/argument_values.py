@@ -118,8 +118,8 @@ def _reading(text: str) -> _Reading:
         except JsonRefused:
             raise
         except ValueError as error:
-            closed = len(bare) > 1 and bare.endswith(_CLOSED[bare[0]])
-            return _Reading(text, text, f"it is not JSON ({error})" if closed else "")
+            is_closed = len(bare) > 1 and bare.endswith(_CLOSED[bare[0]])
+            return _Reading(text, text, f"it is not JSON ({error})" if is_closed else "")
     if not text:
         return _Reading(text, None)
     try:
@@ -202,12 +202,12 @@ def read_updates(values: Sequence[WrittenSetting], declared: Declarations = UNDE
     }
 
 
-def _declaration(path: ContextPath, declared: Declarations) -> DeclaredPath | None:
+def _declaration(path: ContextPath, declarations: Declarations) -> DeclaredPath | None:
     """Return what a path must hold: its declaration, or that of a property of one above it."""
-    above = declared_above(path, declared)
+    above = declared_above(path, declarations)
     if above is None:
         return None
-    schema: JsonValue = declared[above].schema_
+    schema: JsonValue = declarations[above].schema_
     for segment in path[len(parse(above)) :]:
         properties = schema.get("properties") if isinstance(schema, dict) else None
         schema = properties.get(segment) if isinstance(properties, dict) else None

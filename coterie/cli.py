@@ -70,8 +70,8 @@ def _leave(streams: StandardStreams, code: int) -> NoReturn:
     aborts the process instead of returning our exit code. Clean-up would also take a tenth of the
     time of `validate`.
     """
-    if (lost := streams.flush()) is not None:
-        note(f"coterie: could not write to standard output: {system_error(lost) or lost}")
+    if (error := streams.flush()) is not None:
+        note(f"coterie: could not write to standard output: {system_error(error) or error}")
         code = code or ExitCode.OUTPUT_LOST
         streams.flush()
     os._exit(code)

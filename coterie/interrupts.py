@@ -38,11 +38,11 @@ def run_async(main: Coroutine[Any, Any, T]) -> T:
 
 async def _interruptible(main: Coroutine[Any, Any, T]) -> T:
     loop, task = asyncio.get_running_loop(), asyncio.create_task(main)
-    interrupted = False
+    is_interrupted = False
 
     def interrupt() -> None:
-        nonlocal interrupted
-        interrupted = True
+        nonlocal is_interrupted
+        is_interrupted = True
         task.cancel()
 
     for number in _SIGNALS:
@@ -53,7 +53,7 @@ async def _interruptible(main: Coroutine[Any, Any, T]) -> T:
     await loop.shutdown_asyncgens()
     await asyncio.sleep(0)  # lets the tasks that close abandoned generators run
     await _cancel_other_tasks()
-    if interrupted and task.cancelled():
+    if is_interrupted and task.cancelled():
         raise KeyboardInterrupt
     return task.result()
 

@@ -148,11 +148,11 @@ def _address(env: Mapping[str, str]) -> str | None:
 
 
 def _config_roots(env: Mapping[str, str], cwd: Path, project: Path) -> tuple[Path, ...]:
-    named = env.get("COTERIE_CONFIG")
-    if not named:
+    setting = env.get("COTERIE_CONFIG")
+    if not setting:
         own = project / "config"
         return (own,) if own.is_dir() else ()
-    roots = tuple((cwd / part).resolve() for part in named.split(os.pathsep) if part)
+    roots = tuple((cwd / part).resolve() for part in setting.split(os.pathsep) if part)
     for root in roots:
         if not root.is_dir():
             raise CommandError(f"COTERIE_CONFIG names {root}, which is not a folder")

@@ -65,8 +65,8 @@ class StandardStreams:
             sys.stderr.flush()
         except BrokenPipeError:
             return None
-        lost = self._output.lost
-        return None if lost is None or lost.errno in _READER_LEFT else lost
+        error = self._output.lost
+        return None if error is None or error.errno in _READER_LEFT else error
 
 
 def _open_if_closed(descriptor: int) -> None:
@@ -74,10 +74,10 @@ def _open_if_closed(descriptor: int) -> None:
     try:
         os.fstat(descriptor)
     except OSError:
-        opened = os.open(os.devnull, os.O_RDWR)
-        if opened != descriptor:
-            os.dup2(opened, descriptor)
-            os.close(opened)
+        null_descriptor = os.open(os.devnull, os.O_RDWR)
+        if null_descriptor != descriptor:
+            os.dup2(null_descriptor, descriptor)
+            os.close(null_descriptor)
 
 
 def _text(sink: _Sink, earlier: TextIO | None, *, line_buffering: bool) -> io.TextIOWrapper:

@@ -115,10 +115,10 @@ def parse_command(words: Sequence[str]) -> tuple[str, Namespace]:
     for word in words:
         if not is_unicode(word):
             raise CommandError(f"the argument {word!a} is not UTF-8 text")
-    chosen = next((word for word in words if not word.startswith("-")), None)
+    command = next((word for word in words if not word.startswith("-")), None)
     # Building the parsers of all commands takes as long as checking a short document.
-    alone = chosen in VERBS and words[0] == chosen
-    verbs = {verb: verb == chosen for verb in VERBS if verb == chosen or not alone}
+    alone = command in VERBS and words[0] == command
+    verbs = {verb: verb == command for verb in VERBS if verb == command or not alone}
     parser = _parser(verbs)
     args = parser.parse_args(words)
     if args.version:

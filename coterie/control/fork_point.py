@@ -116,13 +116,17 @@ class PassedPoints:
             return None
         frame = state.open_frame(MAIN)
         tasks: dict[str, Outcome] = {} if frame is None else frame.tasks
-        failed = failed_task(team, tasks)
+        failing_task = failed_task(team, tasks)
         root_failure: PassedFailure | None = None
         for failure in reversed(self.failures):
             if (failure.entry.team, failure.entry.visit) != (team.id, state.main.visit):
                 continue
             if root_failure is None:
-                root_failure = failure if failed is not None and failure.path == failed[0] else None
+                root_failure = (
+                    failure
+                    if failing_task is not None and failure.path == failing_task[0]
+                    else None
+                )
                 continue
             if not _came_from(failure, root_failure, plan):
                 break
@@ -160,8 +164,8 @@ def _state_to_carry(state: RunState) -> Json:
     values = {
         state_field.name: getattr(state, state_field.name) for state_field in fields(RunState)
     }
-    received = next_number(state.session) - 1
-    values["session"] = replace(state.session, queue=[], received=received)
+    received_count = next_number(state.session) - 1
+    values["session"] = replace(state.session, queue=[], received=received_count)
     return RunState(**values).carried()
 
 
@@ -265,9 +269,9 @@ async def point_at_message(client: Client, run: str, part: str | None, number: i
         points = await passed_points(line, None, number)
         if points.found is not None:
             return points.point(points.found, points.message_step)
-        awaited = points.awaited
-        last = max((last, *awaited))
-        earlier = not awaited or number < awaited[0]
+        numbers = points.awaited
+        last = max((last, *numbers))
+        earlier = not numbers or number < numbers[0]
         before = await previous_history(client, line) if earlier else None
         if before is None:
             if not last:
@@ -369,8 +373,8 @@ async def _latest_failure(client: Client, history: WorkflowHistory) -> ForkPoint
                 failure.carried, f"{failure.entry.team}#{failure.entry.visit}/{failure.path}"
             )
         if points.latest is not None:
-            at, carried = points.latest
-            return points.point(carried, at)
+            at, state = points.latest
+            return points.point(state, at)
         before = await previous_history(client, line)
         line = None if before is None else before.history
     return None

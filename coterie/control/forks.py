@@ -78,19 +78,19 @@ async def fork(
 
 async def _updates(client: Client, run: str, assignments: Sequence[WrittenSetting]) -> Json:
     """Return the changes of a run's context, as its plan declares them."""
-    declared = await declared_context(client, run) if assignments else UNDECLARED
-    return read_updates(assignments, declared)
+    declarations = await declared_context(client, run) if assignments else UNDECLARED
+    return read_updates(assignments, declarations)
 
 
 async def _begin_fork(
     settings: Settings, connection: Connection, fork_input: ForkInput, new: str | None
 ) -> ExitCode:
     """Start it where the other run was served, and wait until a worker has found the point."""
-    described = await Run(connection.client, fork_input.run).describe()
-    queue = described.task_queue
-    team = await started_name(connection.client, described)
+    description = await Run(connection.client, fork_input.run).describe()
+    queue = description.task_queue
+    team = await started_name(connection.client, description)
     id = new or new_id(fork_input.run)
-    team_input = TeamInput(fork=fork_input.model_copy(update={"run_id": described.run_id}))
+    team_input = TeamInput(fork=fork_input.model_copy(update={"run_id": description.run_id}))
     try:
         record = find(settings, fork_input.run).model_copy(update={"id": id})
     except CommandError:
@@ -113,12 +113,12 @@ async def _begin_fork(
 async def _print_point(run: Run, serve: str) -> None:
     """Print where it starts, or why it cannot."""
     for _ in range(_LOOKS):
-        described = await run.describe()
-        memo = described.raw_description.workflow_execution_info.memo.fields
+        description = await run.describe()
+        memo = description.raw_description.workflow_execution_info.memo.fields
         if FORKED_FROM in memo:
             note(f"{run.id} continues from {text_of(memo[FORKED_FROM])}")
             return
-        if described.status == WorkflowExecutionStatus.FAILED:
+        if description.status == WorkflowExecutionStatus.FAILED:
             raise CommandError(incomplete_reason(await run.end()), ExitCode.RUN_FAILED)
         await asyncio.sleep(_BETWEEN)
     note(f"no worker has picked up {run.id} yet; serve it: {serve}")

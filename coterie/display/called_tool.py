@@ -106,9 +106,9 @@ async def _call_to_end(activities: SkillActivities, request: SkillRequest) -> Js
 
 
 def _check(tool: ListedTool, arguments: Json) -> None:
-    fixed = [name for name in arguments if name in tool.fixed]
-    if fixed:
-        raise CommandError(f"the tool {tool.name!r} fixes {fixed[0]!r}; leave it out")
+    fixed_names = [name for name in arguments if name in tool.fixed]
+    if fixed_names:
+        raise CommandError(f"the tool {tool.name!r} fixes {fixed_names[0]!r}; leave it out")
     try:
         problems = mismatches(arguments, tool.input_schema, "`--arguments`")
     except UnusableSchema:

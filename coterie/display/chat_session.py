@@ -58,9 +58,9 @@ class ReplyText:
                 self._call = piece.answer.call
                 if piece.answer.tail.attempt > 1:
                     say(f"[attempt {piece.answer.tail.attempt}]")
-            missed = f"[... {piece.missed:,} characters ...]" if piece.missed else ""
-            self._written += f"{missed}{piece.text}"
-            say_part(f"{missed}{piece.text}")
+            gap = f"[... {piece.missed:,} characters ...]" if piece.missed else ""
+            self._written += f"{gap}{piece.text}"
+            say_part(f"{gap}{piece.text}")
 
     def interrupt(self) -> None:
         """Leave the terminal to others: what follows begins on a new line."""
@@ -149,16 +149,16 @@ async def awaited(
     decider = Decider(run, view, (), interactive=interactive, workspace=workspace)
     task = asyncio.create_task(sending)
     try:
-        looked = monotonic()
+        last_look = monotonic()
         while not task.done():
             pause = _IDLE_SECONDS
             with suppress(CommandError):  # not begun yet, or nobody serves it for a moment
-                described = await run.describe()
-                if interactive and streams(described):
-                    view.writing(await live_answers(described, {}))
+                description = await run.describe()
+                if interactive and streams(description):
+                    view.writing(await live_answers(description, {}))
                     pause = POLL_SECONDS
-                if monotonic() - looked > _STATUS_SECONDS:
-                    looked = monotonic()
+                if monotonic() - last_look > _STATUS_SECONDS:
+                    last_look = monotonic()
                     status = await run.status()
                     view.note_pause(status.paused)
                     await decider.consider(await run.pending() if status.waiting_for else ())
@@ -218,8 +218,8 @@ async def chat(
             if script is None and await talk.has_ended():
                 break
         if begin is None:
-            ended = await talk.has_ended()
-            note(f"the session {record.id} has ended" if ended else stays_open(record.id))
+            has_ended = await talk.has_ended()
+            note(f"the session {record.id} has ended" if has_ended else stays_open(record.id))
     return ExitCode.DONE
 
 
@@ -273,8 +273,8 @@ class _Talk:
 
     async def has_ended(self) -> bool:
         """Return whether the session takes no more messages."""
-        described = await self.run.describe()
-        return described.status != WorkflowExecutionStatus.RUNNING
+        description = await self.run.describe()
+        return description.status != WorkflowExecutionStatus.RUNNING
 
     async def catch_up(self, client: Client, maximum: int) -> int:
         """Print the latest messages and replies, and wait for the replies that are missing.
@@ -301,9 +301,9 @@ async def _found_its_point(run: Run) -> None:
     if started(await run.history()).input.fork is None:
         return
     for _ in range(_LOOKS):
-        described = await run.describe()
-        running = described.status == WorkflowExecutionStatus.RUNNING
-        memo = described.raw_description.workflow_execution_info.memo.fields
+        description = await run.describe()
+        running = description.status == WorkflowExecutionStatus.RUNNING
+        memo = description.raw_description.workflow_execution_info.memo.fields
         if not running or FORKED_FROM in memo:
             return
         await asyncio.sleep(_BETWEEN)

@@ -96,8 +96,8 @@ async def decide(
     run.complete = CommitDiffs(folder, settings.environment).complete
     pending, place = await run.pending(), _Place(settings, folder)
     if wanted.pattern is None or any(request.id == wanted.name for request in pending):
-        named = asked.model_copy(update={"id": wanted.name or only_request(run, pending)})
-        return await _decide_one(run, pending, named, names, place)
+        decide_input = asked.model_copy(update={"id": wanted.name or only_request(run, pending)})
+        return await _decide_one(run, pending, decide_input, names, place)
     return await _decide_several(run, wanted.pattern, pending, asked, names, place)
 
 
@@ -192,8 +192,8 @@ async def _decide_several(
         if not await ask_yes_no(question):
             note("not decided")
             return ExitCode.RUN_FAILED
-    decided = [await _is_taken(run, decision) for decision in decisions]
-    complete = len(decided) == len(matching) and all(decided)
+    outcomes = [await _is_taken(run, decision) for decision in decisions]
+    complete = len(outcomes) == len(matching) and all(outcomes)
     return ExitCode.DONE if complete else ExitCode.RUN_FAILED
 
 

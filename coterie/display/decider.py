@@ -114,8 +114,8 @@ class Decider:
             self._asking = None
             task.cancel()
             await asyncio.wait([task])
-            changed = any(other.request == showing.request for other in still_pending)
-            what = "changed" if changed else "decided"
+            is_changed = any(other.request == showing.request for other in still_pending)
+            what = "changed" if is_changed else "decided"
             self._view.say(f"{showing.request} was {what} elsewhere")
 
     async def _as_written(self, request: Pending) -> bool:
@@ -127,9 +127,11 @@ class Decider:
         # The file knows about its own changes, but not about those by other people.
         digest = None if request.edited else request.digest
         for entry in entries:
-            changed = "payload" in entry.model_fields_set  # null counts as a change too
+            is_changed = "payload" in entry.model_fields_set  # null counts as a change too
             after = (
-                request_digest(request.origin, request.prompt, entry.payload) if changed else digest
+                request_digest(request.origin, request.prompt, entry.payload)
+                if is_changed
+                else digest
             )
             if entry.decision == "approve" and is_among(entry.by, request.approved_by):
                 digest = after if after == request.digest else digest
@@ -218,15 +220,15 @@ class Decider:
                 return
             whole = shown_text(self._run.id, request, self._workspace)
             long = whole.count("\n") > _LONG
-            approved = await ask_yes_no("approve?", partial(note, whole) if long else None)
-            comment = None if approved is None else await ask(_ASK_COMMENT)
-            if approved is None or comment is None:
+            approval = await ask_yes_no("approve?", partial(note, whole) if long else None)
+            comment = None if approval is None else await ask(_ASK_COMMENT)
+            if approval is None or comment is None:
                 self._view.say(self._how_to(request))
                 return
         await self._decide(
             DecideInput(
                 id=request.id,
-                decision="approve" if approved else "reject",
+                decision="approve" if approval else "reject",
                 by=by,
                 comment=comment,
                 digest=request.digest or None,

@@ -39,11 +39,11 @@ def pager_of(environment: Mapping[str, str]) -> tuple[str, ...] | None:
 
     Without `PAGER` it is `less`, but none on a terminal that cannot move its cursor.
     """
-    named = environment.get("PAGER")
-    if named is None:
+    setting = environment.get("PAGER")
+    if setting is None:
         return None if environment.get("TERM", "dumb") == "dumb" else (_PAGER,)
     try:
-        words = shlex.split(named)
+        words = shlex.split(setting)
     except ValueError:
         return None
     return tuple(words) if words and words != ["cat"] else None
@@ -69,14 +69,14 @@ def _show_in_pager(text: str, to: TextIO, settings: Settings) -> bool:
         return False
     page, size = visible(text), os.get_terminal_size(to.fileno())
     environment = settings.environment
-    named = None if fits(page, size.columns, size.lines) else pager_of(environment)
+    pager = None if fits(page, size.columns, size.lines) else pager_of(environment)
     path = environment.get("PATH", os.defpath)
-    command = None if named is None else command_outside(named, path, settings.project)
+    command = None if pager is None else command_outside(pager, path, settings.project)
     if command is None:
         return False
     to.flush()
     try:
-        ended = subprocess.run(
+        process = subprocess.run(
             command,
             input=f"{page}\n".encode(errors="replace"),
             stdout=to,
@@ -85,4 +85,4 @@ def _show_in_pager(text: str, to: TextIO, settings: Settings) -> bool:
         )
     except OSError:
         return False
-    return ended.returncode == 0
+    return process.returncode == 0

@@ -36,7 +36,7 @@ async def show_request(
     run, folder = Run(client, id), workspace_of_run(settings, id)
     run.complete = CommitDiffs(folder, settings.environment).complete
     try:
-        view, served = await request_of(client, run, request)
+        view, is_served = await request_of(client, run, request)
     except CommandError:
         calls = [] if request is None else await step_calls(settings, client, run, request)
         if request is not None and not calls and calls_in(split_reference(request)[0]):
@@ -53,10 +53,10 @@ async def show_request(
             show_result(calls_text(id, request, calls), settings)
         return ExitCode.DONE
     if as_json:
-        data = {"served": served, **view.model_dump(mode="json", exclude_defaults=True)}
+        data = {"served": is_served, **view.model_dump(mode="json", exclude_defaults=True)}
         say(json.dumps(data, indent=2, ensure_ascii=False))
     else:
-        text = request_text(id, view, login_name(), served=served, workspace=folder)
+        text = request_text(id, view, login_name(), served=is_served, workspace=folder)
         show_result(text, settings)
     return ExitCode.DONE
 

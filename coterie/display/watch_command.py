@@ -51,8 +51,8 @@ async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = 
     ui = connection.ui_of(id)
     note(f"run {id}" + (f"  {ui}" if ui else ""))
     if description.status != WorkflowExecutionStatus.RUNNING:
-        printed = PlainView(id, say, write_part=say_part, verbose=True) if verbose else None
-        return await _print_summary(settings, run, await run.end(), printed)
+        plain_view = PlainView(id, say, write_part=say_part, verbose=True) if verbose else None
+        return await _print_summary(settings, run, await run.end(), plain_view)
     folder = workspace_of_run(settings, id)
     run.complete = CommitDiffs(folder, settings.environment).complete
     view = await _view(settings, run, description, live=live, verbose=verbose)
@@ -65,8 +65,8 @@ async def watch_run(settings: Settings, id: str, *, live: bool, verbose: bool = 
         raise
     finally:
         view.close()
-    printed = view if isinstance(view, PlainView) else None
-    return await _print_summary(settings, run, end, printed, after=_last(watch.trail))
+    plain_view = view if isinstance(view, PlainView) else None
+    return await _print_summary(settings, run, end, plain_view, after=_last(watch.trail))
 
 
 async def watch_screen(settings: Settings, id: str, opened: OpenScreen) -> ExitCode:
@@ -96,14 +96,14 @@ async def watch_screen(settings: Settings, id: str, opened: OpenScreen) -> ExitC
 
 
 async def _past_screen(
-    settings: Settings, run: Run, description: WorkflowExecutionDescription, opened: OpenScreen
+    settings: Settings, run: Run, description: WorkflowExecutionDescription, open_screen: OpenScreen
 ) -> ExitCode:
     """Show a run that has ended, as its history tells it: no worker may be left to ask."""
     end, past = await run.end(), await _past(run, description)
     if isinstance(past, NotFollowed):
         note(f"run {run.id} has ended, and its screen cannot be shown: {past.cause}")
     else:
-        screen = opened(run, None)
+        screen = open_screen(run, None)
         screen.take_past(past)
         await screen.until_left(_resolve_end(end))
     return await _print_summary(settings, run, end, None)
@@ -152,15 +152,15 @@ async def watch_events(settings: Settings, id: str) -> ExitCode:
     connection = await open_connection(settings)
     run = Run(connection.client, id)
     description = await _team_run(run)
-    watched: list[TrailEntry] = []
+    trail: list[TrailEntry] = []
     if description.status == WorkflowExecutionStatus.RUNNING:
         view = EventsView(run.id)
         watch = Watch(run, view, DecisionHints(run, view, live=True))
         await watch.until_end()
-        watched = watch.trail
+        trail = watch.trail
     end = await run.end()
     trace = await traced(settings, id)
-    for line in event_lines([entry for entry in trace.trail if entry.number > _last(watched)]):
+    for line in event_lines([entry for entry in trace.trail if entry.number > _last(trail)]):
         say(line)
     return ExitCode.DONE if end.completed else ExitCode.RUN_FAILED
 
@@ -212,9 +212,9 @@ async def _print_summary(
     else:
         rows.follow(trace.trail)
         if view is not None:
-            missed = [entry for entry in trace.trail if entry.number > after]
-            view.rows.follow(missed)
-            view.events(missed)
+            new_entries = [entry for entry in trace.trail if entry.number > after]
+            view.rows.follow(new_entries)
+            view.events(new_entries)
     say()
     say(summary_text(run.id, end, rows, summary_width()))
     return ExitCode.DONE if end.completed else ExitCode.RUN_FAILED

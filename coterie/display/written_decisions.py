@@ -61,7 +61,7 @@ class WrittenDecision(Frozen):
 
     @model_validator(mode="after")
     def _has_what_it_needs(self) -> "WrittenDecision":
-        for key, (decision, required) in _BELONGS_TO.items():
+        for key, (decision, is_required) in _BELONGS_TO.items():
             is_set = key in self.model_fields_set
             if is_set and self.decision != decision:
                 raise form_mismatch(
@@ -70,7 +70,7 @@ class WrittenDecision(Frozen):
                     key=key,
                     decision=decision,
                 )
-            if required and self.decision == decision and not getattr(self, key):
+            if is_required and self.decision == decision and not getattr(self, key):
                 raise form_mismatch(
                     "decision", "`decision: {decision}` needs `{key}`", key=key, decision=decision
                 )

@@ -87,8 +87,8 @@ def extra_findings(
         missing: `{extra: its packages that are not installed}`.
         needed: `{extra: what in this project needs it}`.
     """
-    if installed := [extra for extra in EXTRAS if extra not in missing]:
-        yield Finding("extras", Level.OK, f"installed: {', '.join(installed)}")
+    if installed_extras := [extra for extra in EXTRAS if extra not in missing]:
+        yield Finding("extras", Level.OK, f"installed: {', '.join(installed_extras)}")
     for extra, purpose in EXTRAS.items():
         lacking, use = missing.get(extra, ()), needed.get(extra)
         if not lacking:
@@ -110,8 +110,8 @@ def sandbox_finding(mode: SandboxMode, *, has_commands: bool, problem: str | Non
         problem: Why bubblewrap does not work here; None if it works.
     """
     if problem is None:
-        unused = "" if mode != "none" else ", and `worker.sandbox: none` does not use it"
-        return Finding("sandbox", Level.OK, f"bubblewrap works{unused}")
+        hint = "" if mode != "none" else ", and `worker.sandbox: none` does not use it"
+        return Finding("sandbox", Level.OK, f"bubblewrap works{hint}")
     fix = "install bubblewrap, and allow user namespaces"
     text = f"bubblewrap does not work: {problem}"
     if mode == "bubblewrap":
@@ -131,14 +131,14 @@ def key_findings(
         own: The providers that this project declares.
         present: Variables that are set.
     """
-    declared, there = frozenset(own), frozenset(present)
+    own_providers, there = frozenset(own), frozenset(present)
     for provider, variable in variables.items():
         if variable is None:
             yield Finding("keys", Level.OK, f"{provider} needs no key")
         elif variable in there:
             yield Finding("keys", Level.OK, f"{provider}: {variable} is set")
         else:
-            level = Level.WARNING if provider in declared else Level.OPTIONAL
+            level = Level.WARNING if provider in own_providers else Level.OPTIONAL
             text = f"{provider}: {variable} is not set"
             yield Finding("keys", level, text, f"export {variable}=...")
 

@@ -73,10 +73,10 @@ async def examine(settings: Settings, *, offline: bool) -> list[Finding]:
     trusted, findings = _configuration(settings)
     plans, unreadable = _own_plans(settings)
     providers = _used_providers(settings, trusted, plans)
-    needed = needed_extras(settings, trusted, plans)
+    needed_packages = needed_extras(settings, trusted, plans)
     findings = [
         *_program(),
-        *extra_findings(missing_packages(EXTRAS), needed),
+        *extra_findings(missing_packages(EXTRAS), needed_packages),
         *findings,
         *unreadable,
     ]
@@ -105,11 +105,11 @@ def _configuration(settings: Settings) -> tuple[TrustedConfig, list[Finding]]:
         return trusted_catalog(settings, catalog, None), []
     except (InvalidDocument, CommandError) as error:
         first = error.problems[0].message if isinstance(error, InvalidDocument) else str(error)
-        shipped = trusted_document(settings, catalog.system_source(catalog.roots[-1]), None)
+        shipped_config = trusted_document(settings, catalog.system_source(catalog.roots[-1]), None)
         finding = Finding(
             "project", Level.PROBLEM, f"its configuration is invalid: {first}", "coterie validate"
         )
-        return shipped, [finding]
+        return shipped_config, [finding]
 
 
 def _own_plans(settings: Settings) -> tuple[dict[str, Plan], list[Finding]]:
@@ -130,11 +130,11 @@ def _used_providers(
 ) -> tuple[str, ...]:
     """Return the providers that the project's own files and teams name."""
     catalog = Catalog(settings)
-    shipped = trusted_document(settings, catalog.system_source(catalog.roots[-1]), None)
+    shipped_config = trusted_document(settings, catalog.system_source(catalog.roots[-1]), None)
     names = [
         name
         for name, provider in trusted.providers.items()
-        if shipped.providers.get(name) != provider
+        if shipped_config.providers.get(name) != provider
     ]
     names += [name for plan in plans.values() for name in plan.providers]
     return tuple(dict.fromkeys(names))
@@ -149,18 +149,18 @@ def needed_extras(
     settings: Settings, trusted: TrustedConfig, plans: Mapping[str, Plan]
 ) -> dict[str, str]:
     """Return `{extra: what in this project needs it}`."""
-    needed: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for name, plan in plans.items():
         for skill in sorted(used_skills(plan) & SKILL_EXTRAS.keys()):
-            needed.setdefault(SKILL_EXTRAS[skill], f"{skill} in the team {name}")
+            reasons.setdefault(SKILL_EXTRAS[skill], f"{skill} in the team {name}")
     if trusted.mcp_servers:
-        needed["mcp"] = "`worker.mcp_servers`"
+        reasons["mcp"] = "`worker.mcp_servers`"
     if (settings.storage or "").startswith("s3://"):
-        needed["s3"] = "COTERIE_STORAGE"
+        reasons["s3"] = "COTERIE_STORAGE"
     for name, section in trusted.providers.items():
         if section.cloud in ("bedrock", "vertex"):
-            needed[section.cloud] = f"the provider {name}"
-    return needed
+            reasons[section.cloud] = f"the provider {name}"
+    return reasons
 
 
 def _sandbox(settings: Settings, trusted: TrustedConfig) -> Finding:

@@ -83,9 +83,9 @@ class Catalog:
                 fix = f"run it with: coterie test {quote(target)}"
                 raise _unreadable(target, "is a test file, not a team", fix)
             return Located(path.stem, path, _root_of(path))
-        named = self.named(target)
-        if named is not None:
-            return named
+        document = self.named(target)
+        if document is not None:
+            return document
         if path.is_dir():
             raise _unreadable(target, "is a folder", "name a file in it")
         if path.exists():
@@ -221,9 +221,9 @@ def shown(file: Path, settings: Settings) -> str:
 
 
 def _unreadable(
-    file: str, what: str, fix: str, allowed: str = "", at: tuple[int, int] = (1, 1)
+    file: str, what: str, fix: str, allowed_values: str = "", at: tuple[int, int] = (1, 1)
 ) -> InvalidDocument:
-    return unreadable_file(file, f"{file} {what}", allowed=allowed, fix=fix, at=at)
+    return unreadable_file(file, f"{file} {what}", allowed=allowed_values, fix=fix, at=at)
 
 
 def _root_of(file: Path) -> Path | None:
@@ -257,8 +257,8 @@ def _yaml_files(folder: Path) -> Iterator[Path]:
 
 def _without_parts(documents: list[Path]) -> list[Path]:
     """Leave out files with teams but without an entry, which a document of the list includes."""
-    included = {part for file in documents for part in included_files(file)}
-    return [file for file in documents if file.resolve() not in included or _has_entry(file)]
+    part_files = {part for file in documents for part in included_files(file)}
+    return [file for file in documents if file.resolve() not in part_files or _has_entry(file)]
 
 
 def _has_entry(file: Path) -> bool:

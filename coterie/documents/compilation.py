@@ -60,11 +60,11 @@ def compile_located(
     """
     over = () if override is None else catalog.file_sources(override)
     sources = (*catalog.sources(located), *over)
-    offered = known_skills(catalog.settings, packages_in(sources))
+    base_skills = known_skills(catalog.settings, packages_in(sources))
     known_capabilities = capabilities(
         agent_packages=(),  # the project's own files declare them
         provider_packages=(),
-        skills={**offered, **(skills or {})},
+        skills={**base_skills, **(skills or {})},
         mcp_listings=read_listings(catalog.settings),
         sandboxed=finds_sandbox(catalog.settings, sources),
     ).model_copy(update={"decides": not only_shown})

@@ -60,20 +60,20 @@ class FixedFiles:
 
     def fix(self) -> None:
         """Apply every fix that leaves no new problem."""
-        rejected: set[tuple[str, str, NodePath]] = set()
+        rejected_keys: set[tuple[str, str, NodePath]] = set()
         for _ in range(_MAX_ROUNDS):
             fixes = {
                 (problem.code, problem.file, problem.location): fix
                 for problem in self.problems
                 if (fix := self.of_problem(problem)) is not None
             }
-            fixes = {key: fix for key, fix in fixes.items() if key not in rejected}
+            fixes = {key: fix for key, fix in fixes.items() if key not in rejected_keys}
             if self._apply(list(fixes.values())):
                 continue
             for key, fix in fixes.items():
                 if self._apply([fix]):
                     break
-                rejected.add(key)
+                rejected_keys.add(key)
             else:
                 return
 
@@ -136,7 +136,7 @@ class FixedFiles:
             CommandError: A file has changed meanwhile, or cannot be written; then none is.
         """
         drafts: list[tuple[Path, Path, bytes]] = []
-        replaced: list[tuple[Path, bytes]] = []
+        backups: list[tuple[Path, bytes]] = []
         try:
             for file, text in self.texts.items():
                 path = (self._folder / file).resolve()
@@ -146,9 +146,9 @@ class FixedFiles:
                     raise CommandError(f"{file} has changed meanwhile: no file is changed")
             for path, draft, before in drafts:
                 draft.replace(path)
-                replaced.append((path, before))
+                backups.append((path, before))
         except OSError as error:
-            for path, before in replaced:
+            for path, before in backups:
                 path.write_bytes(before)
             what = f"{error.filename or 'a file'} cannot be written: {error.strerror}"
             raise CommandError(f"{what}; no file is changed") from None
@@ -167,23 +167,23 @@ def _is_better(before: Sequence[Problem], after: Sequence[Problem]) -> bool:
 
     What the analysis warns of is known only without errors, so it does not count before.
     """
-    refused = any(problem.severity == "error" for problem in before)
+    was_refused = any(problem.severity == "error" for problem in before)
     old, new = (
         Counter(
             (problem.code, problem.file, problem.location)
             for problem in problems
-            if not refused or problem.severity == "error"
+            if not was_refused or problem.severity == "error"
         )
         for problems in (before, after)
     )
     return not new - old and new != old
 
 
-def _with_its_line_ends(stored: bytes, text: str) -> bytes:
+def _with_its_line_ends(data: bytes, text: str) -> bytes:
     """Return a text as bytes; the lines that it shares with what is stored keep every byte."""
-    decoded = stored.decode()
-    mark = "\ufeff" if decoded.startswith("\ufeff") else ""
-    lines = [(match[1], match[2]) for match in _LINE.finditer(decoded.removeprefix("\ufeff"))]
+    old_text = data.decode()
+    mark = "\ufeff" if old_text.startswith("\ufeff") else ""
+    lines = [(match[1], match[2]) for match in _LINE.finditer(old_text.removeprefix("\ufeff"))]
     if len(lines) > 1 and lines[-2][1] == "":
         lines.pop()  # the pattern matches once more at the end
     old, new = [line for line, _ in lines], text.split("\n")

@@ -28,12 +28,12 @@ def overridden_entries(entries: Iterable[str], tools: Sequence[str]) -> Iterator
     """Yield the entries that match tools but apply to none."""
     before: list[str] = []
     for entry in entries:
-        matched = [tool for tool in tools if matches_offer(tool, entry)]
+        matches = [tool for tool in tools if matches_offer(tool, entry)]
         first = [
             next((earlier for earlier in before if matches_offer(tool, earlier)), None)
-            for tool in matched
+            for tool in matches
         ]
-        if matched and first[0] is not None and None not in first:
+        if matches and first[0] is not None and None not in first:
             yield OverriddenEntry(entry, first[0])
         before.append(entry)
 
@@ -87,11 +87,11 @@ class RefreshedListing(NamedTuple):
             yield f"{self.server}: not listed: {one_line(self.failure)}{suffix}"
             return
         old, new = self._tools(self.before), self._tools(self.now)
-        unchanged = self.before is not None and old == new
+        is_unchanged = self.before is not None and old == new
         counts = Counter(map(kind_of_offer, new))
         others = [counted(counts[kind], kind) for kind in get_args(OfferKind) if counts[kind]]
         summary = ", ".join(others) or counted(0, "tool")
-        yield f"{self.server}: {summary}" + (", unchanged" if unchanged else "")
+        yield f"{self.server}: {summary}" + (", unchanged" if is_unchanged else "")
         for name in new:
             if name not in old:
                 yield f"  + {name}"

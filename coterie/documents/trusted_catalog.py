@@ -36,13 +36,13 @@ def trusted_catalog(settings: Settings, catalog: Catalog, workspace: str | None)
     """
     document, tree = _sections(catalog.worker_sources())
     worker = document.worker or WorkerSection()
-    shared = resolved(worker, dict(document.llm_config.providers), tree, settings, workspace)
-    scoped: dict[str, ProviderSection] = {}
+    shared_config = resolved(worker, dict(document.llm_config.providers), tree, settings, workspace)
+    scoped_sections: dict[str, ProviderSection] = {}
     for located in catalog.all():
         for name, section in _own_providers(located, catalog, settings).items():
-            if shared.providers.get(name) != section:
-                scoped[_scoped_name(name, located.name)] = section
-    return shared.model_copy(update={"scoped": scoped})
+            if shared_config.providers.get(name) != section:
+                scoped_sections[_scoped_name(name, located.name)] = section
+    return shared_config.model_copy(update={"scoped": scoped_sections})
 
 
 def trusted_document(
@@ -70,14 +70,14 @@ def scope_providers(
         own: Its providers, with absolute paths.
         trusted: The worker's configuration.
     """
-    renamed = {
+    scoped_names = {
         provider: _scoped_name(provider, name)
         for provider, section in own.items()
         if trusted.providers.get(provider) != section
     }
     personas = {
         key: persona.model_copy(
-            update={"provider": renamed.get(persona.provider, persona.provider)}
+            update={"provider": scoped_names.get(persona.provider, persona.provider)}
         )
         for key, persona in plan.personas.items()
     }
@@ -116,12 +116,12 @@ def _says_worker(source: SourceText) -> bool:
 
 def _sections(sources: Iterable[SourceText]) -> tuple[SystemDocument, Node]:
     """Merge only the `worker` and `llm_config.providers` sections of the documents."""
-    merged = _NOTHING_SAID
+    merged_node = _NOTHING_SAID
     for source in sources:
         if source.persona is None and not source.included:
-            merged = overlaid(merged, _trusted_part(read(source.text, source.file)))
+            merged_node = overlaid(merged_node, _trusted_part(read(source.text, source.file)))
     problems = Problems()
-    document, tree = parse_document(normalised(merged, problems), problems)
+    document, tree = parse_document(normalised(merged_node, problems), problems)
     if document is None or problems.errors:
         raise InvalidDocument(problems.errors)
     return document, tree

@@ -33,8 +33,8 @@ from coterie.settings import Settings
 
 def documents_of(tree: Node, settings: Settings) -> tuple[str, ...]:
     """List the files of a merged document, absolute and sorted."""
-    named = {settings.cwd / file for file in _files(tree)}
-    return tuple(sorted(str(file) for file in named if file.is_file()))
+    files = {settings.cwd / file for file in _files(tree)}
+    return tuple(sorted(str(file) for file in files if file.is_file()))
 
 
 def _files(tree: Node) -> set[str]:

@@ -65,27 +65,27 @@ class AgentSources:
         Omit the execution plan, whose steps have fields of their own. Defaults count only if the
         agent calls a model, and those of tools only if it is offered some.
         """
-        unused = () if persona.tools or persona.handoffs else _OF_TOOLS
-        merged = self.merged
+        unused_keys = () if persona.tools or persona.handoffs else _OF_TOOLS
+        merged_node = self.merged
         values = persona.model_dump(mode="json", by_alias=True, exclude={"execution_plan"})
         for key, value in values.items():
             if key in ("provider", "model") and not value:  # whatever is written has no effect
                 continue
-            chosen = self._origin_of_choice(key, persona) if asks_a_model else None
-            node = merged.child(key)
-            if chosen is not None:
-                yield (key,), value, chosen
+            origin = self._origin_of_choice(key, persona) if asks_a_model else None
+            node = merged_node.child(key)
+            if origin is not None:
+                yield (key,), value, origin
             elif node is not None and node.value is not None:
                 yield from self._leaves((key,), value, node)
-            elif asks_a_model and value not in _MEANS_NOTHING and key not in unused:
+            elif asks_a_model and value not in _MEANS_NOTHING and key not in unused_keys:
                 yield (key,), value, DEFAULT
 
     def _origin_of_choice(self, key: str, persona: Persona) -> Origin | None:
         """Return the origin of provider or model, unless it is the persona; else None."""
         if key != "provider" and key != "model":  # narrows the type
             return None
-        chosen = self.llm.defaults.choose(self._own("provider"), self._own("model"), self.model)
-        path = chosen.default_path(key)
+        choice = self.llm.defaults.choose(self._own("provider"), self._own("model"), self.model)
+        path = choice.default_path(key)
         if path is None:
             return None if self.model is None else CALL
         node = self.tree.find(path)
@@ -259,9 +259,9 @@ class _Explainer:
     ) -> Iterator[Effective]:
         """Yield the template of a context path, and the maximum that its declaration gives."""
         yield here.value(text, from_node(here.node))
-        named = ".".join((plain_path(text) or ())[1:])
-        node = self.tree.find(("orchestration", "context", named, "maximum"))
-        origin = from_node(node, f"context.{named}")
+        name = ".".join((plain_path(text) or ())[1:])
+        node = self.tree.find(("orchestration", "context", name, "maximum"))
+        origin = from_node(node, f"context.{name}")
         yield here.below(bound.maximum, origin, ("maximum",), type(bound).__name__)
 
     def _items(self, items: Sequence[BaseModel], here: DocumentPosition) -> Iterator[Effective]:

@@ -63,8 +63,8 @@ def tool_listing(
         if plan is None
         else [_of_tool(name, tool, contracts) for name, tool in plan.tools.items()]
     )
-    listed = [_of_skill(skills[name]) for name in sorted(skills)]
-    return [*own, *(_of_mcp(servers[name]) for name in sorted(servers)), *listed]
+    skill_rows = [_of_skill(skills[name]) for name in sorted(skills)]
+    return [*own, *(_of_mcp(servers[name]) for name in sorted(servers)), *skill_rows]
 
 
 def _of_tool(name: str, tool: Tool, skills: Mapping[str, SkillContract]) -> ListedTool:

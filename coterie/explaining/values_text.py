@@ -74,12 +74,12 @@ def _owner(value: Effective) -> str:
 
 def _common(paths: Sequence[NodePath]) -> NodePath:
     """Return the common prefix of the paths."""
-    shared = 0
+    length = 0
     for parts_here in zip(*paths, strict=False):
         if len(set(parts_here)) > 1:
             break
-        shared += 1
-    return paths[0][:shared]
+        length += 1
+    return paths[0][:length]
 
 
 def _rows(values: Iterable[Effective], home: NodePath, *, inside: bool) -> Iterator[Row]:
@@ -170,11 +170,11 @@ def _agents(values: Sequence[Effective]) -> Iterator[Row]:
 def _personas(value: Effective, at: Mapping[NodePath, Effective]) -> Iterator[tuple[str, NodePath]]:
     """Yield each persona of an agent's step, and the path below which its settings are."""
     step = value.path[:-1]
-    listed = at.get((*step, "personas"))
-    if listed is None or not isinstance(listed.value, list | tuple):
+    personas = at.get((*step, "personas"))
+    if personas is None or not isinstance(personas.value, list | tuple):
         yield str(value.value), (*step, "agent")
         return
-    for name in listed.value:
+    for name in personas.value:
         yield str(name), (*step, "agent", str(name))
 
 
@@ -187,9 +187,9 @@ def _files(sources: Iterable[SourceText]) -> Iterator[str]:
     def kind(source: SourceText) -> tuple[bool, bool]:
         return source.included, source.persona is not None
 
-    for (included, is_persona), group in groupby(sources, key=kind):
+    for (is_included, is_persona), group in groupby(sources, key=kind):
         files = [source.file for source in group]
-        if included:
+        if is_included:
             yield from (f"{file} (included)" for file in files)
         elif is_persona and len(files) > 1:
             yield f"{os.path.commonpath(files)}: {counted(len(files), 'persona')}"

@@ -128,8 +128,8 @@ class _Writing:
     def _class(self, box: TeamBox) -> str:
         if self.walk is None:
             return ""
-        visited = "visited" if self.walk.visits.get(box.id) else "unvisited"
-        return self.walk.standing.get(box.id, visited)
+        state = "visited" if self.walk.visits.get(box.id) else "unvisited"
+        return self.walk.standing.get(box.id, state)
 
 
 _TASK_STYLES: dict[GraphTaskStatus, str] = {

@@ -84,18 +84,18 @@ def _seen_run(
     status: RunStatus,
     trees: tuple[TaskTree, ...],
 ) -> SeenRun:
-    ended = closed(history)
-    headline = _headline(ended, status)
+    end = closed(history)
+    headline = _headline(end, status)
     if trail and trail[0].number > 1:
         headline += f"; the path starts at event {trail[0].number}"
-    walk = walk_of(history.workflow_id, headline, trail, status, over=ended is not None)
+    walk = walk_of(history.workflow_id, headline, trail, status, over=end is not None)
     return SeenRun(plan, replace(walk, trees=trees))
 
 
-def _headline(ended: RunClosed | None, status: RunStatus) -> str:
+def _headline(end: RunClosed | None, status: RunStatus) -> str:
     visits = f"{status.visits_toward_limit} of {status.max_total_teams} team visits"
-    if ended is not None:
-        return f"{closed_words(ended.state)} after {visits}{f': {ended.why}' if ended.why else ''}"
+    if end is not None:
+        return f"{closed_words(end.state)} after {visits}{f': {end.why}' if end.why else ''}"
     if status.waiting_for:
         return f"waits for a person: {', '.join(status.waiting_for)}; {visits}"
     doing = status.doing[-1].step if status.doing else status.team or "the start"

@@ -55,7 +55,7 @@ def with_rounds(
 ) -> tuple[TaskLine, ...]:
     """Add to the lines of a team how many rounds have which state."""
     round_ends = ends or RoundEnds()
-    counted: Mapping[str, str] = {
+    details: Mapping[str, str] = {
         ROUND.sub("", StepKey(loop.step).path): rounds_of(loop)
         for loop in loops
         if StepKey(loop.step).team == team
@@ -64,7 +64,7 @@ def with_rounds(
         replace(
             task,
             detail=(
-                *((counted[task.path],) if task.path in counted else ()),
+                *((details[task.path],) if task.path in details else ()),
                 *round_ends.detail(task.path),
                 *task.detail,
             ),
@@ -216,12 +216,12 @@ def with_walk(picture: Picture, walk: Walk | None) -> Picture:
         return picture
     boxes = tuple(replace(box, tasks=_with_work(box, walk)) for box in picture.boxes)
     ids = {box.id for box in picture.boxes}
-    led = tuple(
+    arrows = tuple(
         RouteArrow(team, None, "redirect", (str(target),), (why,))
         for (team, *_, target), why in walk.redirects.items()
         if target in ids and team in (START, *ids)
     )
-    return replace(picture, boxes=boxes, routes=(*picture.routes, *led))
+    return replace(picture, boxes=boxes, routes=(*picture.routes, *arrows))
 
 
 def _with_work(box: TeamBox, walk: Walk) -> tuple[TaskLine, ...]:
@@ -368,8 +368,10 @@ class _Walker:
             team = step.team
             self.marks[team, _path_in_picture(step.path)] = mark
             here[team] = "waiting" if mark == "waiting" else here.get(team, "now")
-        gone = [team for team, how in self.standing.items() if how == "now" and team not in here]
-        for team in gone if here else ():
+        former_teams = [
+            team for team, how in self.standing.items() if how == "now" and team not in here
+        ]
+        for team in former_teams if here else ():
             del self.standing[team]
         self.standing |= here
 

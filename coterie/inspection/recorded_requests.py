@@ -33,8 +33,8 @@ async def requests_of(client: Client, run: Run) -> RequestsOfRun:
     Raises:
         CommandError: The run does not exist, or neither a worker nor this code can follow it.
     """
-    described = await run.describe()
-    if await is_served(client, described.task_queue):
+    description = await run.describe()
+    if await is_served(client, description.task_queue):
         try:
             return RequestsOfRun(await run.pending())
         except Unanswered:
@@ -64,13 +64,13 @@ async def request_of(client: Client, run: Run, id: str | None) -> tuple[RequestV
         CommandError: The request does not exist.
     """
     requests = await requests_of(client, run)
-    named = id or only_request(run, requests.pending)
+    name = id or only_request(run, requests.pending)
     if requests.recorded is None:
-        return await run.request(named), True
-    if named not in requests.recorded:
+        return await run.request(name), True
+    if name not in requests.recorded:
         ids = listed([request.id for request in requests.pending]) or "none"
-        raise CommandError(f"there is no request {named!r}; waiting: {ids}")
-    return requests.recorded[named], False
+        raise CommandError(f"there is no request {name!r}; waiting: {ids}")
+    return requests.recorded[name], False
 
 
 def only_request(run: Run, pending: tuple[Pending, ...]) -> str:

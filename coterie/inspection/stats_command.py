@@ -105,9 +105,9 @@ class StatsCounter:
         for call in run.calls:
             self._call(call)
         skills = [call for call in run.calls if isinstance(call.request, SkillRequest)]
-        recorded = {(call.path, call.visit) for call in skills}
+        call_keys = {(call.path, call.visit) for call in skills}
         for entry in run.trail:
-            self._entry(entry, run, recorded)
+            self._entry(entry, run, call_keys)
 
     def report(self, *, more: bool, unreadable: Sequence[str] = ()) -> StatsReport:
         """Return the sums, most used first."""
@@ -130,8 +130,8 @@ class StatsCounter:
         if isinstance(call.request, SkillRequest):
             name = call.request.skill
             stats = self._tools.get(name) or ToolStats(tool=name)
-            worked = isinstance(answer, SkillResult)
-            row = _count_end(stats, worked, _seconds_worked(call))
+            is_success = isinstance(answer, SkillResult)
+            row = _count_end(stats, is_success, _seconds_worked(call))
             again = max(call.attempts - 1, 0)
             self._tools[name] = row.model_copy(update={"retries": stats.retries + again})
             return
@@ -140,20 +140,20 @@ class StatsCounter:
         usage = answer.usage if isinstance(answer, AgentResponse) else None
         tokens = 0 if usage is None else usage.total
         good = isinstance(answer, AgentResponse) and answer.success
-        ended = _count_end(row, good, _seconds_worked(call))
-        self._decisions[key] = ended.model_copy(update={"tokens": row.tokens + tokens})
+        new_row = _count_end(row, good, _seconds_worked(call))
+        self._decisions[key] = new_row.model_copy(update={"tokens": row.tokens + tokens})
 
     def _decision(self, key: str) -> DecisionStats:
         team, _, step = key.partition("/")
         return self._decisions.get(key) or DecisionStats(team=team, step=step)
 
-    def _entry(self, entry: TrailEntry, run: CountedRun, recorded: set[tuple[str, int]]) -> None:
+    def _entry(self, entry: TrailEntry, run: CountedRun, call_keys: set[tuple[str, int]]) -> None:
         if entry.kind != "step" or entry.step is None:
             return
         path = f"{entry.team}/{entry.step}"
         if isinstance(entry.cause, ModelTurned):
             self._turn(_key(path), entry.cause)
-        elif entry.event == "tool_end" and (path, entry.visit) not in recorded:
+        elif entry.event == "tool_end" and (path, entry.visit) not in call_keys:
             name = without_calls(entry.step.rpartition("/")[2])
             stats = self._tools.get(name) or ToolStats(tool=name)
             good = entry.status == "success"
@@ -189,8 +189,8 @@ class StatsCounter:
                 stats = stats.model_copy(update={"cancelled": stats.cancelled + 1})
             case _:
                 return
-        won = entry.cause is not None and entry.cause.code in _WON
-        self._strategies[key] = stats.model_copy(update={"won": stats.won + won})
+        has_won = entry.cause is not None and entry.cause.code in _WON
+        self._strategies[key] = stats.model_copy(update={"won": stats.won + has_won})
 
 
 def _count_end(row: Row, good: bool, seconds: float) -> Row:
@@ -273,8 +273,8 @@ async def read_stats(client: Client, wanted: RunFilter, limit: int) -> StatsRepo
 
 async def _plan_name(client: Client, execution: WorkflowExecution) -> str:
     """Return the team or document that was started, as `coterie runs` names it."""
-    described = await Run(client, execution.id).describe()
-    return await started_name(client, described)
+    description = await Run(client, execution.id).describe()
+    return await started_name(client, description)
 
 
 async def _count_run(
@@ -284,7 +284,7 @@ async def _count_run(
     trails: list[tuple[TrailEntry, ...]] = []
     calls: list[RecordedCall] = []
     began: datetime | None = None
-    events, followed = 0, True
+    events, is_followed = 0, True
     strategies: frozenset[tuple[str, str]] = frozenset()
     async for history in links(client, execution.id):
         began = began or started(history).at
@@ -295,7 +295,7 @@ async def _count_run(
             trails.append(rebuilt_run.trail)
             strategies |= strategies_of(rebuilt_run.plan)
         else:
-            followed = False
+            is_followed = False
     over = execution.close_time is not None
     run_time = (execution.close_time or now) - (began or execution.start_time)
     return CountedRun(
@@ -307,5 +307,5 @@ async def _count_run(
         trail=joined_trails(*trails),
         calls=calls,
         events=events,
-        followed=followed,
+        followed=is_followed,
     )

@@ -118,10 +118,10 @@ class Trace:
             CommandError: There is none; the message lists those that exist.
         """
         team, number = split_reference(asked)
-        named = [visit for visit in self.visits if visit.team == team]
-        visits = [visit for visit in named if number in (None, visit.visit)]
+        team_visits = [visit for visit in self.visits if visit.team == team]
+        visits = [visit for visit in team_visits if number in (None, visit.visit)]
         if not visits:
-            names = listed([visit.name for visit in named or self.visits])
+            names = listed([visit.name for visit in team_visits or self.visits])
             raise CommandError(f"run {self.run!r} has no visit {asked!r}; it has: {names}")
         return tuple(visits)
 
@@ -173,12 +173,12 @@ async def traced(settings: Settings, source: str) -> Trace:
     return _trace(histories, parts)
 
 
-async def _reported_by_worker(run: Run, unfollowed: NotFollowed) -> Trace:
+async def _reported_by_worker(run: Run, reason: NotFollowed) -> Trace:
     try:
         return Trace(run.id, tuple(await run.trail()), ())
     except Unanswered as error:
         raise CommandError(
-            f"another version of Coterie ran {run.id!r} ({unfollowed.cause}), and only a worker "
+            f"another version of Coterie ran {run.id!r} ({reason.cause}), and only a worker "
             f"of that version can explain its decisions: {error}"
         ) from None
 

@@ -74,8 +74,8 @@ class FormReply(Frozen):
 def may_answer(request: Pending, client: McpClient) -> bool:
     """Return whether a client's person may answer a request."""
     open_to_clients = request.via == "mcp" or request.is_question
-    named = not request.approvers or is_among(client.by, request.approvers)
-    return open_to_clients and named and not request.choices
+    is_approver = not request.approvers or is_among(client.by, request.approvers)
+    return open_to_clients and is_approver and not request.choices
 
 
 def questions_for(
@@ -179,9 +179,9 @@ def _form(request: Pending) -> Json | None:
         if plain is None:
             return None
         fields[visible(name)] = plain
-    required = schema.get("required")
-    named = [*required] if isinstance(required, list) else []
-    return {"type": "object", "properties": fields, "required": named}
+    required_names = schema.get("required")
+    names = [*required_names] if isinstance(required_names, list) else []
+    return {"type": "object", "properties": fields, "required": names}
 
 
 def _field(field: JsonValue, default: JsonValue) -> Json | None:

@@ -103,9 +103,9 @@ class HttpConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a place, and wait for a request."""
         super().connection_made(transport)
-        evicted = self._places.open(self, self.client[0] if self.client else "")
-        if evicted is not None:
-            evicted.transport.abort()
+        oldest = self._places.open(self, self.client[0] if self.client else "")
+        if oldest is not None:
+            oldest.transport.abort()
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -50,9 +50,9 @@ async def task_of(tools: TeamTools, id: str, client: McpClient) -> RunTask:
     record, run = await tools.host.find(id)
     report = await tools.report(record, run)
     if report.state == "failed":
-        described = await run.describe()
-        cancelled = described.status == WorkflowExecutionStatus.CANCELED
-        return RunTask(report=report, status="cancelled" if cancelled else "completed")
+        description = await run.describe()
+        is_cancelled = description.status == WorkflowExecutionStatus.CANCELED
+        return RunTask(report=report, status="cancelled" if is_cancelled else "completed")
     if report.state == "done":
         return RunTask(report=report, status="completed")
     if report.state == "waiting":
@@ -73,8 +73,8 @@ async def answer_task(
 async def cancel_task(tools: TeamTools, id: str, client: McpClient) -> None:
     """Cancel the run of a task; raises like `task_of`."""
     _, run = await tools.host.find(id)
-    described = await run.describe()
-    if described.status == WorkflowExecutionStatus.RUNNING:
+    description = await run.describe()
+    if description.status == WorkflowExecutionStatus.RUNNING:
         await run.cancel(f"cancelled by {client.by}")
 
 
@@ -190,8 +190,8 @@ def _for_tasks(handle: Callable[[Any, McpClient], Awaitable[Json]]) -> Any:
     async def handler(context: Context, params: Any) -> Json:
         client = _client_of(context)
         if not client.follows_tasks:
-            needed: Json = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
-            raise MCPError(_NO_CAPABILITY, f"declare the extension {TASKS}", needed)
+            data: Json = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
+            raise MCPError(_NO_CAPABILITY, f"declare the extension {TASKS}", data)
         try:
             return await handle(params, client)
         except CommandError as error:
@@ -317,10 +317,10 @@ def _error(text: str) -> types.CallToolResult:
 
 def _client_of(context: Context) -> McpClient:
     params = context.session.client_params
-    declared = context.session.client_capabilities or types.ClientCapabilities()
+    client_capabilities = context.session.client_capabilities or types.ClientCapabilities()
     modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
     return McpClient(
         name="client" if params is None else params.client_info.name,
-        answers=modern and declared.elicitation is not None,
-        follows_tasks=modern and TASKS in (declared.extensions or {}),
+        answers=modern and client_capabilities.elicitation is not None,
+        follows_tasks=modern and TASKS in (client_capabilities.extensions or {}),
     )

@@ -122,8 +122,8 @@ async def report_of(
     Raises:
         CommandError: The run does not answer, or the path leads nowhere.
     """
-    described = await run.describe()
-    if described.status != WorkflowExecutionStatus.RUNNING:
+    description = await run.describe()
+    if description.status != WorkflowExecutionStatus.RUNNING:
         return ended_report(record, await run.end(), path, start)
     status = await run.status()
     pending = await run.pending() if status.waiting_for else ()

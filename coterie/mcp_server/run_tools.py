@@ -127,9 +127,9 @@ def read_arguments(model: type[T], arguments: Json) -> T:
             f"{'.'.join(map(str, problem['loc'])) or 'the arguments'}: {problem['msg']}"
             for problem in error.errors(include_url=False, include_input=False)
         ]
-        allowed = listed(model.model_fields)
+        fields = listed(model.model_fields)
         text = shortened_text(visible("; ".join(problems)), _MAX_PROBLEMS_LENGTH)
-        raise CommandError(f"the arguments do not fit: {text}; allowed are {allowed}") from None
+        raise CommandError(f"the arguments do not fit: {text}; allowed are {fields}") from None
 
 
 def _schema(model: type[Frozen], team: list[str] | None = None) -> Json:

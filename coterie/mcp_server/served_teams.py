@@ -92,8 +92,8 @@ def _put_schema(schema: Json, path: tuple[str, ...], leaf: Json, *, required: bo
     if not rest:
         properties[name] = {**leaf, **cast("Json", properties.get(name, {}))}
         return
-    closed = schema.get("additionalProperties") is False
-    inner = cast("Json", properties.setdefault(name, _object(closed=closed)))
+    is_closed = schema.get("additionalProperties") is False
+    inner = cast("Json", properties.setdefault(name, _object(closed=is_closed)))
     _put_schema(inner, tuple(rest), leaf, required=required)
 
 

@@ -109,8 +109,10 @@ class TeamTools:
         """
         match name:
             case "start":
-                started = read_arguments(StartArguments, arguments)
-                record, run = await self.host.start(self._team(started.team), started.context)
+                start_arguments = read_arguments(StartArguments, arguments)
+                record, run = await self.host.start(
+                    self._team(start_arguments.team), start_arguments.context
+                )
                 return CallReport(report=await self.report(record, run))
             case "status":
                 status_arguments = read_arguments(StatusArguments, arguments)
@@ -163,8 +165,8 @@ class TeamTools:
         if replies.run != record.id:
             raise CommandError(f"the answers are for run {visible(replies.run[:200])!r}")
         await self.decide(run, replies.replies, client)
-        closed = any(reply.action == "cancel" for reply in replies.replies.values())
-        return client.model_copy(update={"answers": False}) if closed else client
+        has_cancelled = any(reply.action == "cancel" for reply in replies.replies.values())
+        return client.model_copy(update={"answers": False}) if has_cancelled else client
 
     def _team(self, name: str) -> ServedTeam:
         team = self.teams.get(name)

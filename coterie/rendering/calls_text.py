@@ -75,8 +75,8 @@ def _model_turn(call: RecordedCall) -> str:
 def _attempts(call: RecordedCall) -> str:
     if call.started is None:
         return "not started yet"
-    waited = f", started {duration(call.waited)} after the call" if call.waited >= 0.1 else ""
-    return f"{call.attempts}{waited}{', as a local activity' if call.is_local else ''}"
+    delay = f", started {duration(call.waited)} after the call" if call.waited >= 0.1 else ""
+    return f"{call.attempts}{delay}{', as a local activity' if call.is_local else ''}"
 
 
 def _request_lines(request: AgentRequest) -> Iterator[str]:
@@ -111,8 +111,8 @@ def _came(call: RecordedCall) -> Iterator[str]:
             yield f"  calls      {tool_call.tool} {arguments}"
         if answer.usage is not None:
             money = money_text(answer.cost, unpriced=answer.unpriced or answer.cost is None)
-            estimated = ", estimated" if answer.estimated else ""
-            yield f"  used       {usage_text(answer.usage)}, {money}{estimated}"
+            suffix = ", estimated" if answer.estimated else ""
+            yield f"  used       {usage_text(answer.usage)}, {money}{suffix}"
     else:
         yield from _part("result", answer.data)
         yield from _part("besides", answer.text or None)

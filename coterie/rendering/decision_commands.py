@@ -21,14 +21,14 @@ def decision_commands(run: str, request: Pending, login: str, *, digest: bool = 
     """
     by = _by(request, login)
     task = (run, str(StepKey.of_failed(request.id)), *by)
-    decided = (run, request.id, *by)
+    arguments = (run, request.id, *by)
     if request.digest and (digest or request.edited):
-        decided += ("--digest", request.digest)
+        arguments += ("--digest", request.digest)
     if not request.choices:
-        return f"{_command('approve', *decided)}   or   {_command('reject', *decided)}"
+        return f"{_command('approve', *arguments)}   or   {_command('reject', *arguments)}"
     return (
         f"{_command('retry', *task)}   or   {_command('skip', *task)}   or, to let it fail,   "
-        f"{_command('reject', *decided)}"
+        f"{_command('reject', *arguments)}"
     )
 
 

@@ -63,8 +63,10 @@ def progress_lines(progress: Progress, width: int, height: int) -> list[Progress
     lines = [line for part in whole for line in part]
     if len(lines) <= height:
         return lines
-    hidden = len(lines) - height + 1
-    return [ProgressLine(f"  ... {hidden} earlier lines", "dim"), *lines[hidden:]][-height:]
+    hidden_count = len(lines) - height + 1
+    return [ProgressLine(f"  ... {hidden_count} earlier lines", "dim"), *lines[hidden_count:]][
+        -height:
+    ]
 
 
 def visit_lines(progress: Progress, width: int) -> list[ProgressLine]:

@@ -24,8 +24,8 @@ _MAX_LINE_LENGTH = 160
 def usage_text(usage: TokenUsage) -> str:
     """Format token usage: `1,204 tokens (1,000 in, 204 out)`."""
     total = usage.total
-    cached = f", {usage.cached_tokens:,} of them cached" if usage.cached_tokens else ""
-    parts = f"{usage.input_tokens:,} in{cached}, {usage.output_tokens:,} out"
+    cache_text = f", {usage.cached_tokens:,} of them cached" if usage.cached_tokens else ""
+    parts = f"{usage.input_tokens:,} in{cache_text}, {usage.output_tokens:,} out"
     return f"{counted(total, 'token')} ({parts})"
 
 
@@ -33,8 +33,8 @@ def work_text(of: RunStatus | TeamResult) -> str:
     """Format the work so far on one line."""
     calls = f"{counted(of.model_calls, 'model call')}, {counted(of.skill_calls, 'skill call')}"
     money = f", {money_text(of.cost, unpriced=of.unpriced)}" if of.model_calls else ""
-    estimated = estimated_text(of.estimated, of.model_calls)
-    return f"{calls}, {usage_text(of.usage)}{money}{estimated}"
+    suffix = estimated_text(of.estimated, of.model_calls)
+    return f"{calls}, {usage_text(of.usage)}{money}{suffix}"
 
 
 def paused_text(paused: Paused) -> str:

@@ -107,17 +107,17 @@ def recorded(history: WorkflowHistory) -> list[WorldEffect]:
     """List the effects, in the order of the events."""
     own_queue = started(history).queue
     effects: list[WorldEffect] = []
-    accepted: dict[int, str] = {}
+    instances: dict[int, str] = {}
     for event in read_events(history.events):
         if isinstance(event, UpdateAccepted) and event.instance:
-            accepted[event.id] = event.instance
-        effect = _effect(event, own_queue, accepted)
+            instances[event.id] = event.instance
+        effect = _effect(event, own_queue, instances)
         if effect is not None:
             effects.append(effect)
     return effects
 
 
-def _effect(event: RecordedEvent, own_queue: str, accepted: dict[int, str]) -> WorldEffect | None:
+def _effect(event: RecordedEvent, own_queue: str, instances: dict[int, str]) -> WorldEffect | None:
     match event:
         case CallScheduled():
             return call(
@@ -132,7 +132,7 @@ def _effect(event: RecordedEvent, own_queue: str, accepted: dict[int, str]) -> W
         case TimerStarted():
             return timer(event.timer, event.length, event.summary)
         case UpdateCompleted(value=value) if value is not None:
-            return answer(accepted.get(event.accepted) or event.update, value.json)
+            return answer(instances.get(event.accepted) or event.update, value.json)
         case RunClosed(failure=failure) if failure is not None:
             return end("failed", failure.details.json, failure.message)
         case RunClosed(state="completed" | "cancelled" as state):

@@ -113,8 +113,8 @@ def _received_message(
     name: str, args: Sequence[Any], before: Mapping[str, Pending]
 ) -> ReceivedMessage:
     now = cast("TeamWorkflow", workflow.instance()).state.pending
-    changed = tuple(was for id, was in before.items() if now.get(id) is not was)
-    return ReceivedMessage(name, _message_content(args), workflow.now(), changed)
+    changes = tuple(was for id, was in before.items() if now.get(id) is not was)
+    return ReceivedMessage(name, _message_content(args), workflow.now(), changes)
 
 
 def _message_content(args: Sequence[RawValue]) -> JsonValue:

@@ -103,8 +103,8 @@ class DecisionObserver:
             )
             self._between.clear()
         else:
-            happened = (*visit.happened, self._looked_at(entry, state, plan))
-            visit = replace(visit, happened=happened)
+            events = (*visit.happened, self._looked_at(entry, state, plan))
+            visit = replace(visit, happened=events)
             if entry.kind == "control" and entry.status == "failed":  # of a cancelled run
                 visit = replace(visit, ended=entry.at, status="stopped", because=entry.because)
         self.visits[entry.team, entry.visit] = visit
@@ -147,9 +147,9 @@ class DecisionObserver:
         )
         if name is not None and before is not None and team is not None:
             track, frame = state.tracks[name], state.frames[_frame_key(name, entry)]
-            moved = entry.status in ("success", "failure")
+            has_moved = entry.status in ("success", "failure")
             if all(step.name in frame.tasks for step in team.steps) and not (
-                moved and track.routed.reason == "redirected"
+                has_moved and track.routed.reason == "redirected"
             ):
                 facts = _facts(self.run, plan, before, frame, team.id, entry.visit, state)
                 visit = _with_rules(visit, team, facts)
@@ -167,8 +167,8 @@ class DecisionObserver:
         if team is None or frame is None or before.visit == 0:
             return
         so_far = self.visits.get((team.id, before.visit)) or Visit(team.id, before.visit)
-        led = self._led_away(state)
-        visit = replace(so_far, ended=entry.at, status="stopped", because=led)
+        cause = self._led_away(state)
+        visit = replace(so_far, ended=entry.at, status="stopped", because=cause)
         if all(step.name in frame.tasks for step in team.steps):
             facts = _facts(self.run, plan, before, frame, team.id, before.visit, state)
             try:
@@ -180,11 +180,11 @@ class DecisionObserver:
 
     def _led_away(self, state: RunState) -> str:
         """Return why the whole run was redirected, if the latest route did that."""
-        routed = state.main.routed
-        if routed.reason != "redirected":
+        route = state.main.routed
+        if route.reason != "redirected":
             return ""
         latest = [entry.cause for entry in self.trail[-2:] if entry.kind == "route"]
-        return routed.because if routed.cause in latest else ""
+        return route.because if route.cause in latest else ""
 
     def _inner_facts(self, entry: TrailEntry, state: RunState, plan: Plan) -> Facts | None:
         """Return the facts of the entry's step, in its plan or branch if it is in one."""
@@ -212,7 +212,7 @@ class ObservedState(RunState):
     @classmethod
     def of(cls, state: RunState, observer: DecisionObserver) -> "ObservedState":
         """Return the same state with an observer."""
-        observer.trail += [noted.to_entry() for noted in state.trail]
+        observer.trail += [entry.to_entry() for entry in state.trail]
         observer.see(state)
         values = {
             state_field.name: getattr(state, state_field.name) for state_field in fields(RunState)

@@ -37,9 +37,9 @@ class Difference:
     @property
     def description(self) -> str:
         """A description on one line."""
-        recorded, now = _shown_values(self.recorded, self.now)
+        before, now = _shown_values(self.recorded, self.now)
         where = f"{self.step}: " if self.step else ""
-        return f"{where}{self.field}: recorded {recorded}, now {now}"
+        return f"{where}{self.field}: recorded {before}, now {now}"
 
     @property
     def only_more(self) -> bool:

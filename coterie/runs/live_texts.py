@@ -56,9 +56,9 @@ class TextFollower:
             if end <= last_end:
                 continue
             self._seen[answer.call] = (tail.attempt, end)
-            missed = max(0, tail.start - last_end)
+            missed_count = max(0, tail.start - last_end)
             text = tail.text[max(0, last_end - tail.start) :]
-            pieces.append(TextPiece(answer, text, missed, begins))
+            pieces.append(TextPiece(answer, text, missed_count, begins))
         return pieces
 
 

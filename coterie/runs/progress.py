@@ -29,8 +29,8 @@ END_STATES: dict[str, RowState] = {
 """The statuses with which a step ends; with others (`turn`, `retried`, ...) it continues."""
 
 
-def _is_caught(entry: TrailEntry, path: str, failed: str) -> bool:
-    return entry.status == "caught" and failed.startswith(f"{path}/")
+def _is_caught(entry: TrailEntry, path: str, step_path: str) -> bool:
+    return entry.status == "caught" and step_path.startswith(f"{path}/")
 
 
 @dataclass(slots=True)
@@ -148,19 +148,19 @@ class Progress:
 
     def price(self, report: CostReport) -> None:
         """Assign new costs, and whether they are estimated, to the latest visit of each task."""
-        spent: dict[StepKey, float] = {}
-        estimated: dict[StepKey, int] = {}
+        costs: dict[StepKey, float] = {}
+        estimates: dict[StepKey, int] = {}
         for row in report.tasks:
             step = StepKey(row.name)
             key = StepKey.of(step.team, step.task)
             if row.cost is not None:
-                spent[key] = spent.get(key, 0.0) + row.cost
-            estimated[key] = estimated.get(key, 0) + row.estimated + row.cut_off
-        for key, calls in estimated.items():
+                costs[key] = costs.get(key, 0.0) + row.cost
+            estimates[key] = estimates.get(key, 0) + row.estimated + row.cut_off
+        for key, calls in estimates.items():
             rows = self._rows_of(key)
             if rows and calls > self._estimated.get(key, 0):
                 rows[-1].estimated, self._estimated[key] = True, calls
-        for key, money in spent.items():
+        for key, money in costs.items():
             rows = self._rows_of(key)
             if not rows:
                 continue
@@ -208,21 +208,21 @@ class Progress:
 
     def _note_within(self, entry: TrailEntry, path: str) -> None:
         """Keep which steps within a task failed, unless the failure is caught or a model has it."""
-        failed = self._failed.setdefault((entry.team, entry.visit), {})
+        failures = self._failed.setdefault((entry.team, entry.visit), {})
         if END_STATES.get(entry.status or "") == "failure" and not calls_in(path):
-            failed[path] = f"{path}: {entry.because}"
+            failures[path] = f"{path}: {entry.because}"
         elif entry.status in ("success", "caught"):
             for failed_path in [
                 failed_path
-                for failed_path in failed
+                for failed_path in failures
                 if failed_path == path or _is_caught(entry, path, failed_path)
             ]:
-                del failed[failed_path]
+                del failures[failed_path]
 
     def _close_visit(self, entry: TrailEntry) -> None:
         row = self._visit(entry.team, entry.visit)
-        failed = entry.status not in (None, "success")
-        row.state = "failure" if failed else "success"
+        has_failed = entry.status not in (None, "success")
+        row.state = "failure" if has_failed else "success"
         row.next_team, row.because = entry.next_team, entry.because
         for task in row.tasks.values():
             if task.state == "running":

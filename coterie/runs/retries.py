@@ -73,7 +73,9 @@ def _retries(
             failure = activity.last_failure
             kind = failure.application_failure_info.type
             error = f"{kind}: {failure.message}" if kind else failure.message
-            lost = failure.timeout_failure_info.timeout_type == TimeoutType.TIMEOUT_TYPE_HEARTBEAT
+            is_lost = (
+                failure.timeout_failure_info.timeout_type == TimeoutType.TIMEOUT_TYPE_HEARTBEAT
+            )
             waits = activity.HasField("next_attempt_schedule_time")
             at = activity.next_attempt_schedule_time.ToDatetime(UTC) if waits else None
             yield PendingRetry(
@@ -83,5 +85,5 @@ def _retries(
                 activity.maximum_attempts,
                 shortened_text(error, _MAX_ERROR_LENGTH),
                 at,
-                lost,
+                is_lost,
             )

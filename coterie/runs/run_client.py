@@ -101,8 +101,8 @@ class Run:
 
     async def is_being_cancelled(self) -> bool:
         """Return whether somebody has cancelled the run; needs no worker."""
-        described = (await self.describe()).raw_description
-        return described.workflow_extended_info.cancel_requested
+        info = (await self.describe()).raw_description
+        return info.workflow_extended_info.cancel_requested
 
     async def began(self, latest: WorkflowExecutionDescription) -> datetime:
         """Return the start time; for a run that continued as new, of its first part.

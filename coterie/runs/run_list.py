@@ -143,7 +143,7 @@ async def run_rows(client: Client, wanted: RunFilter, limit: int) -> AsyncIterat
     """
     now = datetime.now(UTC)
     lister = _Lister(client)
-    listed = 0
+    count = 0
     batch: list[WorkflowExecution] = []
     try:
         async for execution in client.list_workflows(wanted.query(now), page_size=100):
@@ -151,17 +151,17 @@ async def run_rows(client: Client, wanted: RunFilter, limit: int) -> AsyncIterat
             if len(batch) < _AT_ONCE:
                 continue
             for row in await lister.rows(batch):
-                if listed < limit and wanted.takes(row, now):
-                    listed += 1
+                if count < limit and wanted.takes(row, now):
+                    count += 1
                     yield row
             batch = []
-            if listed >= limit:
+            if count >= limit:
                 return
     except RPCError as error:
         raise CommandError(f"could not list runs: {error.message}") from None
     for row in await lister.rows(batch):
-        if listed < limit and wanted.takes(row, now):
-            listed += 1
+        if count < limit and wanted.takes(row, now):
+            count += 1
             yield row
 
 
@@ -185,14 +185,14 @@ class _Lister:
     async def _row(self, execution: WorkflowExecution) -> RunRow | None:
         run = Run(self._client, execution.id)
         try:
-            described = await run.describe()
-            began = await run.began(described)
+            description = await run.describe()
+            began = await run.began(description)
         except CommandError:
             return None
-        plan = await started_name(self._client, described)
-        if not _is_open(described):
-            return closed_row(described, plan, began)
-        status = await self._status(run, described.task_queue)
+        plan = await started_name(self._client, description)
+        if not _is_open(description):
+            return closed_row(description, plan, began)
+        status = await self._status(run, description.task_queue)
         if status is None:
             return RunRow(execution.id, plan, "no worker", began)
         return open_row(execution.id, plan, began, status)

@@ -166,8 +166,8 @@ class RunView:
 
     def attempts(self, now: datetime) -> list[str]:
         """Describe the steps and calls that are being repeated."""
-        repeated = [retry.describe() for retry in self.rows.repeated(self.doing)]
-        return [*repeated, *(retry.describe(now) for retry in self.retries)]
+        retry_texts = [retry.describe() for retry in self.rows.repeated(self.doing)]
+        return [*retry_texts, *(retry.describe(now) for retry in self.retries)]
 
     def seconds(self, now: datetime) -> float:
         """How long the run has been open, or was."""

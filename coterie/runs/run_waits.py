@@ -64,7 +64,7 @@ async def standing_reached(run: Run, wanted: frozenset[Standing]) -> Standing:
 
 async def _say_when_unserved(run: Run) -> None:
     """Ask the run now and then whether a worker answers; say each time that this changes."""
-    served = True
+    is_served = True
     while True:
         try:
             async with asyncio.timeout(_PROBE_SECONDS):
@@ -75,13 +75,13 @@ async def _say_when_unserved(run: Run) -> None:
         except NoWorker:
             answers = False
         except CommandError:
-            answers = served  # the server does not answer, or another query waits
-        if served and not answers:
+            answers = is_served  # the server does not answer, or another query waits
+        if is_served and not answers:
             note(
                 f"no worker serves run {run.id}; in the project that started it, start `coterie "
                 f"worker` or resume it with `coterie run --resume {quote(run.id)}`"
             )
-        elif answers and not served:
+        elif answers and not is_served:
             note(f"a worker serves run {run.id} again")
-        served = answers
+        is_served = answers
         await asyncio.sleep(_BETWEEN_PROBES)

@@ -134,8 +134,8 @@ async def send_message(
             if not _is_early(error):
                 _raise_refusal(error)
         except (WorkflowUpdateRPCTimeoutOrCancelledError, RPCError) as error:
-            lost = isinstance(error, RPCError) and task_was_lost(error)
-            if not lost or monotonic() > until:
+            is_lost = isinstance(error, RPCError) and task_was_lost(error)
+            if not is_lost or monotonic() > until:
                 raise update_error(run.id, "send_message", error) from None
         await asyncio.sleep(_AGAIN_SECONDS)  # until the run takes messages again
 

@@ -51,13 +51,13 @@ class OrderedActivations:
         """Apply the next activation."""
         if any(job.resolve_activity.is_local for job in act.jobs):
             self._task_of_local_result = act.history_length
-        refused = [job for job in act.jobs if job.do_update.run_validator]
-        if not refused or self._task_of_local_result != act.history_length:
+        refusals = [job for job in act.jobs if job.do_update.run_validator]
+        if not refusals or self._task_of_local_result != act.history_length:
             return _activate(self._activate, act)
         others = [job for job in act.jobs if not job.do_update.run_validator]
         completion = _activate(self._activate, _with_jobs(act, others)) if others else _idle(act)
         if not completion.HasField("failed"):
-            _refuse(refused, completion)
+            _refuse(refusals, completion)
         return completion
 
 
@@ -81,9 +81,9 @@ def _activate(activate: Activate, act: WorkflowActivation) -> WorkflowActivation
     if completion.HasField("failed"):
         return completion
     if open_order or _ends(completion):
-        refused = [job for job in second if job.do_update.run_validator]
+        refusals = [job for job in second if job.do_update.run_validator]
         second = [job for job in second if not job.do_update.run_validator]
-        _refuse(refused, completion)
+        _refuse(refusals, completion)
     if not second:
         return completion
     return _join_completions(completion, activate(_with_jobs(act, second)))
@@ -134,8 +134,8 @@ def _is_signal(job: WorkflowActivationJob) -> bool:
 
 def _is_message(job: WorkflowActivationJob, *, order_open: bool) -> bool:
     """Return whether it is a message of a session that the run will be handed."""
-    refused = order_open and job.do_update.run_validator
-    return job.do_update.name == SEND_MESSAGE and not refused
+    is_refused = order_open and job.do_update.run_validator
+    return job.do_update.name == SEND_MESSAGE and not is_refused
 
 
 def _with_jobs(

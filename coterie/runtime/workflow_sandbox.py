@@ -186,5 +186,5 @@ def sandbox(*, everything: bool = False, board: TaskBoard | None = None) -> Work
 
 def restrictions(*, everything: bool = False) -> SandboxRestrictions:
     """Return which modules pass through the sandbox, and which do not."""
-    passed = (*LIBRARIES, *LANGUAGE, *DATA, *(() if everything else DECIDING))
-    return SandboxRestrictions.default.with_passthrough_modules(*passed)
+    modules = (*LIBRARIES, *LANGUAGE, *DATA, *(() if everything else DECIDING))
+    return SandboxRestrictions.default.with_passthrough_modules(*modules)

@@ -174,9 +174,9 @@ class EmbeddedServer:
             if record is None or not _ports_are_free(record):
                 port, ui_port = free_ports(2)
                 record = ServerRecord(port=port, ui_port=ui_port)
-            started = self._spawn_server(folder, binary, record)
-            if started is not None:
-                return started
+            process = self._spawn_server(folder, binary, record)
+            if process is not None:
+                return process
             if self._was_killed():
                 continue  # killed, like any running server: restart it
             if _TAKEN not in last_words(folder):
@@ -197,8 +197,8 @@ class EmbeddedServer:
         try:
             self._process = spawn(binary, folder, record, self._settings)
         except OSError as error:
-            refused = error.filename or binary
-            raise CommandError(f"could not use {refused}: {error.strerror}") from None
+            path = error.filename or binary
+            raise CommandError(f"could not use {path}: {error.strerror}") from None
         record = record.model_copy(update={"pid": self._process.pid, "stopped": False})
         self._write(record)
         until = time.monotonic() + _START_SECONDS

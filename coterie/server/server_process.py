@@ -144,10 +144,10 @@ def start_dev_server(
     Its HTTP API, which accepts cross-origin requests from any web page and which nothing of ours
     uses, is closed.
     """
-    closed = f'frontend.httpAllowedHosts=["{secrets.token_hex(16)}.invalid"]'
+    hosts_setting = f'frontend.httpAllowedHosts=["{secrets.token_hex(16)}.invalid"]'
     dynamic = [
         word
-        for setting in (*dynamic_config, closed)
+        for setting in (*dynamic_config, hosts_setting)
         for word in ("--dynamic-config-value", setting)
     ]
     environment = {k: v for k, v in settings.environment.items() if k in _KEPT_VARIABLES}

@@ -65,10 +65,10 @@ def _unsound(events: Sequence[HistoryEvent]) -> str | None:
     began = events[0]
     if began.event_type != EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
         return "it does not start with the start of a workflow"
-    started = began.workflow_execution_started_event_attributes
-    if started.workflow_type.name != WORKFLOW:
-        return f"it is of the workflow {started.workflow_type.name!r}, not of {WORKFLOW}"
-    if len(started.input.payloads) != 1:
+    attributes = began.workflow_execution_started_event_attributes
+    if attributes.workflow_type.name != WORKFLOW:
+        return f"it is of the workflow {attributes.workflow_type.name!r}, not of {WORKFLOW}"
+    if len(attributes.input.payloads) != 1:
         return "its start has no input"
     for number, event in enumerate(events, 1):
         if event.event_id != number:
@@ -97,9 +97,9 @@ async def _load_payload(
 ) -> Payload:
     run = history.workflow_id
     # The SDK has no public function for one payload; its own replayer calls these two.
-    [checked] = await converter._decode_reference_payload_sequence([payload])  # pyright: ignore[reportPrivateUsage]
-    if checked is not payload:
-        return checked  # it only imitated a reference, and the run rejected it
+    [restored] = await converter._decode_reference_payload_sequence([payload])  # pyright: ignore[reportPrivateUsage]
+    if restored is not payload:
+        return restored  # it only imitated a reference, and the run rejected it
     storage = converter.external_storage
     if storage is None:
         raise CommandError(

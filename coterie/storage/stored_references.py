@@ -90,8 +90,8 @@ def _bucket_problem(claim: Mapping[str, str], bucket: str | None) -> str | None:
     key = _KEY.fullmatch(claim["key"])
     if key is None:
         return "it names another prefix than that of stored values"
-    named = _BUCKET.fullmatch(claim["bucket"]) and claim["hash_algorithm"] == "sha256"
-    if not named or claim["hash_value"] != key[1]:
+    is_well_named = _BUCKET.fullmatch(claim["bucket"]) and claim["hash_algorithm"] == "sha256"
+    if not is_well_named or claim["hash_value"] != key[1]:
         return "its claim contradicts itself"
     return None
 

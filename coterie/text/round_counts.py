@@ -35,9 +35,9 @@ def rounds_text(of: RoundsView) -> str:
 
 def rounds_of(of: RoundsView) -> str:
     """Word the counts of a loop, without its name."""
-    ended = sum(of.counts.get(state, 0) for state in _ENDED)
+    ended_count = sum(of.counts.get(state, 0) for state in _ENDED)
     parts = [f"{of.counts[state]} {words}" for state, words in _WORDS.items() if state in of.counts]
-    return f"{ended} of {of.rounds} rounds ended: {', '.join(parts)}"
+    return f"{ended_count} of {of.rounds} rounds ended: {', '.join(parts)}"
 
 
 def steps_shown(doing: Sequence[StepInProgress], loops: Sequence[RoundsView]) -> StepsShown:

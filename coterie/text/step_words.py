@@ -82,8 +82,8 @@ def heading(role: ListRole, words: StepWording) -> str:
         case Otherwise():
             return "otherwise"
         case Concurrent(name, priority, score):
-            ranked = f", priority {priority}" if priority else ""
-            return f"branch {name}{ranked}{_score_words(score, words)}"
+            priority_text = f", priority {priority}" if priority else ""
+            return f"branch {name}{priority_text}{_score_words(score, words)}"
         case OnError(errors):
             return f"after {'any failure' if '*' in errors else ', '.join(errors)}"
         case AtTheEnd():

@@ -51,13 +51,13 @@ class LinePane(ScrollView, can_focus=True):
     def show(self, lines: Sequence[ProgressLine]) -> None:
         """Replace the lines."""
         all_lines = list(lines)
-        drawn = list(_fold_lines(all_lines, self.room)) if self._folds else all_lines
-        if drawn == self._lines:
+        rows = list(_fold_lines(all_lines, self.room)) if self._folds else all_lines
+        if rows == self._lines:
             return
         height = len(self._lines)
-        self._lines = drawn
-        self.virtual_size = Size(self.room, len(drawn))
-        self.refresh(layout=height != len(drawn))
+        self._lines = rows
+        self.virtual_size = Size(self.room, len(rows))
+        self.refresh(layout=height != len(rows))
 
     def render_line(self, y: int) -> Strip:
         """Draw one line of the pane."""

@@ -41,18 +41,18 @@ def head_lines(seen: RunView, width: int, now: datetime) -> list[ProgressLine]:
     status = seen.status
     if status is None:
         return [*lines, ProgressLine(f"{one_line(seen.run)}  starting")]
-    passed = duration(seen.seconds(now))
+    elapsed = duration(seen.seconds(now))
     state, tone = seen.state
     visits = f"visit {status.visits_toward_limit} of {status.max_total_teams}"
-    lines.append(ProgressLine(f"{one_line(seen.run)}  {state}  {passed}  {visits}", TONES[tone]))
+    lines.append(ProgressLine(f"{one_line(seen.run)}  {state}  {elapsed}  {visits}", TONES[tone]))
     if seen.end is not None and not seen.end.completed:
         lines += [
             ProgressLine(line, "red")
             for line in wrapped(incomplete_reason(seen.end), width, "  ")[:3]
         ]
     elif seen.paused is not None:
-        paused = wrapped(paused_text(seen.paused), width, "  ")
-        lines += [ProgressLine(line, "yellow") for line in paused[:2]]
+        pause_lines = wrapped(paused_text(seen.paused), width, "  ")
+        lines += [ProgressLine(line, "yellow") for line in pause_lines[:2]]
     for step, tasks in seen.graphs.items():
         counts = Counter(task.status for task in tasks.values())
         share = counts.get("completed", 0) / max(len(tasks), 1)
@@ -224,11 +224,11 @@ def _below(
         if key.holds(loop.step) or key == loop.step:
             yield ScreenRow(ProgressLine(f"    {rounds_text(loop)}", "dim"))
     graph = view.graphs.get(key, {})
-    numbered = {task.number for task in graph.values() if task.number is not None}
+    numbers = {task.number for task in graph.values() if task.number is not None}
     for id, task in list(graph.items())[:_MAX_GRAPH_TASKS]:
         number = task.number
         if number is None:
-            number = _number_in_progress(task, key, inside, numbered)
+            number = _number_in_progress(task, key, inside, numbers)
         step = StepKey(f"{key}/{number}") if number is not None else StepKey("")
         yield ScreenRow(_graph_line(id, task, width), step if view.end is None else "")
         if step:
@@ -247,14 +247,14 @@ def _below(
 
 
 def _number_in_progress(
-    task: GraphTaskRow, key: StepKey, inside: Sequence[StepInProgress], numbered: set[str]
+    task: GraphTaskRow, key: StepKey, inside: Sequence[StepInProgress], known_numbers: set[str]
 ) -> str | None:
     """Return the number of the task in progress whose start nobody has read yet, if it is clear."""
     if task.status != "in_progress":
         return None
     numbers = {
         StepKey(current.step[len(key) + 1 :]).partition("/")[0] for current in inside
-    } - numbered
+    } - known_numbers
     return numbers.pop() if len(numbers) == 1 else None
 
 

@@ -162,12 +162,12 @@ class RunApp(App[None]):
 
     def _show_tree(self, now: datetime) -> None:
         tree = self.screen_stack[0].query_one("#tree", TreePane)
-        chosen = self._step_at_cursor()
+        step = self._step_at_cursor()
         self._rows = tree_rows(self.seen, tree.room, now)
         tree.show([row.line for row in self._rows])
         steps = [row.step for row in self._rows]
         if not tree.follows:
-            tree.put_cursor(steps.index(chosen) if chosen in steps else tree.cursor)
+            tree.put_cursor(steps.index(step) if step in steps else tree.cursor)
             return
         doing = () if self.seen.status is None else self.seen.status.doing
         indexes = [steps.index(current.step) for current in doing if current.step in steps]

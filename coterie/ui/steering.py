@@ -130,14 +130,14 @@ def can_approve_unseen(request: Pending) -> bool:
 
 
 def _decision(
-    request: Pending, decision: Literal["approve", "reject"], answered: PersonsAnswer
+    request: Pending, decision: Literal["approve", "reject"], answer: PersonsAnswer
 ) -> DecideInput:
     """Return a decision about what the request shows now, and about nothing else."""
     return DecideInput(
         id=request.id,
         decision=decision,
-        by=answered.by,
-        comment=answered.comment,
+        by=answer.by,
+        comment=answer.comment,
         digest=request.digest or None,
     )
 

@@ -72,8 +72,8 @@ class BlockedRuns:
         again = run_id in self._runs
         self._runs.add(run_id)
         try:
-            blocked = BlockedRun(workflow_id, run_id, self._worker, seconds)
-            message = await report(self._client, blocked, ended=False, again=again)
+            blocked_run = BlockedRun(workflow_id, run_id, self._worker, seconds)
+            message = await report(self._client, blocked_run, ended=False, again=again)
         except RPCError as error:
             message = f"could not report run {workflow_id} to the server: {error}"
         self.said.append(message)
@@ -103,16 +103,16 @@ async def report(
     workflow_id, worker = run.workflow_id, run.worker
     handle = client.get_workflow_handle(workflow_id, run_id=run.run_id)
     because = f"one workflow task took more than {run.seconds:g} s of CPU"
-    blocked = await _blocked_workers(handle)
+    blocked_workers = await _blocked_workers(handle)
     if again:  # the history may not contain our signal yet
-        blocked.add(worker)
-    if not blocked:
+        blocked_workers.add(worker)
+    if not blocked_workers:
         why = because if ended else f"{because} and was interrupted"
         await handle.signal(WORKER_BLOCKED, {"by": worker, "why": why})
         return (
             f"run {workflow_id} continues elsewhere; the next worker that it blocks terminates it"
         )
-    if not ended and blocked == {worker}:
+    if not ended and blocked_workers == {worker}:
         return f"run {workflow_id} has already blocked this worker before"
     await handle.terminate(reason=f"it blocked a second worker, {worker}: {because}")
     return f"run {workflow_id} was terminated: it blocked a second worker"
@@ -120,15 +120,15 @@ async def report(
 
 async def _blocked_workers(run: WorkflowHandle[Any, Any]) -> set[str]:
     """Return the workers that a run has blocked, by its history."""
-    blocked: set[str] = set()
+    workers: set[str] = set()
     async for event in run.fetch_history_events():
         match read_event(event):
             case SignalReceived(name=name, value=value) if name == WORKER_BLOCKED:
                 report = value.json
-                blocked.add(str(report.get("by", "")) if isinstance(report, dict) else "")
+                workers.add(str(report.get("by", "")) if isinstance(report, dict) else "")
             case _:
                 pass
-    return blocked
+    return workers
 
 
 async def _main(workflow_id: str, run_id: str, worker: str, seconds: str) -> str:

@@ -172,8 +172,8 @@ class CompileActivities:
         return StartedDocument(self._inline(document), self._current_capabilities())
 
     def _current_capabilities(self) -> Capabilities:
-        listed = {"mcp_listings": read_listings(self._settings)}  # the file may have changed
-        return with_servers(self._capabilities.model_copy(update=listed), self._trusted.mcp_servers)
+        update = {"mcp_listings": read_listings(self._settings)}  # the file may have changed
+        return with_servers(self._capabilities.model_copy(update=update), self._trusted.mcp_servers)
 
     def _locate_team(self, team: str) -> Located:
         located = self._catalog.named(team)

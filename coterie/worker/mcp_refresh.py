@@ -45,18 +45,22 @@ def refresh_listings(
             )
     if not servers:
         raise CommandError("no MCP server is configured; add one to `worker.mcp_servers`")
-    recorded = _recorded_listings(settings, ignore_unreadable=not names)
+    recorded_listings = _recorded_listings(settings, ignore_unreadable=not names)
     results = run_async(_list_servers(trusted, settings, names or tuple(servers)))
-    refreshes = tuple(result.since(recorded.get(result.server)) for result in results)
-    failed = {refresh.server for refresh in refreshes if refresh.failure}
-    old_listings = {name: listing for name, listing in recorded.items() if names or name in failed}
+    refreshes = tuple(result.since(recorded_listings.get(result.server)) for result in results)
+    failed_servers = {refresh.server for refresh in refreshes if refresh.failure}
+    old_listings = {
+        name: listing
+        for name, listing in recorded_listings.items()
+        if names or name in failed_servers
+    }
     fresh = {
         refresh.server: refresh.now
         for refresh in refreshes
         if refresh.now is not None and not refresh.failure
     }
     listings = {**old_listings, **fresh}
-    if fresh or listings != recorded:
+    if fresh or listings != recorded_listings:
         write_listings(settings, listings)
     return refreshes
 
@@ -89,11 +93,11 @@ async def _one(name: str, trusted: TrustedConfig, servers: McpServers) -> Refres
     tools = tuple(sorted(listing.tools, key=lambda tool: tool.name))
     address = digest_of_address(trusted.mcp_servers[name])
     now = ServerListing(configuration=address, tools=tools)
-    unmatched = tuple(
+    unmatched_entries = tuple(
         pattern
         for pattern in trusted.mcp_servers[name].tools
         if not any(matches_offer(tool.name, pattern) for tool in tools)
     )
     entries = trusted.mcp_servers[name].tools
     overridden = tuple(overridden_entries(entries, [tool.name for tool in tools]))
-    return RefreshedListing(name, None, now, listing.left_out, unmatched, overridden)
+    return RefreshedListing(name, None, now, listing.left_out, unmatched_entries, overridden)

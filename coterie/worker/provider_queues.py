@@ -58,8 +58,8 @@ def _queues(
         if policy is None:
             continue
         base = name.partition("@")[0]
-        shared = providers.get(base)
-        same = shared is not None and shared.rate_limit_policy == policy
+        base_section = providers.get(base)
+        same = base_section is not None and base_section.rate_limit_policy == policy
         yield name, ProviderQueue(f"{task_queue}.provider.{base if same else name}", policy)
 
 

@@ -58,8 +58,8 @@ def problems_text(error: InvalidDocument) -> str:
     for problem in error.problems:
         at = f"{problem.file}:{problem.line}:{problem.column}"
         fix = f" (fix: {problem.fix})" if problem.fix else ""
-        allowed = f"; allowed: {problem.allowed}" if problem.allowed else ""
-        lines.append(f"{at}: {problem.message} [{problem.code}]{allowed}{fix}")
+        suffix = f"; allowed: {problem.allowed}" if problem.allowed else ""
+        lines.append(f"{at}: {problem.message} [{problem.code}]{suffix}{fix}")
     return "\n".join(lines)
 
 

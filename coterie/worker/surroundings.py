@@ -118,9 +118,9 @@ def _programs(trusted: TrustedConfig, workspace: Path, path: str) -> Iterator[Pa
         *(channel.run for channel in trusted.notify.values()),
         *(server.command for server in trusted.mcp_servers.values()),
     ):
-        named = [workspace / part for part in words if (workspace / part).is_file()]
+        files = [workspace / part for part in words if (workspace / part).is_file()]
         program = shutil.which(words[0], path=path) if words else None
-        for file in (*named, *([Path(program)] if program is not None else [])):
+        for file in (*files, *([Path(program)] if program is not None else [])):
             yield file
             folder = file.parent.parent  # a program of a virtual environment imports from it
             if (folder / "pyvenv.cfg").is_file():
@@ -161,8 +161,8 @@ def provider_settings(trusted: TrustedConfig, settings: Settings) -> dict[str, P
 
 
 def _header_values(section: ProviderSection, settings: Settings) -> dict[str, str]:
-    named = {name: settings.secret(env) for name, env in section.headers.items()}
-    return {name: value for name, value in named.items() if value is not None}
+    values_by_name = {name: settings.secret(env) for name, env in section.headers.items()}
+    return {name: value for name, value in values_by_name.items() if value is not None}
 
 
 def channels_of(trusted: TrustedConfig, settings: Settings) -> dict[str, Channel]:
@@ -270,8 +270,8 @@ def _mcp_server(
     # Coterie's own Python, as for channels: the project's may be changed by commands.
     command = tuple(part.replace("{python}", sys.executable) for part in section.command)
     command = fixed_command(command, settings.environment.get("PATH", os.defpath))
-    named = {secret: settings.secret(secret) for secret in section.secrets}
-    values = {secret: value for secret, value in named.items() if value is not None}
+    secrets = {secret: settings.secret(secret) for secret in section.secrets}
+    values = {secret: value for secret, value in secrets.items() if value is not None}
     return McpServer(
         name=name,
         section=section.model_copy(update={"command": command}),

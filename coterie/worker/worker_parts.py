@@ -50,8 +50,8 @@ async def visibility_settings(client: Client, trusted: TrustedConfig) -> Visibil
     """Return the settings for runs; log a warning for each that the server lacks."""
     if not trusted.sets_visibility:
         return None
-    registered = trusted.search_attributes and await _register_attributes(client)
-    return VisibilitySettings(search_attributes=registered, event_groups=trusted.event_groups)
+    has_attributes = trusted.search_attributes and await _register_attributes(client)
+    return VisibilitySettings(search_attributes=has_attributes, event_groups=trusted.event_groups)
 
 
 async def _register_attributes(client: Client) -> bool:
@@ -114,11 +114,11 @@ async def worker_parts(
     commands_in, warning = command_sandbox(trusted, settings)
     if warning is not None:
         note(warning)
-    reached = provider_settings(trusted, settings)
+    provider_config = provider_settings(trusted, settings)
     async with AsyncExitStack() as closing:
         models = tool_code(settings)  # of their own: a call may take minutes
         closing.push_async_callback(models.close)
-        providers = Providers(reached, provider_makers(trusted, reached, models))
+        providers = Providers(provider_config, provider_makers(trusted, provider_config, models))
         closing.push_async_callback(providers.close)
         servers = mcp_servers_of(trusted, settings)
         closing.push_async_callback(servers.close)
@@ -129,13 +129,13 @@ async def worker_parts(
         pool = ProcessPool()
         closing.push_async_callback(pool.close)
         visibility = await visibility_settings(client, trusted)
-        blocked = BlockedRuns(client, worker_name())
-        closing.push_async_callback(blocked.close)
-        board = TaskBoard(blocked)
+        blocked_runs = BlockedRuns(client, worker_name())
+        closing.push_async_callback(blocked_runs.close)
+        board = TaskBoard(blocked_runs)
         closing.callback(board.close)
         yield WorkerParts(
             providers=providers,
-            pricing=Pricing(reached),
+            pricing=Pricing(provider_config),
             queues=provider_queues(trusted, task_queue),
             user_code=user_code,
             tools=tools,
@@ -151,8 +151,8 @@ async def worker_parts(
 def _secret_values(trusted: TrustedConfig, settings: Settings) -> Iterator[str]:
     """Yield every secret that this worker knows."""
     yield from secrets_of(settings.environment)
-    named = (name for server in trusted.mcp_servers.values() for name in server.secrets)
-    for name in (*trusted.tool_env, *named):
+    secret_names = (name for server in trusted.mcp_servers.values() for name in server.secrets)
+    for name in (*trusted.tool_env, *secret_names):
         yield settings.secret(name) or ""
     for provider in provider_settings(trusted, settings).values():
         yield provider.api_key or ""

@@ -57,8 +57,8 @@ class PrivateQueues:
                 await asyncio.sleep(_LOOK_SECONDS)
         finally:
             tasks = [task for _, task in self._serving.values()]
-            for ended, _ in self._serving.values():
-                ended.set()
+            for end_event, _ in self._serving.values():
+                end_event.set()
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _look(self) -> None:
@@ -69,9 +69,9 @@ class PrivateQueues:
         only = f"TaskQueue STARTS_WITH '{PRIVATE}'"
         async for execution in open_executions(self._client, only):
             waiting.setdefault(execution.task_queue, execution.id)
-        for queue, (ended, task) in list(self._serving.items()):
+        for queue, (end_event, task) in list(self._serving.items()):
             if queue not in waiting:
-                ended.set()
+                end_event.set()
             if task.done():
                 del self._serving[queue]
         for queue, run in waiting.items():
@@ -80,10 +80,10 @@ class PrivateQueues:
                 continue
             problem = self._problem(record)
             if problem is None:
-                ended = asyncio.Event()
+                end_event = asyncio.Event()
                 self._serving[queue] = (
-                    ended,
-                    asyncio.create_task(self._serve_queue(record, ended)),
+                    end_event,
+                    asyncio.create_task(self._serve_queue(record, end_event)),
                 )
                 who = "MCP server" if record.mcp_tool else "`coterie run`"
                 self._report(f"the {who} of {run!r} has ended; this worker serves it now")
@@ -109,12 +109,12 @@ class PrivateQueues:
         missing = missing_keys(record.keys, self._settings)
         return "; ".join(missing) if missing else None
 
-    async def _serve_queue(self, record: RunRecord, ended: asyncio.Event) -> None:
+    async def _serve_queue(self, record: RunRecord, end_event: asyncio.Event) -> None:
         try:
             async with run_worker(
                 self._client, self._settings, record, grace=self._grace, sticky=STICKY
             ):
-                await ended.wait()
+                await end_event.wait()
         except CommandError as error:
             self._report(f"could not serve run {record.id!r}: {error}")
 

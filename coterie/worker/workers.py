@@ -105,17 +105,17 @@ async def _serving(workers: Sequence[Worker], grace: timedelta) -> AsyncGenerato
 
     A cancellation during the stop does not stop any of them twice.
     """
-    begun: list[Worker] = []
+    started_workers: list[Worker] = []
     try:
         for worker in workers:
             await worker.__aenter__()
-            begun.append(worker)
+            started_workers.append(worker)
         yield
     finally:
         why = sys.exc_info()
         try:
             async with asyncio.timeout((grace + _SHUTDOWN_TIMEOUT).total_seconds()):
-                await _report_worker_exit(begun, *why)
+                await _report_worker_exit(started_workers, *why)
         except TimeoutError:
             note("a run could not be evicted from memory; it continues elsewhere")
 
@@ -153,27 +153,30 @@ def _workers(
 ) -> tuple[Worker, ...]:
     """Build the SDK's workers: one with our workflow and activities, one per provider queue."""
     workspace = workspace_of(trusted, settings, parts.commands_in)
-    offered: dict[str, AnySkill] = {**SKILLS, **function_skills(trusted, settings, parts.tools)}
+    skills_by_name: dict[str, AnySkill] = {
+        **SKILLS,
+        **function_skills(trusted, settings, parts.tools),
+    }
     storage = storage_of(settings)
     blobs = lasting(storage.blobs)
     skills = SkillActivities(
         workspace,
-        offered,
+        skills_by_name,
         blobs=blobs,
         servers=parts.servers,
         long_calls=LongCalls(),
         runner=parts.pool,
     )
     hide(parts.known)  # in logs
-    agents = _agents(settings, trusted, parts, skills, contracts(offered), blobs)
+    agents = _agents(settings, trusted, parts, skills, contracts(skills_by_name), blobs)
     forks = ForkActivities(client, policy)
-    sandboxed = parts.commands_in is not None or not trusted.commands
+    is_sandboxed = parts.commands_in is not None or not trusted.commands
     compiler = CompileActivities(
         settings,
         trusted,
         parts.queues,
         parts.visibility,
-        sandboxed=sandboxed,
+        sandboxed=is_sandboxed,
         client=client,
         runner=parts.pool,
     )
@@ -188,10 +191,10 @@ def _workers(
         [clean, RunCallsOnly(), policy],
         storage,
     )
-    served = {queue.name: queue for queue in parts.queues.values()}.values()
+    queues = {queue.name: queue for queue in parts.queues.values()}.values()
     calling = (
         queue_worker(client, queue, agents, clean, grace=terms.grace, maximum=MAX_ACTIVITIES)
-        for queue in served
+        for queue in queues
     )
     return (serving, *calling)
 
@@ -201,7 +204,7 @@ def _agents(
     trusted: TrustedConfig,
     parts: WorkerParts,
     skills: SkillActivities,
-    offered: dict[str, SkillContract],
+    skills_by_name: dict[str, SkillContract],
     blobs: Blobs | None,
 ) -> AgentActivities:
     return AgentActivities(
@@ -210,7 +213,7 @@ def _agents(
         agent_packages=trusted.agent_packages,
         call_skill=skills.call_for_agent,
         inner_calls=InnerCalls(
-            offered,
+            skills_by_name,
             trusted.reach(sandboxed=parts.commands_in is not None),
         ),
         blobs=blobs,

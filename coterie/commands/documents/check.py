@@ -126,9 +126,9 @@ def _report(
 
 
 def _input(context_input: Input, needs: Collection[str]) -> Json:
-    declared: Json = {}
+    declaration: Json = {}
     if context_input.form:
-        declared = {
+        declaration = {
             "form": context_input.form,
             "default": context_input.default or None,
             "operations": [*context_input.operations],
@@ -140,7 +140,7 @@ def _input(context_input: Input, needs: Collection[str]) -> Json:
         "file": context_input.mark.file,
         "line": context_input.mark.line,
         "team": context_input.team,
-        **declared,
+        **declaration,
     }
 
 

@@ -61,17 +61,17 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
 
 def _format(format_option: Format | None, output: str | None) -> Format:
     suffix = Path(output or "").suffix.lower()
-    named = _SUFFIXES.get(suffix)
-    if suffix and named is None and format_option is None:
+    suffix_format = _SUFFIXES.get(suffix)
+    if suffix and suffix_format is None and format_option is None:
         raise CommandError(
             f"{output}: the suffix must be one of {', '.join(sorted(_SUFFIXES))}; for another "
             "name, choose the format with --format"
         )
-    if format_option is not None and named not in (None, format_option):
+    if format_option is not None and suffix_format not in (None, format_option):
         raise CommandError(
             f"--format {format_option} does not fit the name {output}; remove one of them"
         )
-    return format_option or named or "mermaid"
+    return format_option or suffix_format or "mermaid"
 
 
 def _plan_and_walk(
@@ -118,7 +118,7 @@ def _seen_run(target: str, settings: Settings, unknown: InvalidDocument) -> "See
         raise CommandError(f"{message}; as a run: {error}") from None
 
 
-def _text(plan: Plan, walk: "Walk | None", chosen: Format) -> str:
-    if chosen == "svg":
+def _text(plan: Plan, walk: "Walk | None", format_name: Format) -> str:
+    if format_name == "svg":
         return svg_of(picture(plan), walk)
     return mermaid_of(picture(plan), walk)

@@ -86,7 +86,7 @@ def _write(args: Namespace, settings: Settings, file: Path, recording: "Recorded
     note(f"run it with: coterie test {quote(args.output)}")
 
 
-def _team(named: str | None, plan: str, settings: Settings, file: Path) -> str:
+def _team(team: str | None, plan: str, settings: Settings, file: Path) -> str:
     """Return the team as the file refers to it: by name, else by its relative path.
 
     A run does not know its file, and a document may have another name than its file.
@@ -96,10 +96,10 @@ def _team(named: str | None, plan: str, settings: Settings, file: Path) -> str:
         InvalidDocument: The team that the command names does not exist.
     """
     catalog = Catalog(settings)
-    if named is not None:
-        if (settings.cwd / named).is_file():
-            return os.path.relpath(settings.cwd / named, file.parent)
-        return catalog.locate(named).name
+    if team is not None:
+        if (settings.cwd / team).is_file():
+            return os.path.relpath(settings.cwd / team, file.parent)
+        return catalog.locate(team).name
     beside = team_beside(file)
     if beside is not None:
         return beside.name

@@ -111,7 +111,7 @@ def _chosen_cases(files: "list[TestFile]", only: str | None) -> "list[tuple[Test
 
 async def _results(
     settings: Settings,
-    chosen: "list[tuple[TestFile, Case]]",
+    cases: "list[tuple[TestFile, Case]]",
     limit: float,
     *,
     as_json: bool,
@@ -120,7 +120,7 @@ async def _results(
     to_file_if_writable(settings)
     results: list[CaseResult] = []
     async with time_skipping_server(settings) as client:
-        async for result in run_cases(client, chosen, limit):
+        async for result in run_cases(client, cases, limit):
             results.append(result)
             if not as_json:
                 say(result_text(result, trail=trail))

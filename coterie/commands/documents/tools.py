@@ -82,16 +82,18 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     return ExitCode.DONE
 
 
-def _with_labels(listed: Capabilities, trusted: TrustedConfig, settings: Settings) -> Capabilities:
+def _with_labels(
+    known_capabilities: Capabilities, trusted: TrustedConfig, settings: Settings
+) -> Capabilities:
     """Return the capabilities with the labels that calls of skills have on this worker."""
     mode = trusted.sandbox.mode
-    sandboxed = not trusted.commands or mode == "bubblewrap"
-    reach = trusted.reach(sandboxed=sandboxed or (mode == "auto" and works_here(settings)))
+    is_sandboxed = not trusted.commands or mode == "bubblewrap"
+    reach = trusted.reach(sandboxed=is_sandboxed or (mode == "auto" and works_here(settings)))
     skills = {
         name: skill.model_copy(update={"labels": call_labels(skill, None, reach)})
-        for name, skill in listed.skills.items()
+        for name, skill in known_capabilities.skills.items()
     }
-    return listed.model_copy(update={"skills": skills})
+    return known_capabilities.model_copy(update={"skills": skills})
 
 
 def _refresh(args: Namespace, catalog: Catalog, settings: Settings) -> ExitCode:

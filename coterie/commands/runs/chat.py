@@ -74,8 +74,8 @@ def _session(args: Namespace, settings: Settings) -> tuple[RunRecord, tuple[Plan
         _refuse_without(missing_keys(record.keys, settings))
         return record, None
     document = compile_target(settings, args.target, model=args.model, workspace=args.workspace)
-    declared = document.compiled.plan.context
-    context = read_context(settings, args.context, args.settings, declared)
+    declarations = document.compiled.plan.context
+    context = read_context(settings, args.context, args.settings, declarations)
     analysis = print_warnings(args.target, document.compiled)
     if not message_waits(document.compiled.plan):
         raise CommandError(
@@ -85,7 +85,7 @@ def _session(args: Namespace, settings: Settings) -> tuple[RunRecord, tuple[Plan
     keys = key_names(document.compiled.plan, document.trusted)
     _refuse_without(missing_keys(keys, settings))
     if is_interactive():
-        context = ask_inputs(declared, context)
+        context = ask_inputs(declarations, context)
     plan = startable(document.compiled, context, analysis=analysis).plan
     return new_record(settings, args.id, plan, document.trusted, keys), (plan, context)
 

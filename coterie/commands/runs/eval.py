@@ -80,10 +80,10 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
 def _suite_and_baseline(args: Namespace, settings: Settings) -> tuple[EvalSuite, Baseline | None]:
     """Read what the command names, and refuse what cannot run."""
     suite = _with_options(read_suite(settings, args.suite), args)
-    named = args.baseline
+    name = args.baseline
     baseline = None
-    if named is not None:
-        baseline = read_baseline(settings.cwd / named, named, suite.document.name)
+    if name is not None:
+        baseline = read_baseline(settings.cwd / name, name, suite.document.name)
     _refuse_without_keys(suite, settings)
     return suite, baseline
 

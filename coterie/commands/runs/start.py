@@ -76,10 +76,10 @@ def _whole(located: Located) -> str:
     Raises:
         CommandError: The worker would need other files too.
     """
-    included = included_files(located.file)
-    if included:
+    parts = included_files(located.file)
+    if parts:
         raise CommandError(
-            f"{located.file.name} includes {counted(len(included), 'file')}, and workers without "
+            f"{located.file.name} includes {counted(len(parts), 'file')}, and workers without "
             "`worker.accept_plans` compile only the text that they are sent; put the files into "
             "the worker's config/teams and start the team by its name"
         )

@@ -58,9 +58,9 @@ class DiscoveryNotes:
             self._windows[model] = await asyncio.to_thread(self._window, model)
         windows = {model: size for model, size in self._windows.items() if size is not None}
         lines = dict.fromkeys(line for entry in discoveries for line in found_lines(entry, windows))
-        unreported = [line for line in lines if line not in self._reported]
-        self._reported.update(unreported)
-        return unreported
+        new_lines = [line for line in lines if line not in self._reported]
+        self._reported.update(new_lines)
+        return new_lines
 
     def _window(self, model: str) -> int | None:
         provider, _, name = model.partition("/")

@@ -107,21 +107,21 @@ class Watch:
         await self._decider.consider(pending)
 
     async def _retries(self) -> tuple[PendingRetry, ...]:
-        described = await self._run.describe()
-        if streams(described):
+        description = await self._run.describe()
+        if streams(description):
             self._streams.set()
-        return retries_of(described, self._steps)
+        return retries_of(description, self._steps)
 
     async def _answers(self) -> tuple[LiveAnswer, ...]:
         """Return the answers in progress; ask the run once for the step of a call that is new."""
-        described = await self._run.describe()
-        answers = await live_answers(described, self._steps)
+        description = await self._run.describe()
+        answers = await live_answers(description, self._steps)
         new = {answer.call for answer in answers} - self._steps.keys() - self._unknown
         if not new:
             return answers
         self._steps = (await self._run.status()).calls
         self._unknown |= new - self._steps.keys()
-        return await live_answers(described, self._steps)
+        return await live_answers(description, self._steps)
 
     async def _show_texts(self) -> None:
         """Show the text of the turns in progress, more often than the rest."""

@@ -180,8 +180,8 @@ class LiveView(ProgressView):
         for number, step in enumerate(selection.steps):
             row = Table.grid(padding=(0, 1))
             mark = Text(" ") if status.state != "running" or number else self._spinner
-            passed = Text(duration(seconds_since(step.since, now)), "dim")
-            row.add_row(mark, Text(one_line(step.step)), passed)
+            age = Text(duration(seconds_since(step.since, now)), "dim")
+            row.add_row(mark, Text(one_line(step.step)), age)
             yield row
         if selection.more:
             yield Text(f"    and {counted(selection.more, 'more step')}", "dim")

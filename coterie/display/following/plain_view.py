@@ -92,9 +92,11 @@ class PlainView(ProgressView):
         """Print a line for each event and for each step that started."""
         self._seen.take(news)
         self.events(news.entries)
-        ended = {f"{entry.team}/{entry.step}" for entry in news.entries if entry.kind == "step"}
+        ended_steps = {
+            f"{entry.team}/{entry.step}" for entry in news.entries if entry.kind == "step"
+        }
         for step in innermost(news.status.doing):
-            if step.step not in ended and self._first(step.step, step.since):
+            if step.step not in ended_steps and self._first(step.step, step.since):
                 self._write(f"      {clock(step.since)}  {step.step} ...")
         now = datetime.now(UTC)
         for retry in news.retries:
@@ -119,8 +121,8 @@ class PlainView(ProgressView):
         if self._verbose:
             self._write(trail_line(entry))
         elif entry.kind != "step":
-            failed = entry.status not in (None, "success") and entry.kind == "route"
-            self._write(trail_line(entry, because=failed))
+            is_failed_route = entry.status not in (None, "success") and entry.kind == "route"
+            self._write(trail_line(entry, because=is_failed_route))
         elif entry.status == "retried" or (
             entry.status in _IN_PROGRESS and "/" not in (entry.step or "")
         ):
@@ -165,8 +167,8 @@ def event_lines(entries: Sequence[TrailEntry]) -> Iterator[str]:
 def _of_step(entry: TrailEntry) -> str:
     if entry.step is None:
         return ""
-    ended = "" if entry.seconds is None else f"{entry.status} ({duration(entry.seconds)})"
-    outcome = ", ".join(filter(None, (ended, entry.because))) or entry.status or ""
+    status = "" if entry.seconds is None else f"{entry.status} ({duration(entry.seconds)})"
+    outcome = ", ".join(filter(None, (status, entry.because))) or entry.status or ""
     return f"/{entry.step}: {outcome}"
 
 

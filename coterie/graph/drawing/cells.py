@@ -78,8 +78,8 @@ class Cells:
 
 def table(*rows: str, frame: str = "") -> str:
     """Return a table of rows; with a frame if a class is given."""
-    framed = f'ID="{frame}" TITLE="-" STYLE="ROUNDED" BGCOLOR="white"' if frame else ""
-    return f"<TABLE {_FLAT} {framed}>{''.join(rows)}</TABLE>"
+    attributes = f'ID="{frame}" TITLE="-" STYLE="ROUNDED" BGCOLOR="white"' if frame else ""
+    return f"<TABLE {_FLAT} {attributes}>{''.join(rows)}</TABLE>"
 
 
 def row(*cells: str) -> str:

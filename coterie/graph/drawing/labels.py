@@ -138,5 +138,5 @@ def _chip_lines(route: RouteArrow) -> Iterator[str]:
     for index, part in enumerate(route.words):
         yield from wrapped(f"and {part}" if index else part, 256, "condition", lines=2)
     if len(route.targets) > 1:
-        met = f", meet at {route.meets}" if route.meets else ""
-        yield from wrapped(f"all at once{met}", 256, "condition", lines=2)
+        meeting = f", meet at {route.meets}" if route.meets else ""
+        yield from wrapped(f"all at once{meeting}", 256, "condition", lines=2)

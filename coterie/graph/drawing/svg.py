@@ -73,15 +73,15 @@ def edges(route: RouteArrow, label: str, back: frozenset[BackEdge]) -> Iterator[
     ends = {team_node(team): (route.team, team) in back for team in route.targets}
     ends = ends or {end_node(route): False}
     if not is_through_label(route):
-        for end, turned in ends.items():
-            yield _edge(tail, end, turned=turned and end != tail)
+        for end, is_turned in ends.items():
+            yield _edge(tail, end, turned=is_turned and end != tail)
         return
     up = all(ends.values())
     into, out = ("s", "n") if up else ("n", "s")
     yield _edge(tail, label, turned=up, head="none", headport=into, weight="2")
-    for end, turned in ends.items():
+    for end, is_turned in ends.items():
         port = {"tailport": out} if up or len(ends) == 1 else {}
-        yield _edge(label, end, turned=turned, weight="2", **port)
+        yield _edge(label, end, turned=is_turned, weight="2", **port)
 
 
 def _edge(tail: str, end: str, *, turned: bool, head: str = "normal", **more: str) -> Edge:
@@ -186,15 +186,17 @@ class _Drawing:
                 self._end(route)
         for team in self._picture.boxes:
             self._box(team)
-        drawn = _drawn_by_graphviz(self._nodes, self._edges)
-        canvas = drawn[0]
+        picture = _drawn_by_graphviz(self._nodes, self._edges)
+        canvas = picture[0]
         self._cells.fill(canvas)
         for part in canvas:
             if part.get("id", "").isdigit():
                 group = self._groups[int(part.get("id", ""))]
                 group.extend(shape for shape in part if shape.tag != "title")
         canvas[:] = self._groups
-        wide, high = (float(drawn.get(side, "").removesuffix("pt")) for side in ("width", "height"))
+        wide, high = (
+            float(picture.get(side, "").removesuffix("pt")) for side in ("width", "height")
+        )
         canvas.attrib = {"transform": f"translate(0 {high:g})"}
         return canvas, wide, high
 
@@ -234,11 +236,11 @@ class _Drawing:
     def _end(self, route: RouteArrow) -> None:
         node = end_node(route)
         same = [other for other in self._picture.routes if not other.targets]
-        reached = any(self._orders(other) for other in same if end_node(other) == node)
+        is_reached = any(self._orders(other) for other in same if end_node(other) == node)
         css, title = "ends", "the run ends"
         if route.ending == "failure":
             css, title = "fails", "the run fails"
-        group = self._group(f"final {css}", title, faded=not reached)
+        group = self._group(f"final {css}", title, faded=not is_reached)
         inside = self._cells.cell(8, 8, [core(css, 4, 4)], pad=0)
         self._nodes[node] = _circle(group, 18, f"<{table(row(inside))}>")
 
@@ -260,8 +262,8 @@ class _Drawing:
 
 def _circle(group: str, pixels: int, label: str) -> dict[str, str]:
     size = f"{pixels / _INCH}"
-    fixed = {"fixedsize": "true", "width": size, "height": size, "margin": "0"}
-    return {"id": group, "shape": "circle", "label": label, **fixed}
+    attributes = {"fixedsize": "true", "width": size, "height": size, "margin": "0"}
+    return {"id": group, "shape": "circle", "label": label, **attributes}
 
 
 def _drawn_by_graphviz(nodes: dict[str, dict[str, str]], lines: list[Edge]) -> Element:
@@ -278,10 +280,10 @@ def _drawn_by_graphviz(nodes: dict[str, dict[str, str]], lines: list[Edge]) -> E
         graph.add_node(name, **attributes)  # pyright: ignore
     for number, (tail, head, attributes) in enumerate(lines):
         graph.add_edge(tail, head, key=number, arrowsize="0.9", **attributes)  # pyright: ignore
-    drawn = fromstring(cast("bytes", graph.draw(format="svg", prog="dot")))  # pyright: ignore
-    for part in drawn.iter():
+    svg = fromstring(cast("bytes", graph.draw(format="svg", prog="dot")))  # pyright: ignore
+    for part in svg.iter():
         part.tag = part.tag.rpartition("}")[2]
-    return drawn
+    return svg
 
 
 def _order_text(orders: tuple[int, ...]) -> str:

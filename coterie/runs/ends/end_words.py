@@ -65,9 +65,9 @@ def visit_end_line(end: VisitEnd, *, because: bool = True) -> str:
         return f"{name} was left when the run {closed_words(end.run)}"
     match end.status:
         case None | "success" | "failure":
-            failed = " (failed)" if end.status == "failure" else ""
+            suffix = " (failed)" if end.status == "failure" else ""
             sets = f", sets {', '.join(end.updated)}" if end.updated else ""
-            return f"{name}{failed} -> {end.next_team or 'the end'}{sets}{why}"
+            return f"{name}{suffix} -> {end.next_team or 'the end'}{sets}{why}"
         case "stopped":
             others = "enough other branches had finished, or its time was up"
             return f"{name} was stopped: {end.because or others}"

@@ -66,21 +66,21 @@ def exchanges(history: WorkflowHistory) -> Iterator[Exchange]:
     A message that moved to the next history unanswered is not one of this history.
     """
     exchanges_by_event: dict[int, Exchange] = {}
-    worked = started(history).at
+    last_work = started(history).at
     for event in read_events(history.events):
         match event:
             case UpdateAccepted(name=name) if name == SEND_MESSAGE:
                 session_input = SessionInput.model_validate(event.value.json)
-                idle = (event.at - worked).total_seconds()
+                idle = (event.at - last_work).total_seconds()
                 exchanges_by_event[event.id] = Exchange(
                     event.update, session_input.by, session_input.message, idle_seconds=idle
                 )
             case CallEnded() if event.end != "cancelled":
-                worked = event.at
+                last_work = event.at
             case MarkerRecorded() | TimerFired():
-                worked = event.at
+                last_work = event.at
             case UpdateCompleted():
-                worked = event.at
+                last_work = event.at
                 _answer(exchanges_by_event, event)
             case _:
                 pass

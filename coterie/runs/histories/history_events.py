@@ -48,8 +48,8 @@ class RecordedValue:
     @property
     def json(self) -> JsonValue:
         """The single value that our calls and results have; a list if there are several."""
-        held = [payload for payload in self.payloads if payload.metadata]
-        values: list[JsonValue] = data_converter.payload_converter.from_payloads(held)
+        payloads = [payload for payload in self.payloads if payload.metadata]
+        values: list[JsonValue] = data_converter.payload_converter.from_payloads(payloads)
         return values[0] if len(values) == 1 else values or None
 
 

@@ -126,18 +126,20 @@ def recorded_calls(history: WorkflowHistory) -> list[RecordedCall]:
             case CallEnded() if event.scheduled in calls:
                 _end(calls[event.scheduled], event)
             case MarkerRecorded(name=name) if name == _LOCAL:
-                marked = _local(event)
-                if marked is not None:
-                    local.setdefault(event.task, []).append(marked)
+                numbered_call = _local(event)
+                if numbered_call is not None:
+                    local.setdefault(event.task, []).append(numbered_call)
                     places[event.id] = event.task
-                    calls[event.id] = marked[1]
+                    calls[event.id] = numbered_call[1]
             case _:
                 pass
-    begun = {
-        task: iter(sorted(marked, key=lambda numbered: numbered[0]))
-        for task, marked in local.items()
+    local_calls = {
+        task: iter(sorted(numbered_calls, key=lambda pair: pair[0]))
+        for task, numbered_calls in local.items()
     }
-    return [next(begun[places[id]])[1] if id in places else call for id, call in calls.items()]
+    return [
+        next(local_calls[places[id]])[1] if id in places else call for id, call in calls.items()
+    ]
 
 
 def in_visits(calls: Sequence[RecordedCall], trail: Sequence[TrailEntry]) -> None:
@@ -217,8 +219,8 @@ def _local(marker: MarkerRecorded) -> tuple[int, RecordedCall] | None:
     skill = marker.summary.rpartition(": ")[2]
     request = (None if result is None else result.request) or SkillRequest(skill=skill, key="")
     at = data.complete_time
-    ended = datetime.fromtimestamp(at.seconds + at.nanos / 1e9, UTC)
-    began = ended - _MOMENT  # a visit that begins when the call has ended does not own it
+    ended_at = datetime.fromtimestamp(at.seconds + at.nanos / 1e9, UTC)
+    began = ended_at - _MOMENT  # a visit that begins when the call has ended does not own it
     return data.seq, RecordedCall(
         data.activity_id,
         skill_step(marker.summary, request.skill),
@@ -227,7 +229,7 @@ def _local(marker: MarkerRecorded) -> tuple[int, RecordedCall] | None:
         request,
         attempts=1,
         started=began,
-        ended=ended,
+        ended=ended_at,
         end="completed" if marker.failure is None else "failed",
         answer=None if result is None else result.model_copy(update={"request": None}),
         failure=marker.failure,

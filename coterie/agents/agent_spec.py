@@ -37,12 +37,10 @@ class AgentSpec:
     retries: int = 0
     """Additional attempts of a failed call as a subagent."""
 
-    def __new__(cls, /, *args: object, **keywords: object) -> Self:
+    def __new__(cls, /, *args: object, **given: object) -> Self:
         """Refuse unknown arguments before `__init__` does, with the names that were meant."""
         names = tuple(attribute.name for attribute in fields(cls))
-        refuse_unknown(
-            "AgentSpec()", (key for key in keywords if key not in names), names, "defaults"
-        )
+        refuse_unknown("AgentSpec()", (key for key in given if key not in names), names, "defaults")
         return object.__new__(cls)
 
     def __post_init__(self) -> None:

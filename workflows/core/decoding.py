@@ -93,13 +93,14 @@ Handler = TypeVar("Handler", bound=Callable[..., object])
 _RAW = Signature(
     [
         Parameter("self", Parameter.POSITIONAL_OR_KEYWORD),
-        Parameter("given", Parameter.POSITIONAL_OR_KEYWORD, annotation=RawValue),
+        # named like the parameter of the handlers: the SDK looks the annotation up by this name
+        Parameter("payloads", Parameter.POSITIONAL_OR_KEYWORD, annotation=RawValue),
     ]
 )
 
 
 def takes_any_arguments(handler: Handler) -> Handler:
-    """Return a handler with `*given`, to which the SDK passes the argument of a message undecoded.
+    """Return a handler with `*payloads`, to which the SDK passes a message's argument undecoded.
 
     The SDK passes as many arguments as arrived. With none or two, a handler with one parameter
     raises a TypeError, and in a signal that fails the workflow task forever; without a RawValue

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from coterie.documents.price_lists import Priced
 from coterie.dsl.analysis.dataflow import Input
-from coterie.dsl.analysis.loads import LEGACY, Unbounded
 from coterie.dsl.analysis.worst_case import Figures, WorstCase, bounded
+from coterie.dsl.analysis.worst_case_of_steps import LEGACY, Unbounded
 from coterie.dsl.model.budgets import Budget
 from coterie.dsl.model.plan import Limits
 from coterie.text.columns import aligned

@@ -12,7 +12,11 @@ from dataclasses import dataclass
 
 from coterie.dsl.analysis.findings import Analysis
 from coterie.dsl.analysis.labels.grant_paths import GrantPaths
-from coterie.dsl.analysis.load_sums import (
+from coterie.dsl.analysis.routes.visits import RoutesBound
+from coterie.dsl.analysis.sessions.message_costs import MessageBounds, message_bounds
+from coterie.dsl.analysis.worst_case_of_models import Terms
+from coterie.dsl.analysis.worst_case_of_steps import Loads, Unbounded
+from coterie.dsl.analysis.worst_case_sums import (
     APPROVALS,
     COST,
     MODEL_CALLS,
@@ -24,10 +28,6 @@ from coterie.dsl.analysis.load_sums import (
     numbers_by_name,
     times,
 )
-from coterie.dsl.analysis.loads import Loads, Unbounded
-from coterie.dsl.analysis.model_loads import Terms
-from coterie.dsl.analysis.routes.visits import RoutesBound
-from coterie.dsl.analysis.sessions.message_costs import MessageBounds, message_bounds
 from coterie.dsl.compile.compiler import Compiled
 from coterie.dsl.hooks.hook_costs import skill_calls
 from coterie.dsl.model.plan import Plan

@@ -13,8 +13,8 @@ from coterie.documents.compilation import compile_located
 from coterie.documents.price_lists import Priced, prices, read_prices
 from coterie.dsl.analysis.dataflow import Input
 from coterie.dsl.analysis.findings import Analysis, analysed, warnings
-from coterie.dsl.analysis.model_loads import Terms
 from coterie.dsl.analysis.worst_case import Figures, WorstCase, bounded, worst_case
+from coterie.dsl.analysis.worst_case_of_models import Terms
 from coterie.dsl.compile.compiler import Compiled
 from coterie.dsl.errors import Problem
 from coterie.dsl.model.price import Price

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from coterie.dsl.analysis.bodies import Bodies, Body
-from coterie.dsl.analysis.load_sums import Key, Load, largest, numbers_by_name, times
-from coterie.dsl.analysis.loads import Loads
 from coterie.dsl.analysis.routes.exits import Exit
 from coterie.dsl.analysis.routes.teams import Teams
 from coterie.dsl.analysis.routes.visits import RoutesBound
+from coterie.dsl.analysis.worst_case_of_steps import Loads
+from coterie.dsl.analysis.worst_case_sums import Key, Load, largest, numbers_by_name, times
 from coterie.dsl.evaluate.limits import depth_allowed
 from coterie.dsl.logic.solver import SUCCESS, Effort, Statuses, can_hold
 from coterie.dsl.model.plan import Plan, Routing

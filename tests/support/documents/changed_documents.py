@@ -14,8 +14,8 @@ import yaml
 from pydantic import JsonValue
 
 from coterie.dsl.analysis.findings import Analysis, analysed, warnings
-from coterie.dsl.analysis.model_loads import Terms
 from coterie.dsl.analysis.worst_case import Figures, worst_case
+from coterie.dsl.analysis.worst_case_of_models import Terms
 from coterie.dsl.compile.compiler import Compiled
 from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.dsl.model.price import Price

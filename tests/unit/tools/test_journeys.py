@@ -19,5 +19,5 @@ def test_the_journey_of_a_compilation_begins_in_the_compiler() -> None:
 async def test_the_journey_of_a_decision_reaches_the_step_that_asked() -> None:
     (decision,) = [one for one in await journeys() if one.name == "decision -> outcome"]
     assert decision.entered[0] == "workflows/handlers/message_handlers.py"
-    for file in ("handlers/message_kinds", "approvals/approval_wait", "steps/approval"):
+    for file in ("approvals/approval_wait", "steps/approval"):
         assert f"workflows/{file}.py" in decision.entered

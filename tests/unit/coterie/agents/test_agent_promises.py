@@ -17,7 +17,7 @@ from coterie.agents import (
 )
 from coterie.dsl.model.tools.tool_contract import AgentTool
 from coterie.dsl.values import Json
-from coterie.workflows.agents.loop.turn_requests import loop_terms, offered_tools
+from coterie.workflows.agents.loop.offered_tools import loop_terms, offered_tools
 from tests.support.programs.python_agents import (
     PlainAgent,
     PlannerAgent,

@@ -19,9 +19,9 @@ from coterie.activities.contracts import (
     SkillResult,
 )
 from coterie.dsl.analysis.findings import analysed
-from coterie.dsl.analysis.model_loads import Terms
 from coterie.dsl.analysis.routes.teams import Teams
 from coterie.dsl.analysis.worst_case import WorstCase, worst_case
+from coterie.dsl.analysis.worst_case_of_models import Terms
 from coterie.dsl.compile.compiler import Compiled
 from coterie.dsl.errors import LimitExceeded, TeamError
 from coterie.dsl.evaluate.limits import check

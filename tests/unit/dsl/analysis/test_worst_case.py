@@ -5,8 +5,8 @@ import math
 import pytest
 
 from coterie.dsl.analysis.findings import analysed
-from coterie.dsl.analysis.model_loads import Terms
 from coterie.dsl.analysis.worst_case import WorstCase, worst_case
+from coterie.dsl.analysis.worst_case_of_models import Terms
 from coterie.dsl.model.price import Price
 from tests.unit.dsl.analysis.documents import HEAD, compiled
 

@@ -3,8 +3,8 @@
 import pytest
 
 from coterie.dsl.analysis.findings import analysed
-from coterie.dsl.analysis.model_loads import Terms
 from coterie.dsl.analysis.worst_case import Figures, worst_case
+from coterie.dsl.analysis.worst_case_of_models import Terms
 from coterie.dsl.model.compaction import Compaction
 from coterie.dsl.model.price import Price
 from tests.support.compiling import compiled, plan_of, problems_of

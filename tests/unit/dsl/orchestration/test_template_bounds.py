@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from coterie.dsl.analysis.findings import analysed
-from coterie.dsl.analysis.model_loads import Terms
 from coterie.dsl.analysis.worst_case import worst_case
+from coterie.dsl.analysis.worst_case_of_models import Terms
 from coterie.dsl.errors import InvalidBound, InvalidDocument
 from coterie.dsl.evaluate.bounds import rendered_bound, rendered_bounds, with_numbers
 from coterie.dsl.model.plan import Plan

@@ -3,8 +3,8 @@
 import pytest
 
 from coterie.dsl.analysis.findings import analysed, with_needs
-from coterie.dsl.analysis.model_loads import Terms
 from coterie.dsl.analysis.worst_case import worst_case
+from coterie.dsl.analysis.worst_case_of_models import Terms
 from coterie.dsl.compile.compiler import Compiled
 from coterie.dsl.model.price import Price
 from coterie.dsl.model.steps import PersonaStep

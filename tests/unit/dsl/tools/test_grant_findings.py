@@ -5,8 +5,8 @@ from textwrap import indent
 import pytest
 
 from coterie.dsl.analysis.findings import analysed
-from coterie.dsl.analysis.model_loads import Terms
 from coterie.dsl.analysis.worst_case import worst_case
+from coterie.dsl.analysis.worst_case_of_models import Terms
 from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
 from coterie.dsl.errors import InvalidDocument, Problem
 from tests.unit.dsl.analysis.documents import CAPABILITIES

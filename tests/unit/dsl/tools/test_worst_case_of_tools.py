@@ -1,8 +1,8 @@
 """The worst case of agents that use tools: their turns, their calls, and the agents they call."""
 
 from coterie.dsl.analysis.findings import analysed
-from coterie.dsl.analysis.model_loads import Terms
 from coterie.dsl.analysis.worst_case import Figures, worst_case
+from coterie.dsl.analysis.worst_case_of_models import Terms
 from tests.support.compiling import compiled
 from tests.unit.dsl.tools.documents import document
 

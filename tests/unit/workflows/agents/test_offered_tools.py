@@ -4,7 +4,7 @@ import pytest
 
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
-from coterie.workflows.agents.loop.turn_requests import loop_terms, offered_tools
+from coterie.workflows.agents.loop.offered_tools import loop_terms, offered_tools
 from tests.support.tool_agents import persona, skill_tool, tool_plan
 
 ANSWER: Json = {"name": "check", "kind": "return", "value": 1}

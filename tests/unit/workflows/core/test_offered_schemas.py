@@ -4,7 +4,7 @@ from coterie.activities.contracts import AgentResponse
 from coterie.dsl.json_schema.offered_schema import offered_schema
 from coterie.dsl.tool_loop.exchange import ToolCallRequest
 from coterie.dsl.values import Json
-from coterie.workflows.agents.loop.turn_requests import (
+from coterie.workflows.agents.loop.offered_tools import (
     loop_terms,
     offered_tools,
     with_own_arguments,

@@ -3,8 +3,8 @@
 import pytest
 
 from coterie.dsl.analysis.findings import analysed
-from coterie.dsl.analysis.model_loads import Terms
 from coterie.dsl.analysis.worst_case import worst_case
+from coterie.dsl.analysis.worst_case_of_models import Terms
 from coterie.dsl.errors import InvalidPlan
 from coterie.dsl.model.plan import MaxVisits
 from coterie.dsl.values import Json

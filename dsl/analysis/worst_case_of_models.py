@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from coterie.dsl.analysis.load_sums import (
+from coterie.dsl.analysis.worst_case_sums import (
     COST,
     MODEL_CALLS,
     OUTPUT_TOKENS,

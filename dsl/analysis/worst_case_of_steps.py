@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from coterie.dsl.analysis.bodies import Bodies, Body
 from coterie.dsl.analysis.labels.grant_paths import GrantPaths
-from coterie.dsl.analysis.load_sums import (
+from coterie.dsl.analysis.worst_case_of_models import Terms, answer_loads
+from coterie.dsl.analysis.worst_case_sums import (
     APPROVALS,
     MODEL_CALLS,
     SKILL_CALLS,
@@ -16,7 +17,6 @@ from coterie.dsl.analysis.load_sums import (
     largest,
     times,
 )
-from coterie.dsl.analysis.model_loads import Terms, answer_loads
 from coterie.dsl.egress.egress_rules import may_ask
 from coterie.dsl.hooks.hook_costs import maximum_retries, skill_calls
 from coterie.dsl.kinds.parallel import possible_branches

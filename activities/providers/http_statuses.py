@@ -54,8 +54,10 @@ class _Case:
     kind: str | None = None
     """The type of failure; None: by the status."""
 
-    def fits(self, status: int, message: str) -> bool:
-        return status in self.statuses and (self.words is None or bool(self.words.search(message)))
+    def fits(self, status: int, server_text: str) -> bool:
+        return status in self.statuses and (
+            self.words is None or bool(self.words.search(server_text))
+        )
 
 
 _TOO_LONG = re.compile(r"prompt is too long|context[ _](length|window|limit|size)", re.IGNORECASE)

@@ -67,7 +67,7 @@ def _activate(activate: Activate, act: WorkflowActivation) -> WorkflowActivation
         return activate(act)
     first, second = _parts(act)
     if not second:
-        return activate(act)
+        return activate(_with_jobs(act, first))
     open_order = _is_order_open(first)
     signals_follow = SIGNALS_FOLLOW.set(any(_is_signal(job) for job in second))
     messages_follow = MESSAGES_FOLLOW.set(
@@ -95,7 +95,7 @@ def _parts(
     """Split the jobs into earlier events and later messages; the second part may be empty."""
     kinds = [job.WhichOneof("variant") for job in act.jobs]
     if all(kind in _MESSAGES or kind in _SILENT for kind in kinds):
-        return [*act.jobs], []
+        return _updates_last(act.jobs), []
     latest = _latest_signals(act)
     second = [
         kind == "do_update"
@@ -104,8 +104,17 @@ def _parts(
     ]
     return (
         [job for job, late in zip(act.jobs, second, strict=True) if not late],
-        [job for job, late in zip(act.jobs, second, strict=True) if late],
+        _updates_last(job for job, late in zip(act.jobs, second, strict=True) if late),
     )
+
+
+def _updates_last(jobs: Iterable[WorkflowActivationJob]) -> list[WorkflowActivationJob]:
+    """Put updates after signals, as a replay delivers them.
+
+    The time-skipping server sends an update with the number of the event after which it arrived.
+    Signals that came later then follow it, although history has them before its acceptance.
+    """
+    return sorted(jobs, key=lambda job: job.HasField("do_update"))
 
 
 def _latest_signals(act: WorkflowActivation) -> set[int]:

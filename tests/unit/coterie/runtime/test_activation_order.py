@@ -117,7 +117,12 @@ def rejected(completion: WorkflowActivationCompletion) -> dict[str, str]:
         ([signal(18), signal(19), timer()], [["fire"], ["signal 18", "signal 19"]]),
         ([signal(16), signal(19), timer()], [["signal 16", "fire"], ["signal 19"]]),
         ([signal(19), update("decide"), timer()], [["fire"], ["signal 19", "decide"]]),
-        ([update("decide"), signal(19)], [["decide", "signal 19"]]),
+        ([update("decide"), signal(19)], [["signal 19", "decide"]]),
+        (
+            [signal(17), update("a"), signal(18), update("b"), signal(19)],
+            [["signal 17", "signal 18", "signal 19", "a", "b"]],
+        ),
+        ([update("decide"), signal(19), timer()], [["fire"], ["signal 19", "decide"]]),
         ([patch(), update("decide")], [["notify", "decide"]]),
         ([timer()], [["fire"]]),
     ],

@@ -6,7 +6,7 @@
 PYTHON ?= python3
 UV_VERSION := 0.13.9
 BIN := .venv/bin
-ROOMS := dsl activities workflows coterie
+ROOMS := dsl activities workflows coterie gateway
 
 # Use a uv on PATH if it is recent enough for this project (tool.uv.required-version); otherwise
 # install a private one, so that nobody has to.

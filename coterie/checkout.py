@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
-ROOMS = ("activities", "config", "dsl", "workflows")
+ROOMS = ("activities", "config", "dsl", "gateway", "workflows")
 """The folders of `coterie` that stand at the top of a checkout."""
 
 _PACKAGE = os.path.dirname(os.path.realpath(__file__))

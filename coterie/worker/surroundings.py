@@ -67,6 +67,7 @@ def protected_paths(trusted: TrustedConfig, settings: Settings) -> tuple[Path, .
         *_programs(trusted, root, settings.environment.get("PATH", os.defpath)),
         Path(sys.prefix),
         *(Path(str(room.__file__)).resolve().parent for room in _IN_ROOMS),
+        Path(str(version.__file__)).resolve().parents[1] / "gateway",
     )
     inside = (path for path in paths if _lies_in(path, root) or _lies_in(path.resolve(), root))
     return tuple(dict.fromkeys(inside))

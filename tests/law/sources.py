@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("dsl", "activities", "workflows", "config", "coterie")
+ROOMS = ("dsl", "activities", "workflows", "config", "coterie", "gateway")
 _IMPORTED = tuple(f"coterie.{room}" for room in ROOMS)
 
 

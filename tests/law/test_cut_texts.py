@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.law.sources import ROOT
 
-ROOMS = ("dsl", "activities", "workflows", "coterie")
+ROOMS = ("dsl", "activities", "workflows", "coterie", "gateway")
 LENGTH = ("LENGTH", "LINE", "MESSAGE", "SAID", "WORDS", "CHARS", "HTML", "TEXT")
 LEAST = 100
 """What is cut shorter is a name, a digest or an id."""

@@ -50,7 +50,7 @@ PAGES = sorted(
     if page != RENAMES
 )
 
-ROOMS = ("activities", "coterie", "dsl", "workflows")
+ROOMS = ("activities", "coterie", "dsl", "gateway", "workflows")
 """The rooms whose docstrings, comments and names are checked."""
 PRIVATE_WORDS = frozenset(
     {

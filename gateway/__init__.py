@@ -1,0 +1,1 @@
+"""The gateway: one process between people or programs and Temporal, which keeps nothing itself."""

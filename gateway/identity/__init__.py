@@ -1,0 +1,1 @@
+"""Who asks: sign-in, tokens and roles."""

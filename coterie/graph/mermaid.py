@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from coterie.dsl.task_graph.graph_tasks import GraphTaskStatus
 from coterie.graph.picture import START, Picture, RouteArrow, TeamBox
 from coterie.graph.taken_path import Mark, Walk, with_walk
-from coterie.graph.task_trees import TaskTree
 from coterie.graph.tasks import TaskLine
-from coterie.text.task_counts import TASK_MARKS
+from coterie.runs.task_trees import TaskTree
+from coterie.text.task_signs import TASK_SIGNS
 
 _MARKS: dict[Mark, str] = {
     "success": "✓",
@@ -145,16 +145,17 @@ _TASK_STYLES: dict[GraphTaskStatus, str] = {
 def tree_lines(tree: TaskTree, name: str) -> Iterator[str]:
     """Yield the tasks of a graph as a group of their own, with an arrow for each dependency."""
     yield f'subgraph {name}["{escaped(tree.headline)}"]'
-    ids = {node.id: f"{name}_{number}" for number, node in enumerate(tree.nodes)}
-    for node in tree.nodes:
+    nodes = tree.nodes.values()
+    ids = {node.id: f"{name}_{number}" for number, node in enumerate(nodes)}
+    for node in nodes:
         state = node.status.replace("_", " ")
-        text = f"{TASK_MARKS[node.status]} <b>{escaped(node.id)}</b> · {state}"
+        text = f"{TASK_SIGNS[node.status].text} <b>{escaped(node.id)}</b> · {state}"
         yield f'  {ids[node.id]}["{text}<br/>{escaped(node.because)}"]'
-    for node in tree.nodes:
+    for node in nodes:
         yield from (f"  {ids[before]} --> {ids[node.id]}" for before in node.dependencies)
     yield "end"
     for status, style in _TASK_STYLES.items():
-        members = [ids[node.id] for node in tree.nodes if node.status == status]
+        members = [ids[node.id] for node in nodes if node.status == status]
         if members:
             yield f"classDef task_{status} {style}"
             yield f"class {','.join(members)} task_{status}"

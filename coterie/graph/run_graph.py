@@ -8,13 +8,13 @@ from temporalio.client import Client, WorkflowHistory
 from coterie.dsl.model.plan import Plan
 from coterie.failures import CommandError
 from coterie.graph.taken_path import Walk, walk_of
-from coterie.graph.task_trees import TaskTree, reported_tree, task_tree
 from coterie.replay.rebuilt_run import NotFollowed, earlier_parts, joined_trails, rebuilt
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.ends.end_words import closed_words
 from coterie.runs.histories.history_events import RunClosed, closed
 from coterie.runs.histories.recorded_plans import recorded_plan
 from coterie.runs.run_client import Run
+from coterie.runs.task_trees import TaskTree, reported_tree, task_tree
 from coterie.workflows.core.progress.progress_kinds import TaskGraphProgress
 from coterie.workflows.core.views import RunStatus, TrailEntry
 

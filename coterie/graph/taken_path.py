@@ -10,8 +10,8 @@ from coterie.dsl.evaluate.because import route_because
 from coterie.dsl.model.causes import DefaultTaken, NotDecided, RuleMatched, VisitsReached
 from coterie.dsl.tool_loop.call_names import calls_in, without_calls
 from coterie.graph.picture import START, Picture, RouteArrow, RouteKey, TeamBox
-from coterie.graph.task_trees import TaskTree
 from coterie.graph.tasks import TaskLine
+from coterie.runs.task_trees import TaskTree
 from coterie.text.problems import counted
 from coterie.text.round_counts import rounds_of
 from coterie.workflows.core.causes.agent_causes import ModelTurned

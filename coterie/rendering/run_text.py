@@ -15,7 +15,7 @@ from coterie.text.lines import one_entry, text_of
 from coterie.text.moments import clock
 from coterie.text.problems import counted
 from coterie.text.round_counts import rounds_text, steps_shown
-from coterie.text.task_counts import graph_line, task_lines
+from coterie.text.task_signs import graph_line, task_lines
 from coterie.workflows.core.views import Paused, RunStatus, TeamResult, TrailEntry
 
 _MAX_LINE_LENGTH = 160

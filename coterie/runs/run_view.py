@@ -16,6 +16,8 @@ from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.live_texts import LiveAnswer
 from coterie.runs.progress import Progress, Tone
 from coterie.runs.retries import PendingRetry
+from coterie.runs.run_list import open_state
+from coterie.runs.task_trees import TaskNode, TaskTree
 from coterie.workflows.core.causes.agent_causes import ModelTurned
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.state_keys import StepKey
@@ -40,16 +42,6 @@ class RunNews:
     """Costs; None when unchanged."""
     retries: Sequence[PendingRetry] = ()
     """Calls that are being retried."""
-
-
-@dataclass(slots=True)
-class GraphTaskRow:
-    """A task of a task graph."""
-
-    status: GraphTaskStatus
-    because: str
-    number: str | None = None
-    """Its number in the graph, which is part of the names of its steps; None until it starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +80,8 @@ class RunView:
     """The latest answers that were written before the eyes of the watcher."""
     last_turn: TrailEntry | None = None
     """The latest model turn of an agent that uses tools."""
-    graphs: dict[str, dict[str, GraphTaskRow]] = field(
-        default_factory=dict[str, dict[str, GraphTaskRow]]
-    )
-    """`{team/step: {task: its state}}` of all task graphs, also of those that have ended."""
+    graphs: dict[str, TaskTree] = field(default_factory=dict[str, TaskTree])
+    """All task graphs by their steps, also those that have ended."""
     asked: dict[StepKey, JsonValue] = field(default_factory=dict[StepKey, JsonValue])
     """What each call that asked a person does: its arguments."""
     selected: str | None = None
@@ -111,10 +101,7 @@ class RunView:
         for entry in news.entries:
             self._entry(entry)
         for graph in news.status.graphs:
-            tasks = self.graphs.setdefault(graph.step, {})
-            for task in graph.tasks:
-                row = tasks.setdefault(task.id, GraphTaskRow(task.status, task.because))
-                row.status, row.because = task.status, task.because
+            self.graphs.setdefault(graph.step, TaskTree(graph.step)).take(graph)
         if self.request is None:
             self.selected = self.pending[0].id if self.pending else None
 
@@ -136,7 +123,8 @@ class RunView:
             return ("completed", "good") if self.end.completed else (self.end.state, "bad")
         if self.status is None:
             return "starting", "waiting"
-        return self.status.state, "working" if self.status.state == "running" else "waiting"
+        state = open_state(self.status)
+        return state, "working" if state == "running" else "waiting"
 
     @property
     def paused(self) -> Paused | None:
@@ -213,9 +201,10 @@ class RunView:
                 self.last_turn = entry
             case GraphTaskStarted() | GraphTaskEnded() | GraphTaskBlocked():
                 path, _, number = (entry.step or "").rpartition("/")
-                tasks = self.graphs.setdefault(StepKey.of(entry.team, path), {})
+                step = StepKey.of(entry.team, path)
                 status = _STATUSES.get(entry.status or "", "in_progress")
-                tasks[entry.cause.task] = GraphTaskRow(status, entry.because, number)
+                node = TaskNode(entry.cause.task, status, entry.because, number=number)
+                self.graphs.setdefault(step, TaskTree(step)).put(node)
             case _:
                 pass
 

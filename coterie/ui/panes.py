@@ -4,14 +4,12 @@ Pure: takes what was observed, returns lines.
 """
 
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from coterie.display.following.live_text_lines import last_lines
-from coterie.dsl.task_graph.graph_tasks import GraphTaskStatus
 from coterie.dsl.visible import one_line
 from coterie.rendering.cost_tables import budget_lines
 from coterie.rendering.progress_lines import TONES, ProgressLine, row_line, wrapped
@@ -19,10 +17,12 @@ from coterie.rendering.request_text import panel_lines
 from coterie.rendering.run_text import paused_text, work_text
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.progress import RowState, VisitRow
-from coterie.runs.run_view import GraphTaskRow, RunView, StepRow, seconds_since
+from coterie.runs.run_view import RunView, StepRow, seconds_since
+from coterie.runs.task_trees import TaskNode, TaskTree
 from coterie.text.durations import duration
+from coterie.text.problems import counted
 from coterie.text.round_counts import rounds_text, steps_shown
-from coterie.text.task_counts import TASK_MARKS, progress_of_tasks
+from coterie.text.task_signs import TASK_SIGNS, progress_of_tasks
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.state_keys import StepKey
 from coterie.workflows.core.views import BudgetUse, StepInProgress
@@ -53,10 +53,11 @@ def head_lines(seen: RunView, width: int, now: datetime) -> list[ProgressLine]:
     elif seen.paused is not None:
         pause_lines = wrapped(paused_text(seen.paused), width, "  ")
         lines += [ProgressLine(line, "yellow") for line in pause_lines[:2]]
-    for step, tasks in seen.graphs.items():
-        counts = Counter(task.status for task in tasks.values())
-        share = counts.get("completed", 0) / max(len(tasks), 1)
-        lines.append(ProgressLine(f"{_bar(share)} {share:.0%}  {progress_of_tasks(step, counts)}"))
+    for graph in seen.graphs.values():
+        counts = graph.counts
+        share = counts.get("completed", 0) / max(sum(counts.values()), 1)
+        progress = progress_of_tasks(graph.step, counts)
+        lines.append(ProgressLine(f"{_bar(share)} {share:.0%}  {progress}"))
     return lines
 
 
@@ -167,14 +168,6 @@ def _notes(request: Pending) -> Iterator[str]:
         yield "shortened; the dialog of a decision shows it whole"
 
 
-_STYLES: Mapping[GraphTaskStatus, str] = {
-    "completed": "green",
-    "in_progress": "cyan",
-    "pending": "dim",
-    "failed": "red",
-    "blocked": "yellow",
-    "skipped": "dim",
-}
 _MAX_GRAPH_TASKS = 60
 
 
@@ -223,14 +216,15 @@ def _below(
     for loop in loops:
         if key.holds(loop.step) or key == loop.step:
             yield ScreenRow(ProgressLine(f"    {rounds_text(loop)}", "dim"))
-    graph = view.graphs.get(key, {})
-    numbers = {task.number for task in graph.values() if task.number is not None}
-    for id, task in list(graph.items())[:_MAX_GRAPH_TASKS]:
+    graph = view.graphs.get(key, TaskTree(key))
+    tasks = list(graph.nodes.values())
+    numbers = {task.number for task in tasks if task.number is not None}
+    for task in tasks[:_MAX_GRAPH_TASKS]:
         number = task.number
         if number is None:
             number = _number_in_progress(task, key, inside, numbers)
         step = StepKey(f"{key}/{number}") if number is not None else StepKey("")
-        yield ScreenRow(_graph_line(id, task, width), step if view.end is None else "")
+        yield ScreenRow(_graph_line(task, width), step if view.end is None else "")
         if step:
             yield from _steps(
                 step, [current for current in inside if step.holds(current.step)], 3, now
@@ -240,14 +234,14 @@ def _below(
                 for current in inside
                 if not step.holds(current.step) and current.step != step
             ]
-    if len(graph) > _MAX_GRAPH_TASKS:
-        more = f"    and {len(graph) - _MAX_GRAPH_TASKS} more tasks"
-        yield ScreenRow(ProgressLine(more, "dim"))
+    more = max(len(tasks) - _MAX_GRAPH_TASKS, 0) + graph.left_out.total()
+    if more:
+        yield ScreenRow(ProgressLine(f"    and {counted(more, 'more task')}", "dim"))
     yield from _steps(key, inside, 2, now)
 
 
 def _number_in_progress(
-    task: GraphTaskRow, key: StepKey, inside: Sequence[StepInProgress], known_numbers: set[str]
+    task: TaskNode, key: StepKey, inside: Sequence[StepInProgress], known_numbers: set[str]
 ) -> str | None:
     """Return the number of the task in progress whose start nobody has read yet, if it is clear."""
     if task.status != "in_progress":
@@ -258,11 +252,11 @@ def _number_in_progress(
     return numbers.pop() if len(numbers) == 1 else None
 
 
-def _graph_line(id: str, task: GraphTaskRow, width: int) -> ProgressLine:
-    state = task.status.replace("_", " ").upper()
-    name = f"    {TASK_MARKS[task.status]} {one_line(id)}"
+def _graph_line(task: TaskNode, width: int) -> ProgressLine:
+    state, sign = task.status.replace("_", " ").upper(), TASK_SIGNS[task.status]
+    name = f"    {sign.text} {one_line(task.id)}"
     why = f"  {one_line(task.because)}" if width >= len(name) + 40 else ""
-    return ProgressLine(f"{name}  [{state}]{why}", _STYLES[task.status])
+    return ProgressLine(f"{name}  [{state}]{why}", sign.color)
 
 
 def _steps(

@@ -1,5 +1,6 @@
 """Tasks of a task graph: their own JSON, and the status of each."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast, get_args
 
@@ -11,6 +12,16 @@ from coterie.dsl.values import Json
 
 GraphTaskStatus = Literal["pending", "in_progress", "completed", "failed", "blocked", "skipped"]
 GRAPH_TASK_STATUSES: tuple[GraphTaskStatus, ...] = get_args(GraphTaskStatus)
+
+_RELEVANCE: tuple[GraphTaskStatus, ...] = (
+    "in_progress",
+    "failed",
+    "blocked",
+    "pending",
+    "skipped",
+    "completed",
+)
+"""Which tasks of a large graph are shown first."""
 
 MAX_TASKS = MAX_GRAPH_TASKS
 """Tasks of one graph, whatever its `max_tasks`."""
@@ -57,6 +68,12 @@ class GraphTask:
     def is_satisfied(self) -> bool:
         """Whether what depends on it may start."""
         return self.status in ("completed", "skipped")
+
+
+def most_relevant(tasks: Sequence[GraphTask], limit: int) -> list[int]:
+    """Return the indexes of the tasks to show of a graph, in written order."""
+    order = sorted(range(len(tasks)), key=lambda index: _RELEVANCE.index(tasks[index].status))
+    return sorted(order[:limit])
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from itertools import islice
 from coterie.dsl.markdown import code, plain
 from coterie.dsl.model.budgets import share
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.task_graph.graph_tasks import GraphTask, GraphTaskStatus
+from coterie.dsl.task_graph.graph_tasks import GraphTask, most_relevant
 from coterie.dsl.task_graph.task_because import task_because
 from coterie.dsl.task_graph.task_schedule import pending_cause
 from coterie.dsl.templates.jsonable import brief
@@ -83,8 +83,6 @@ _MAX_GRAPHS = 5
 _MAX_TASKS = 50
 _MAX_NAMED = 5
 _MAX_BECAUSE_LENGTH = 300
-_FIRST: dict[GraphTaskStatus, int] = {"in_progress": 0, "failed": 1, "blocked": 2, "pending": 3}
-_LAST = 4
 
 
 def graph_views(state: RunState) -> tuple[TaskGraphView, ...]:
@@ -94,10 +92,8 @@ def graph_views(state: RunState) -> tuple[TaskGraphView, ...]:
 
 
 def _view(step: StepKey, progress: TaskGraphProgress) -> TaskGraphView:
-    tasks, order = progress.tasks, list(range(len(progress.tasks)))
-    if len(tasks) > _MAX_TASKS:
-        order.sort(key=lambda index: _FIRST.get(tasks[index].status, _LAST))
-        order = sorted(order[:_MAX_TASKS])
+    tasks = progress.tasks
+    order = most_relevant(tasks, _MAX_TASKS)
     tasks_by_id = {task.id: task for task in tasks}
     return TaskGraphView(
         step=step,

@@ -34,7 +34,7 @@ from coterie.runs.run_view import RunNews, innermost, seconds_since
 from coterie.text.durations import duration
 from coterie.text.problems import counted
 from coterie.text.round_counts import rounds_text, steps_shown
-from coterie.text.task_counts import graph_line, task_lines
+from coterie.text.task_signs import graph_line, task_lines
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.views import RunStatus
 

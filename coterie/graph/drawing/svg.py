@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import NamedTuple, cast
 from xml.etree.ElementTree import Element, fromstring, indent, tostring
 
-from coterie.dsl.task_graph.graph_tasks import GraphTaskStatus
 from coterie.failures import CommandError
 from coterie.graph.drawing.cells import (
     Cells,
@@ -31,7 +30,8 @@ from coterie.graph.drawing.measure import cut, width, wrapped
 from coterie.graph.drawing.style import MARKS, style_sheet
 from coterie.graph.picture import START, Picture, RouteArrow, RouteKind, TeamBox
 from coterie.graph.taken_path import Mark, Walk, with_walk
-from coterie.graph.task_trees import TaskTree, TreeRow
+from coterie.runs.task_trees import TaskTree, TreeRow
+from coterie.text.task_signs import TASK_SIGNS
 
 _LABELLED = ("rule", "call", "timeout", "bound", "redirect")
 """Kinds of routes with a label that shows when they are taken."""
@@ -309,16 +309,6 @@ _MARK = 20
 _SIGN = 28
 """Height of a line of the legend."""
 
-TASK_SIGNS: dict[GraphTaskStatus, Mark] = {
-    "completed": "success",
-    "in_progress": "doing",
-    "pending": "pending",
-    "failed": "failure",
-    "blocked": "blocked",
-    "skipped": "skipped",
-}
-"""The mark of each status of a task."""
-
 _LINES: dict[RouteKind, str] = {
     "default": "otherwise",
     "timeout": "nobody decides in time",
@@ -385,7 +375,7 @@ def _tree_row(each: TreeRow, wide: float) -> tuple[float, Element]:
     node = each.node
     also = f"; also after {', '.join(each.also_after)}" if each.also_after else ""
     lines = wrapped(f"{node.because}{also}", wide - _MARK, "soft", lines=2)
-    mark = TASK_SIGNS[node.status]
+    mark = TASK_SIGNS[node.status].mark
     state = node.status.replace("_", " ")
     name = cut(node.id, wide - _MARK - pill_width(state) - 12, "task-name")
     ink = (

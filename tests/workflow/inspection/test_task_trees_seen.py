@@ -73,19 +73,19 @@ async def test_the_tasks_of_a_run_are_seen_while_it_waits_and_after_its_end(
         await asked(handle)
         (tree,) = (await seen_run(env.client, handle.id)).walk.trees
         assert tree.step == "project/work"
-        assert {node.id: node.status for node in tree.nodes} == {
+        assert {node.id: node.status for node in tree.nodes.values()} == {
             "draw": "completed",
             "code": "in_progress",
             "test": "pending",
             "break": "failed",
             "mend": "blocked",
         }
-        assert tree.nodes[4].because == "'mend' depends on 'break', which failed"
-        assert tree.nodes[2].dependencies == ("code",)
+        assert tree.nodes["mend"].because == "'mend' depends on 'break', which failed"
+        assert tree.nodes["test"].dependencies == ("code",)
         await decide(handle, "project/work/1/sign#1")
         await handle.result()
         (tree,) = (await seen_run(env.client, handle.id)).walk.trees
-        assert [node.status for node in tree.nodes][:3] == ["completed"] * 3
+        assert [node.status for node in tree.nodes.values()][:3] == ["completed"] * 3
         seen = await rebuilt(await handle.fetch_history())
         assert isinstance(seen, Rebuilt)
         shown = run_text(Trace(handle.id, seen.trail, tuple(seen.visits.values())), handle.id)
@@ -101,4 +101,4 @@ async def test_graphs_of_earlier_histories_are_seen_too(tmp_path: Path) -> None:
         first, second = (await seen_run(env.client, handle.id)).walk.trees
     assert (first.step, first.counts) == ("project/first", {"completed": 40})
     assert second.counts == {"completed": 30, "pending": 10}
-    assert "max_iterations" in second.nodes[-1].because
+    assert "max_iterations" in list(second.nodes.values())[-1].because

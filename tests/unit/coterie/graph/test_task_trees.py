@@ -11,7 +11,7 @@ from coterie.graph.drawing.svg import svg_of
 from coterie.graph.mermaid import mermaid_of
 from coterie.graph.picture import picture
 from coterie.graph.taken_path import Walk
-from coterie.graph.task_trees import TaskNode, TaskTree, task_tree
+from coterie.runs.task_trees import TaskNode, TaskTree, task_tree
 from coterie.workflows.core.progress.progress_kinds import TaskGraphProgress
 from tests.support.one_team import work
 
@@ -51,7 +51,7 @@ def tree(*, over: bool = False) -> TaskTree:
 
 
 def test_a_tree_has_every_task_with_its_status_and_why() -> None:
-    assert [(node.id, node.status, node.because) for node in tree().nodes] == [
+    assert [(node.id, node.status, node.because) for node in tree().nodes.values()] == [
         ("a", "completed", "'a' succeeded"),
         ("b", "in_progress", "'b' is the first of 2 available tasks"),
         ("c", "pending", "'c' is available"),
@@ -65,7 +65,7 @@ def test_a_tree_has_every_task_with_its_status_and_why() -> None:
 
 
 def test_a_task_that_an_ended_graph_left_ready_says_that_the_attempts_are_used_up() -> None:
-    reasons = {node.id: node.because for node in tree(over=True).nodes}
+    reasons = {node.id: node.because for node in tree(over=True).nodes.values()}
     assert reasons["c"] != "'c' is available"
     assert "max_iterations" in reasons["c"]
 
@@ -94,8 +94,8 @@ def test_a_large_tree_shows_what_runs_and_what_failed_and_counts_the_rest() -> N
         one.status, one.cause = "completed", GraphTaskEnded("task_completed", one.id)
     tasks[99].status, tasks[98].status = "in_progress", "failed"
     shown = task_tree("work/graph", TaskGraphProgress(tasks=tasks), over=False)
-    assert (len(shown.nodes), shown.left_out) == (60, 40)
-    assert [node.id for node in shown.nodes[-2:]] == ["t98", "t99"]
+    assert (len(shown.nodes), shown.left_out.total()) == (60, 40)
+    assert list(shown.nodes)[-2:] == ["t98", "t99"]
     assert shown.headline.endswith(
         "98 of 100 tasks completed, 1 in progress, 1 failed; 40 not shown"
     )
@@ -133,6 +133,6 @@ def test_mermaid_draws_each_dependency_as_an_arrow_and_escapes_what_tasks_say() 
 @pytest.mark.parametrize("status", GRAPH_TASK_STATUSES)
 def test_every_status_has_a_sign_in_both_drawings(status: str) -> None:
     node = TaskNode("x", status, "because")  # pyright: ignore[reportArgumentType]
-    walk = Walk("r1", "running", trees=(TaskTree("work/graph", {status: 1}, (node,)),))
+    walk = Walk("r1", "running", trees=(TaskTree("work/graph", {"x": node}),))
     assert f"class tasks0_0 task_{status}" in mermaid_of(picture(PLAN), walk)
     assert f'class="task {status}"' in svg_of(picture(PLAN), walk)

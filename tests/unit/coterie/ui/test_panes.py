@@ -83,6 +83,27 @@ def test_the_last_status_of_a_graph_comes_from_the_trail_when_the_graph_is_close
     )
 
 
+def test_a_large_graph_counts_the_tasks_that_its_status_leaves_out() -> None:
+    pending = [
+        {"id": f"t{number}", "status": "pending", "because": "it waits"} for number in (1, 2)
+    ]
+    counts = {"completed": 2000, "in_progress": 1, "pending": 999}
+    graph = {"step": "agent/work", "counts": counts, "tasks": pending, "left_out": 2998}
+    seen = working(graphs=[graph])
+    assert texts(head_lines(seen, 100, NOW))[-1].endswith(
+        "67%  agent/work: 2000 of 3000 tasks completed, 999 pending, 1 in progress"
+    )
+    assert "    and 2,997 more tasks" in tree(seen)
+
+
+def test_a_graph_that_starts_again_loses_the_tasks_of_its_earlier_execution() -> None:
+    seen = working()
+    task = {"id": "verify", "status": "pending", "because": "it is available"}
+    again = {"step": "agent/work", "counts": {"pending": 1}, "tasks": [task]}
+    seen.take(RunNews(status_of(doing=DOING, graphs=[again]), ()))
+    assert texts(head_lines(seen, 100, NOW))[-1].endswith("0 of 1 tasks completed, 1 pending")
+
+
 def test_the_head_shows_goal_state_time_and_progress() -> None:
     seen = working()
     seen.goal = "Mend it"

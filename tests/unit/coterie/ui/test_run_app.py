@@ -209,7 +209,9 @@ def large(tasks: int) -> RunView:
         {"id": f"task {number}", "status": "pending", "because": "it waits for 'read'"}
         for number in range(tasks)
     ]
-    graph = {"step": "agent/work", "counts": {"pending": tasks}, "tasks": rows}
+    read = {"id": "read", "status": "in_progress", "because": "it is next"}
+    counts = {"in_progress": 1, "pending": tasks}
+    graph = {"step": "agent/work", "counts": counts, "tasks": [read, *rows]}
     return working(asked(), graphs=[graph])
 
 

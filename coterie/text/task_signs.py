@@ -1,20 +1,31 @@
-"""Word how far a task graph is."""
+"""The signs of the tasks of a task graph, and the words for how far it is."""
 
 from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple
 
 from coterie.dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES, GraphTaskStatus
 from coterie.dsl.visible import one_line
 from coterie.workflows.core.views import TaskGraphView
 
-TASK_MARKS: Mapping[GraphTaskStatus, str] = {
-    "completed": "✓",
-    "in_progress": "▶",
-    "pending": "⋯",
-    "failed": "✗",
-    "blocked": "■",
-    "skipped": "-",
+
+class TaskSign(NamedTuple):
+    """How the status of a task looks."""
+
+    text: str
+    color: str
+    """On a terminal."""
+    mark: Literal["success", "doing", "pending", "failure", "blocked", "skipped"]
+    """In a picture: that of a step with the same meaning."""
+
+
+TASK_SIGNS: Mapping[GraphTaskStatus, TaskSign] = {
+    "completed": TaskSign("✓", "green", "success"),
+    "in_progress": TaskSign("▶", "cyan", "doing"),
+    "pending": TaskSign("⋯", "dim", "pending"),
+    "failed": TaskSign("✗", "red", "failure"),
+    "blocked": TaskSign("■", "yellow", "blocked"),
+    "skipped": TaskSign("-", "dim", "skipped"),
 }
-"""A sign for each status of a task."""
 
 
 def progress_of_tasks(step: str, counts: Mapping[str, int]) -> str:
@@ -37,6 +48,7 @@ def task_lines(graph: TaskGraphView) -> Iterator[str]:
     """Yield a line for each task: its mark, its id, its status and why it has it."""
     for task in graph.tasks:
         state = task.status.replace("_", " ").upper()
-        yield f"{TASK_MARKS[task.status]} {one_line(task.id)} [{state}] {one_line(task.because)}"
+        sign = TASK_SIGNS[task.status].text
+        yield f"{sign} {one_line(task.id)} [{state}] {one_line(task.because)}"
     if graph.left_out:
         yield f"and {graph.left_out} more"

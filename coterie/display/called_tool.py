@@ -2,7 +2,6 @@
 
 import secrets
 from shlex import quote
-from typing import NamedTuple
 
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
@@ -33,20 +32,13 @@ _EFFECTS = {
 }
 
 
-class CalledTool(NamedTuple):
-    """A tool that the terminal calls: its contract, and the skill or MCP tool it is made of."""
-
-    tool: ListedTool
-    skill: str
-
-
 def call_from_terminal(
-    called: CalledTool, arguments: Json, trusted: TrustedConfig, settings: Settings, *, yes: bool
+    tool: ListedTool, arguments: Json, trusted: TrustedConfig, settings: Settings, *, yes: bool
 ) -> JsonValue:
     """Check the arguments, show the effect, and call.
 
     Args:
-        called: The tool.
+        tool: A skill or an MCP tool, or what a document makes of one.
         arguments: As given; what the tool fixes is merged over them.
         trusted: The worker's configuration.
         settings: Of the command.
@@ -55,9 +47,9 @@ def call_from_terminal(
     Raises:
         CommandError: The arguments do not match, the person declines, or the call fails.
     """
-    tool = called.tool
     _check(tool, arguments)
-    made_of = "" if tool.name == called.skill else f" ({called.skill})"
+    skill = tool.source or tool.name
+    made_of = "" if tool.name == skill else f" ({skill})"
     note(f"{tool.name}{made_of}: {_EFFECTS[tool.effect]}")
     if tool.effect == "once" and not yes:
         _confirm(tool.name)
@@ -66,7 +58,7 @@ def call_from_terminal(
         note(f"coterie: {warning}")
     workspace = workspace_of(trusted, settings, sandbox)
     request = SkillRequest(
-        skill=called.skill,
+        skill=skill,
         input={**arguments, **tool.fixed},
         key=f"terminal-{secrets.token_hex(8)}/{tool.name}",
         listing=tool.listing or None,

@@ -9,6 +9,7 @@ from coterie.dsl.model.capabilities import KeptLabel, Label, McpContract, SkillC
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.terms import call_approval
 from coterie.dsl.model.tools.tool_contract import McpTool, NestedTool, OneCallTool, Tool
+from coterie.dsl.model.tools.tool_section import ToolKind
 from coterie.dsl.values import Json
 from coterie.text.columns import aligned
 from coterie.text.durations import duration
@@ -18,8 +19,9 @@ class ListedTool(NamedTuple):
     """A tool of a document, or a skill that any document may make a tool of."""
 
     name: str
-    made_of: str
-    """`skill Discovery.collect`."""
+    kind: ToolKind
+    source: str
+    """The skill, the server's tool, the agent or the team; empty if that is the row itself."""
     description: str
     effect: str
     timeout: float | None
@@ -40,9 +42,17 @@ class ListedTool(NamedTuple):
     max_result: int | None = None
     """Characters of a result that a model gets; None for a share of its context window."""
 
+    @property
+    def made_of(self) -> str:
+        """What it is made of, for people: `skill Discovery.collect`."""
+        return f"{self.kind} {self.source}".rstrip()
+
     def as_dict(self) -> Json:
         """Return it as JSON."""
-        return {**self._asdict(), "labels": [*self.labels], "grants": [*self.grants]}
+        data = self._asdict()
+        data |= {"labels": [*self.labels], "grants": [*self.grants]}
+        del data["kind"], data["source"]
+        return {"name": self.name, "made_of": self.made_of, **data}
 
 
 def tool_listing(
@@ -76,7 +86,8 @@ def _of_tool(name: str, tool: Tool, skills: Mapping[str, SkillContract]) -> List
         schema = arguments_schema(contract.input_schema, tool.fixed)
     return ListedTool(
         name,
-        f"{tool.kind} {tool.made_of}",
+        tool.kind,
+        tool.made_of,
         tool.description,
         tool.effect if terms is not None else "",
         tool.timeout if isinstance(tool, NestedTool) else tool.terms.timeout,
@@ -95,13 +106,14 @@ def _of_tool(name: str, tool: Tool, skills: Mapping[str, SkillContract]) -> List
 
 
 def _of_mcp(contract: McpContract) -> ListedTool:
-    return _of_skill(contract)._replace(made_of="mcp", listing=contract.listing)
+    return _of_skill(contract)._replace(kind="mcp", listing=contract.listing)
 
 
 def _of_skill(contract: SkillContract) -> ListedTool:
     return ListedTool(
         contract.name,
         "skill",
+        "",
         contract.description,
         contract.effect,
         contract.timeout,

@@ -17,6 +17,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 from temporalio.client import WorkflowExecutionStatus
 
+from coterie.dsl.model.capabilities import ServerTool
 from coterie.dsl.values import Frozen, Json
 from coterie.dsl.visible import visible
 from coterie.failures import CommandError
@@ -24,7 +25,7 @@ from coterie.mcp_server.client_questions import ClientQuestion, FormReply, McpCl
 from coterie.mcp_server.run_host import RunHost
 from coterie.mcp_server.run_reports import RunReport, report_text
 from coterie.mcp_server.served_teams import ServedTeam
-from coterie.mcp_server.team_tools import CallReport, QuestionReplies, TeamTools, ToolListing
+from coterie.mcp_server.team_tools import CallReport, QuestionReplies, TeamTools
 from coterie.settings import Settings
 from coterie.version import own_version
 
@@ -300,13 +301,13 @@ def _result(call_report: CallReport) -> types.CallToolResult:
     )
 
 
-def _tool(listing: ToolListing) -> types.Tool:
+def _tool(listing: ServerTool) -> types.Tool:
     return types.Tool(
         name=listing.name,
         description=listing.description,
-        input_schema=listing.arguments,
-        output_schema=listing.result,
-        annotations=types.ToolAnnotations(read_only_hint=listing.reads_only),
+        input_schema=listing.input_schema,
+        output_schema=listing.output_schema,
+        annotations=types.ToolAnnotations.model_validate(listing.hints),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, TypeVar
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from coterie.dsl.errors import listed
+from coterie.dsl.model.capabilities import ServerTool
 from coterie.dsl.values import Documented, Frozen, Json
 from coterie.dsl.visible import shortened_text, visible
 from coterie.failures import CommandError
@@ -56,20 +57,14 @@ class ResultArguments(Documented):
     """The character, item or key at which the page starts."""
 
 
-class ToolListing(Frozen):
-    """One tool, as clients see it."""
-
-    name: str
-    description: str
-    arguments: Json
-    result: Json | None
-    reads_only: bool
-
+READS_ONLY: Json = {"readOnlyHint": True}
+WRITES: Json = {"readOnlyHint": False}
+"""Whether a tool changes something, as MCP writes it."""
 
 T = TypeVar("T", bound=Frozen)
 
 
-def run_tools(teams: Iterable[str], wait: float) -> list[ToolListing]:
+def run_tools(teams: Iterable[str], wait: float) -> list[ServerTool]:
     """Return the tools for runs.
 
     Args:
@@ -79,37 +74,36 @@ def run_tools(teams: Iterable[str], wait: float) -> list[ToolListing]:
     bound = f"at most {wait:g} s"
     report = report_schema()
     return [
-        ToolListing(
+        ServerTool(
             name="start",
             description="Starts a durable run of a team and returns its id at once.",
-            arguments=_schema(StartArguments, team=sorted(teams)),
-            result=report,
-            reads_only=False,
+            input_schema=_schema(StartArguments, team=sorted(teams)),
+            output_schema=report,
+            hints=WRITES,
         ),
-        ToolListing(
+        ServerTool(
             name="status",
             description="Shows where a run stands and what waits for a person; without a run, "
             "lists the latest runs that MCP clients started.",
-            arguments=_schema(StatusArguments),
-            result=None,
-            reads_only=True,
+            input_schema=_schema(StatusArguments),
+            hints=READS_ONLY,
         ),
-        ToolListing(
+        ServerTool(
             name="answer",
             description="Sends a message to a run that awaits one (state `awaiting_message`) and "
             f"returns its reply, or answers a question in `approvals`; waits {bound}. Ask your "
             "user for the answer to a question. Approvals are for people: this tool decides none.",
-            arguments=_schema(AnswerArguments),
-            result=report,
-            reads_only=False,
+            input_schema=_schema(AnswerArguments),
+            output_schema=report,
+            hints=WRITES,
         ),
-        ToolListing(
+        ServerTool(
             name="result",
             description=f"Waits for the end of a run, {bound}, and returns its result; also of "
             "runs that earlier clients started.",
-            arguments=_schema(ResultArguments),
-            result=report,
-            reads_only=True,
+            input_schema=_schema(ResultArguments),
+            output_schema=report,
+            hints=READS_ONLY,
         ),
     ]
 

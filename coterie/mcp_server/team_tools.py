@@ -11,6 +11,7 @@ from pathlib import Path as Folder
 from uuid import uuid4
 
 from coterie.dsl.errors import listed, nearest
+from coterie.dsl.model.capabilities import ServerTool
 from coterie.dsl.paths import Path, parse
 from coterie.dsl.values import Frozen, Json
 from coterie.dsl.visible import visible
@@ -35,11 +36,11 @@ from coterie.mcp_server.run_reports import (
     visible_value,
 )
 from coterie.mcp_server.run_tools import (
+    WRITES,
     AnswerArguments,
     ResultArguments,
     StartArguments,
     StatusArguments,
-    ToolListing,
     read_arguments,
     run_tools,
 )
@@ -86,7 +87,7 @@ class TeamTools:
     wait: float
     """Seconds that a call waits for a run."""
 
-    def listing(self) -> list[ToolListing]:
+    def listing(self) -> list[ServerTool]:
         """Return all tools in a fixed order."""
         return [
             *(self._of_team(self.teams[name]) for name in sorted(self.teams)),
@@ -280,17 +281,17 @@ class TeamTools:
             f"a person decides at a terminal{how}"
         )
 
-    def _of_team(self, team: ServedTeam) -> ToolListing:
+    def _of_team(self, team: ServedTeam) -> ServerTool:
         session = " It is a session: `answer` sends it messages." if team.messages else ""
-        return ToolListing(
+        return ServerTool(
             name=team.tool,
             description=(
                 f"{team.description}\n\nStarts a durable run. Returns its result, or after "
                 f"{self.wait:g} s where it stands; then `result` waits for it.{session}"
             ),
-            arguments=team.arguments,
-            result=report_schema(team),
-            reads_only=False,
+            input_schema=team.arguments,
+            output_schema=report_schema(team),
+            hints=WRITES,
         )
 
 

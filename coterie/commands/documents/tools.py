@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from shlex import quote
 
 from coterie.argument_values import json_object
-from coterie.display.called_tool import CalledTool, call_from_terminal
+from coterie.display.called_tool import call_from_terminal
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
 from coterie.documents.mcp_listings import read_listings
@@ -140,16 +140,14 @@ def _call(
     trusted: TrustedConfig,
     settings: Settings,
 ) -> object:
-    kind, _, made_of = tool.made_of.partition(" ")
-    if kind not in ("skill", "mcp"):
+    if tool.kind not in ("skill", "mcp"):
         raise CommandError(
-            f"{tool.name!r} is made of the {kind} {made_of!r}, which only a run can call; run a "
-            "team that uses it with `coterie run`"
+            f"{tool.name!r} is made of the {tool.kind} {tool.source!r}, which only a run can call; "
+            "run a team that uses it with `coterie run`"
         )
-    called_tool = CalledTool(tool, made_of or tool.name)
     text = "{}" if args.arguments.strip() == "null" else args.arguments
     arguments = json_object("--arguments", text, '{"path": "src"}')
-    return call_from_terminal(called_tool, arguments, trusted, settings, yes=args.yes)
+    return call_from_terminal(tool, arguments, trusted, settings, yes=args.yes)
 
 
 def _json(value: object) -> str:

@@ -90,6 +90,10 @@ Form = Literal[
     "decision",
     "change",
     "grader",
+    "issuer",
+    "origin",
+    "network",
+    "grant",
 ]
 """The forms that our own validators want: the types of the errors that they raise."""
 

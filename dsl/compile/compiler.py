@@ -293,6 +293,8 @@ def _read_source(source: SourceText, problems: Problems) -> Node | None:
             tree = Node({key: tree}, tree.mark)
     if not source.trusted:
         _refuse_untrusted(tree, problems)
+    if not source.overrides and not source.included:
+        tree = _without_access(tree, problems)
     return included_part(tree, problems) if source.included else tree
 
 
@@ -313,6 +315,23 @@ def include_inline() -> ProblemText:
         fix="start the run by the name of a team that the worker has, or by its file with "
         "`coterie run FILE`",
     )
+
+
+@rule("E601")
+def access_elsewhere() -> ProblemText:
+    return ProblemText(
+        "`access` has no effect in this file: only the project's `coterie.yml` says who may use "
+        "`coterie serve`",
+        fix="move `access` to coterie.yml",
+    )
+
+
+def _without_access(tree: Node, problems: Problems) -> Node:
+    access = tree.child("access")
+    if access is None:
+        return tree
+    problems.report(access_elsewhere(), Place(access.at, ("access",)))
+    return _without(tree, ("access",))
 
 
 def _refuse_untrusted(tree: Node, problems: Problems) -> None:

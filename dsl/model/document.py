@@ -19,6 +19,7 @@ from coterie.dsl.model.plan import (
     Collect,
     MaxVisits,
 )
+from coterie.dsl.model.sections.access_document import AccessSection
 from coterie.dsl.model.sections.provider_document import LlmConfig
 from coterie.dsl.model.sections.worker_document import WorkerSection
 from coterie.dsl.model.step_kinds.join_policies import MergePolicy
@@ -191,6 +192,8 @@ class SystemDocument(Frozen):
     llm_config: LlmConfig = Field(default_factory=LlmConfig)
     orchestration: Orchestration | None = None
     worker: WorkerSection | None = None
+    access: AccessSection | None = None
+    """Who may use `coterie serve`, and for what; only in `coterie.yml`."""
     tools: dict[str, ToolSection] = Field(default_factory=dict[str, ToolSection])
 
     @cached_property

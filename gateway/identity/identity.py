@@ -5,9 +5,9 @@ from typing import Literal
 
 from coterie.dsl.values import Frozen
 
-Method = Literal["local", "oidc", "token"]
+Method = Literal["local", "oidc", "client", "token"]
 """How an identity was verified: by the one-time link of this machine, by sign-in at an OIDC
-provider, or by a token of `coterie tokens`."""
+provider, by an access token that the provider gave a program, or by a token of `coterie tokens`."""
 
 
 class Role(StrEnum):

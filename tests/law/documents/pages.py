@@ -36,6 +36,7 @@ def chapters(page: str) -> dict[str, str]:
 LANGUAGE_PAGES = (
     *("language.md", "teams.md", "agents.md", "models.md", "tools.md", "contexts.md"),
     *("templates.md", "routing.md", "budgets.md", "worker.md"),
+    "sign-in.md",
 )
 STEP_PAGES = ("steps.md", "agent-steps.md", "waits.md", "failures.md")
 

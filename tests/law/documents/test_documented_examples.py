@@ -142,7 +142,13 @@ def compiled(example: str, *, trusted: bool = True, persona: str | None = None) 
     """An example, laid over what it stands in."""
     sources = [
         SourceText("base.yml", base_of(example)),
-        SourceText("example.yml", example, trusted=trusted, persona=persona),
+        SourceText(
+            "example.yml",
+            example,
+            trusted=trusted,
+            persona=persona,
+            overrides=example.startswith("access:"),  # only coterie.yml has it
+        ),
     ]
     return compile_sources(sources, CAPABILITIES, name="docs")
 

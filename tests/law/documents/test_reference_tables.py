@@ -20,7 +20,12 @@ from coterie.dsl.model.document import TeamDocument
 from coterie.dsl.model.facts import Facts
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Routing, Rule, Team
-from coterie.dsl.model.sections import mcp_document, provider_document, worker_document
+from coterie.dsl.model.sections import (
+    access_document,
+    mcp_document,
+    provider_document,
+    worker_document,
+)
 from coterie.dsl.model.step_kinds.step_base import StepBase
 from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS, PersonaDocument, ReturnStep
 from coterie.dsl.model.tools.tool_section import (
@@ -77,6 +82,9 @@ TABLES: dict[str, type[BaseModel]] = {
     "The web": worker_document.WebSection,
     "The sandbox": worker_document.SandboxSection,
     "A channel": worker_document.ChannelSection,
+    "Access": access_document.AccessSection,
+    "A grant": access_document.GrantSection,
+    "The provider": access_document.OidcSection,
 }
 """Chapters with a table of all keys of one part of a document."""
 
@@ -186,7 +194,8 @@ def test_default_in_a_table_is_the_default_in_the_code(title: str, key: str, cel
     elif re.fullmatch(r"`[^`]+`", cell) and default is not None and not field.is_required():
         value = read(f"k: {cell[1:-1]}", "cell").plain()
         assert isinstance(value, dict)
-        assert (seconds(value["k"]) if isinstance(default, float) else value["k"]) == default
+        written = seconds(value["k"]) if isinstance(default, float) else value["k"]
+        assert written == (list(default) if isinstance(default, tuple) else default)
     else:
         assert field.is_required() or not default or default == "." or key == "llm_config"
 

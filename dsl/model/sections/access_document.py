@@ -1,0 +1,129 @@
+"""The section `access` of `coterie.yml`: how people and programs sign in, and what they may do."""
+
+from ipaddress import ip_network
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, model_validator
+
+from coterie.dsl.model.sections.variable_names import VariableName
+from coterie.dsl.values import Frozen, Seconds, form_mismatch
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+RoleName = Literal["viewer", "starter", "operator", "approver", "admin"]
+"""What an identity may do with the runs of a team; each role is granted by itself."""
+
+
+def is_safe_url(url: str, *, loopback: bool = True) -> bool:
+    """Return whether secrets may be sent to an address: https, or http to this machine.
+
+    Args:
+        url: The address.
+        loopback: Whether http to this machine counts.
+    """
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        return False
+    if not host or parts.username is not None or parts.password is not None:
+        return False
+    if any(character.isspace() or not character.isprintable() for character in url):
+        return False
+    return parts.scheme == "https" or (loopback and parts.scheme == "http" and is_loopback(host))
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine."""
+    return host in _LOOPBACK or host.endswith(".localhost")
+
+
+def _issuer(text: str) -> str:
+    if not is_safe_url(text) or urlsplit(text).query or urlsplit(text).fragment:
+        raise form_mismatch(
+            "issuer", "an https address such as https://login.example.com; http only of localhost"
+        )
+    return text
+
+
+def _origin(text: str) -> str:
+    parts = urlsplit(text)
+    if not is_safe_url(text) or parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise form_mismatch(
+            "origin", "an https address without a path, such as https://coterie.example.com"
+        )
+    return text.rstrip("/")
+
+
+def _network(text: str) -> str:
+    try:
+        ip_network(text)
+    except ValueError:
+        raise form_mismatch("network", "a network such as 10.0.0.0/8, or one address") from None
+    return text
+
+
+Issuer = Annotated[str, AfterValidator(_issuer)]
+Origin = Annotated[str, AfterValidator(_origin)]
+NetworkText = Annotated[str, AfterValidator(_network)]
+Named = Annotated[str, Field(min_length=1, max_length=300)]
+
+
+class OidcSection(Frozen):
+    """The OpenID Connect provider at which people sign in, and programs get access tokens."""
+
+    issuer: Issuer
+    """Its address, exactly as its discovery document writes it."""
+    client_id: Named
+    client_secret_env: VariableName | None = None
+    """The NAME of the environment variable with the client's secret. Default: a public client,
+    with PKCE alone."""
+    scopes: tuple[Named, ...] = ("openid", "email", "profile")
+    """What is asked for; some providers want `groups`, or `offline_access` for renewal."""
+    groups_claim: Named = "groups"
+    """The claim with the person's groups: a text or a list of texts."""
+    approver_claim: Named | None = None
+    """The claim that names a person who decides. Default: `email` if the provider has verified it,
+    else `sub`."""
+    audience: Named | None = None
+    """The `aud` of access tokens that programs present. Default: no such token counts."""
+    clock_skew: Seconds = Field(default=60.0, le=300)
+    """How far the clocks of the provider and of this machine may differ."""
+
+
+class GrantSection(Frozen):
+    """Roles for the members of groups, or for single people and programs, on some teams."""
+
+    roles: tuple[RoleName, ...] = Field(min_length=1)
+    groups: tuple[Named, ...] = ()
+    """Groups of the provider; `*` is everybody who signs in there."""
+    subjects: tuple[Named, ...] = ()
+    """Single people, by their approver's name or `sub`, and programs, by their client id."""
+    teams: tuple[Named, ...] = Field(default=("*",), min_length=1)
+    """Shell patterns of names of teams."""
+
+    @model_validator(mode="after")
+    def _of_somebody(self) -> Self:
+        if not self.groups and not self.subjects:
+            raise form_mismatch("grant", "a grant has `groups`, `subjects` or both")
+        return self
+
+
+class AccessSection(Frozen):
+    """Who may use `coterie serve`, and for what; nobody by default."""
+
+    public_url: Origin | None = None
+    """The address at which people reach it; redirects, origins and cookies follow it."""
+    proxies: tuple[NetworkText, ...] = ()
+    """The networks of reverse proxies whose `X-Forwarded-For` counts."""
+    oidc: OidcSection | None = None
+    """How people sign in. Default: the one-time link of the local user."""
+    grants: tuple[GrantSection, ...] = ()
+    """Roles by group and team; what no grant gives is refused."""
+    tokens: str = Field(default=".coterie/tokens.json", min_length=1, max_length=500)
+    """The file with the digests of the tokens of `coterie tokens`, relative to this file."""
+    session_keys_env: VariableName | None = None
+    """The NAME of the environment variable with the keys of sessions, shared by all gateways: the
+    first encrypts, all decrypt. Default: a file of this project."""

@@ -1,0 +1,118 @@
+"""What an identity may do: grants by group and subject, and the name that decides requests."""
+
+from collections.abc import Collection, Mapping
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from coterie.dsl.model.sections.access_document import AccessSection, OidcSection
+from coterie.dsl.values import JsonValue
+from coterie.gateway.identity.identity import Grant, Identity, Role
+
+EVERYBODY = "*"
+"""The group of everybody who signs in at the provider."""
+
+ALL_ROLES = tuple(Grant(role=role) for role in Role)
+"""What the local user may do."""
+
+
+class MissingRole(NamedTuple):
+    """Why an identity may not do something."""
+
+    role: Role
+    """The role that it lacks."""
+    team: str | None
+    """The team for which it lacks it; None: for all teams."""
+
+
+def refusal(identity: Identity, role: Role, team: str | None) -> MissingRole | None:
+    """Return why an identity may not act in a role on runs of a team; None if it may.
+
+    Args:
+        identity: Who asks.
+        role: What the operation demands.
+        team: The team of the run. None for what concerns no single team: then a grant must cover
+            all teams.
+    """
+    if any(grant.role is role and covers(grant.teams, team) for grant in identity.grants):
+        return None
+    return MissingRole(role, team)
+
+
+def covers(pattern: str, team: str | None) -> bool:
+    """Return whether a pattern of teams covers one team, or all teams (None)."""
+    return pattern == EVERYBODY if team is None else fnmatchcase(team, pattern)
+
+
+def grants_of(
+    access: AccessSection, groups: Collection[str], subjects: Collection[str], *, person: bool
+) -> tuple[Grant, ...]:
+    """Return what `access` grants, each role and pattern once.
+
+    Args:
+        access: The section of `coterie.yml`.
+        groups: Of the identity.
+        subjects: The names by which grants may call it.
+        person: Whether it signed in at the provider: then it belongs to everybody.
+    """
+    member_of = {*groups, EVERYBODY} if person else set(groups) - {EVERYBODY}
+    granted = (
+        Grant(role=Role(role), teams=pattern)
+        for section in access.grants
+        if member_of & set(section.groups) or set(subjects) & set(section.subjects)
+        for role in section.roles
+        for pattern in section.teams
+    )
+    return tuple(dict.fromkeys(granted))
+
+
+def named_groups(access: AccessSection, groups: Collection[str]) -> tuple[str, ...]:
+    """Return the groups that a grant names: the others would only make the session larger."""
+    named = {group for section in access.grants for group in section.groups} - {EVERYBODY}
+    return tuple(sorted(named & set(groups)))
+
+
+def groups_in(claims: Mapping[str, JsonValue], claim: str) -> tuple[str, ...]:
+    """Return the groups that a claim lists; a single text is one group."""
+    match claims.get(claim):
+        case str(group):
+            return (group,)
+        case list(groups):
+            return tuple(group for group in groups if isinstance(group, str))
+        case _:
+            return ()
+
+
+def approver_of(claims: Mapping[str, JsonValue], oidc: OidcSection) -> str:
+    """Return the name with which a person decides; empty if the claim is missing.
+
+    `email` is what documents and people write, but it counts only if the provider has verified it:
+    otherwise, anybody who registers there with the address of another decides in their name. `sub`
+    is always the provider's own.
+    """
+    if oidc.approver_claim is not None:
+        return _text(claims, oidc.approver_claim)
+    if claims.get("email_verified") is True and (email := _text(claims, "email")):
+        return email
+    return _text(claims, "sub")
+
+
+def display_name(claims: Mapping[str, JsonValue]) -> str:
+    """Return what people call a person; empty if the provider does not say."""
+    names = (_text(claims, claim) for claim in ("name", "preferred_username", "email"))
+    return next((name for name in names if name), "")
+
+
+def is_program(claims: Mapping[str, JsonValue]) -> bool:
+    """Return whether an access token was given to a program, not to an app of a person.
+
+    With both, one person would count twice in a quorum.
+    """
+    subject = claims.get("sub")
+    clients = [_text(claims, claim) for claim in ("client_id", "azp", "appid")]
+    names = {name for client in clients if client for name in (client, f"{client}@clients")}
+    return subject in names or claims.get("idtyp") == "app"
+
+
+def _text(claims: Mapping[str, JsonValue], claim: str) -> str:
+    value = claims.get(claim)
+    return value.strip() if isinstance(value, str) else ""

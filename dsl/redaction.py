@@ -14,9 +14,9 @@ HIDDEN = "***"
 KEY_SHAPES = (
     r"sk-(?:ant-|proj-|or-)?[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}"
     r"|AKIA[0-9A-Z]{16}|xox[abprs]-[A-Za-z0-9-]{10,}|AIza[0-9A-Za-z_-]{35}"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+    r"|coterie_[A-Za-z0-9_-]{43}|-----BEGIN [A-Z ]*PRIVATE KEY-----"
 )
-"""The forms of the keys of well-known services."""
+"""The forms of the keys of well-known services, and of our own tokens."""
 
 _SHAPES = re.compile(
     KEY_SHAPES + r"|\bsk-[A-Za-z0-9_-]{8,}|(?i:(?<=\bbearer )|(?<=\bbasic ))[\w.~+/=-]{8,}"
@@ -25,7 +25,7 @@ _SHAPES = re.compile(
 """These, shorter ones, headers with keys, web tokens, passwords in addresses."""
 
 _OPEN_SHAPES = re.compile(
-    r"(?:sk-|gh[pousr]_|github_pat_|AKIA|xox[abprs]-|AIza|eyJ)[\w.-]*\Z"
+    r"(?:sk-|gh[pousr]_|github_pat_|AKIA|xox[abprs]-|AIza|coterie_|eyJ)[\w.-]*\Z"
     r"|(?i:(?<=\bbearer )|(?<=\bbasic ))[\w.~+/=-]*\Z|(?<=://)[^\s/@]*\Z|-----[A-Z -]*\Z"
 )
 """The end of a text that may become one of these with what follows."""

@@ -236,6 +236,11 @@ VERBS: Mapping[str, Verb] = {
         "offer teams as tools to MCP clients",
         "coterie.commands.operations.serve",
     ),
+    "tokens": Verb(
+        Group.SERVE,
+        "create, list and revoke the tokens of programs for `coterie serve`",
+        "coterie.commands.operations.tokens",
+    ),
     "index": Verb(
         Group.SERVE,
         "index texts for `Retriever.search`; reindex only what changed",

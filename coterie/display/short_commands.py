@@ -1,6 +1,5 @@
 """Short commands against a server: query runs, list requests, show results."""
 
-import asyncio
 import json
 from datetime import UTC, datetime
 
@@ -8,11 +7,10 @@ from temporalio.client import Client, WorkflowExecutionStatus
 
 from coterie.arguments import login_name
 from coterie.dsl.errors import listed
-from coterie.failures import CommandError, ExitCode
-from coterie.inspection.recorded_requests import requests_of
+from coterie.failures import ExitCode
+from coterie.inspection.open_requests import requests_in, requests_in_all
 from coterie.logs import quietly
-from coterie.rendering.commit_diffs import CommitDiffs
-from coterie.rendering.request_text import PendingOfRun, pending_text
+from coterie.rendering.request_text import pending_text
 from coterie.rendering.run_table import run_json, run_table
 from coterie.rendering.run_text import end_text, status_text, trail_text
 from coterie.runs.ends.end_facts import CLOSED_STATES, RunEnd
@@ -20,13 +18,10 @@ from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.run_client import Run, json_of
 from coterie.runs.run_list import RunFilter, open_runs, run_rows
 from coterie.runs.run_waits import wait_for
-from coterie.runs.run_workspaces import workspace_of_run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import note, say
 from coterie.text.problems import counted
-
-_ASKED_AT_ONCE = 20
 
 
 async def _client(settings: Settings) -> Client:
@@ -61,12 +56,12 @@ async def show_status(settings: Settings, id: str, *, trail: bool, as_json: bool
 async def show_pending(settings: Settings, id: str | None, *, as_json: bool) -> ExitCode:
     """Show the requests of a run, or of all open ones."""
     client = await _client(settings)
-    silent: list[str] = []
+    silent: tuple[str, ...] = ()
     if id is not None:
-        open_requests = await _pending_in(settings, client, Run(client, id))
+        open_requests = await requests_in(settings, client, Run(client, id))
     else:
         runs = [run async for run in open_runs(client)]
-        open_requests = await _pending_of(settings, client, runs, silent)
+        open_requests, silent = await requests_in_all(settings, client, runs)
     if as_json:
         requests = [
             {
@@ -100,31 +95,6 @@ async def show_runs(
     if len(rows) == limit:
         note(f"these are the latest {limit}; for more: --limit {2 * limit}")
     return ExitCode.DONE
-
-
-async def _pending_in(settings: Settings, client: Client, run: Run) -> list[PendingOfRun]:
-    folder = workspace_of_run(settings, run.id)
-    run.complete = CommitDiffs(folder, settings.environment).complete
-    requests = await requests_of(client, run)
-    return [PendingOfRun(run.id, request, requests.served, folder) for request in requests.pending]
-
-
-async def _pending_of(
-    settings: Settings, client: Client, runs: list[Run], silent: list[str]
-) -> list[PendingOfRun]:
-    """Ask many runs for their requests, a few at once; record those that do not answer."""
-    slots = asyncio.Semaphore(_ASKED_AT_ONCE)
-
-    async def pending_of(run: Run) -> list[PendingOfRun]:
-        async with slots:
-            try:
-                return await _pending_in(settings, client, run)
-            except CommandError:  # no worker answers, or it is another kind of workflow
-                silent.append(run.id)
-                return []
-
-    groups = await asyncio.gather(*(pending_of(run) for run in runs))
-    return [request for of_run in groups for request in of_run]
 
 
 async def show_result(

@@ -1,10 +1,7 @@
 """Implement `coterie show`: one request in full, or a step with its calls."""
 
 import json
-from contextlib import suppress
 from shlex import quote
-
-from temporalio.client import Client
 
 from coterie.arguments import login_name
 from coterie.display.pager import show_result
@@ -12,14 +9,11 @@ from coterie.dsl.model.traversal.step_paths import split_reference
 from coterie.dsl.tool_loop.call_names import calls_in
 from coterie.failures import CommandError, ExitCode
 from coterie.inspection.recorded_requests import request_of
-from coterie.inspection.step_trace import named_step
-from coterie.inspection.trace import traced
+from coterie.inspection.step_calls import step_calls
 from coterie.logs import quietly
 from coterie.rendering.calls_text import call_data, calls_text
 from coterie.rendering.commit_diffs import CommitDiffs
 from coterie.rendering.request_text import request_text
-from coterie.runs.histories.history_links import links
-from coterie.runs.histories.recorded_calls import RecordedCall, in_visits, recorded_calls
 from coterie.runs.run_client import Run
 from coterie.runs.run_workspaces import workspace_of_run
 from coterie.server.connection import open_connection
@@ -38,7 +32,7 @@ async def show_request(
     try:
         view, is_served = await request_of(client, run, request)
     except CommandError:
-        calls = [] if request is None else await step_calls(settings, client, run, request)
+        calls = [] if request is None else await step_calls(client, run, request)
         if request is not None and not calls and calls_in(split_reference(request)[0]):
             raise CommandError(
                 f"run {id!r} has no call {request!r} of a skill or a model; "
@@ -59,23 +53,3 @@ async def show_request(
         text = request_text(id, view, login_name(), served=is_served, workspace=folder)
         show_result(text, settings)
     return ExitCode.DONE
-
-
-async def step_calls(
-    settings: Settings, client: Client, run: Run, asked: str
-) -> list[RecordedCall]:
-    """Return the calls of `TEAM/STEP#N`, or of a model's call such as `search@2.1#N`.
-
-    Without the number, those of every visit.
-    """
-    path, visit = split_reference(asked)
-    await run.describe()
-    calls = [
-        call
-        async for history in links(client, run.id)
-        for call in recorded_calls(history)
-        if named_step(call.path, path) is not None
-    ]
-    with suppress(CommandError):  # another version ran it: the calls themselves name their visits
-        in_visits(calls, (await traced(settings, run.id)).trail)
-    return [call for call in calls if visit in (None, call.visit)]

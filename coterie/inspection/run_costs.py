@@ -20,12 +20,12 @@ async def show_cost(settings: Settings, id: str, *, as_json: bool) -> ExitCode:
     run = Run((await open_connection(settings)).client, id)
     description = await run.describe()
     over = description.status != WorkflowExecutionStatus.RUNNING
-    report = await _report(run, over=over)
+    report = await cost_of(run, over=over)
     say(json_of(report) if as_json else cost_text(id, report, over=over))
     return ExitCode.DONE
 
 
-async def _report(run: Run, *, over: bool) -> CostReport:
+async def cost_of(run: Run, *, over: bool) -> CostReport:
     """Ask the worker while the run is open; else read the history, which needs no worker."""
     if over:
         rebuilt_run = await rebuilt(await run.history())

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from temporalio.client import WorkflowHistory
+from temporalio.client import Client, WorkflowHistory
 
 from coterie.activities.contracts import AgentRequest, AgentResponse, FailureType
 from coterie.dsl.errors import listed
@@ -159,11 +159,15 @@ async def traced(settings: Settings, source: str) -> Trace:
                 f"{rebuilt_run.cause}"
             )
         return _trace([history], [rebuilt_run])
-    connection = await open_connection(settings)
-    histories = [history async for history in links(connection.client, source)]
+    return await traced_run((await open_connection(settings)).client, source)
+
+
+async def traced_run(client: Client, id: str) -> Trace:
+    """Return the decisions of a run on the server; raises like `traced`."""
+    histories = [history async for history in links(client, id)]
     latest = await rebuilt(histories[-1])
     if isinstance(latest, NotFollowed):
-        return await _reported_by_worker(Run(connection.client, source), latest)
+        return await _reported_by_worker(Run(client, id), latest)
     parts = [latest]
     for earlier in reversed(histories[:-1]):
         part = await rebuilt(earlier)

@@ -11,7 +11,8 @@ from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
 from coterie.dsl.errors import listed
-from coterie.mcp_server.http_protocol import PATH, http_token, listener, speak_http, token_file
+from coterie.http_server.http_listener import listener
+from coterie.mcp_server.http_protocol import PATH, http_token, speak_http, token_file
 from coterie.mcp_server.protocol_server import serve_clients
 from coterie.mcp_server.served_teams import ServedTeam
 from coterie.settings import Settings

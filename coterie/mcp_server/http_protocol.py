@@ -8,8 +8,6 @@ import asyncio
 import hmac
 import secrets
 import socket
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, cast
 
@@ -26,12 +24,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from coterie.activities.os_errors import reason_of
 from coterie.activities.workspace.project_files import write_private
 from coterie.failures import CommandError
-from coterie.mcp_server.http_connections import (
+from coterie.http_server.http_connections import (
     CONNECTION,
     ConnectionLimits,
     HttpConnection,
     connection_maker,
 )
+from coterie.http_server.http_listener import HttpServer
 from coterie.settings import Settings, state_folder
 
 _SESSION: Final = MCP_SESSION_ID_HEADER.lower().encode()
@@ -136,7 +135,6 @@ class SessionPlaces:
         await self._app(own, receive, drop)
 
 
-ADDRESS = "127.0.0.1"
 PATH = "/mcp"
 TOKEN_FILE = "mcp_token"
 """In the project's state folder, for its owner alone."""
@@ -181,26 +179,6 @@ def token_file(settings: Settings) -> Path:
     return settings.state / TOKEN_FILE
 
 
-def listener(port: int) -> socket.socket:
-    """Return a socket at a port of this machine; 0 for a free one.
-
-    Raises:
-        CommandError: The port is taken, or not allowed.
-    """
-    server_socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    server_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        server_socket.bind((ADDRESS, port))
-        server_socket.listen()  # a client may connect as soon as it knows the address
-    except (OSError, OverflowError) as error:
-        server_socket.close()
-        why = reason_of(error) if isinstance(error, OSError) else "no such port"
-        raise CommandError(
-            f"could not listen at {ADDRESS}:{port}: {why}; choose another --port"
-        ) from None
-    return server_socket
-
-
 async def speak_http(
     server: Server, at: socket.socket, token: str, limits: ConnectionLimits | None = None
 ) -> None:
@@ -224,16 +202,7 @@ async def speak_http(
         backlog=limits.backlog,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
-    await _HttpServer(config).serve(sockets=[at])
-
-
-class _HttpServer(uvicorn.Server):
-    """A server that leaves signals to the command."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None]:
-        """Capture none."""
-        yield
+    await HttpServer(config).serve(sockets=[at])
 
 
 class _TokenGuard:

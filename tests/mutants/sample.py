@@ -23,7 +23,7 @@ DECIDING = {
     ),
     "coterie": (
         "coterie/control/fork_point.py",
-        "coterie/control/forks.py",
+        "coterie/control/new_forks.py",
         "coterie/display/written_decisions.py",
         "coterie/documents/price_lists.py",
         "coterie/documents/trusted*.py",

@@ -1,6 +1,6 @@
 """Connections without the token compete only with each other, those with it only with those."""
 
-from coterie.mcp_server.http_connections import ConnectionPlaces
+from coterie.http_server.http_connections import ConnectionPlaces
 
 
 def opened(places: ConnectionPlaces[int], *addresses: str) -> list[int | None]:

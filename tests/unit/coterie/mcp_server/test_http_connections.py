@@ -8,8 +8,9 @@ import httpx2
 import pytest
 from mcp.server import Server
 
-from coterie.mcp_server.http_connections import ConnectionLimits
-from coterie.mcp_server.http_protocol import listener, speak_http
+from coterie.http_server.http_connections import ConnectionLimits
+from coterie.http_server.http_listener import listener
+from coterie.mcp_server.http_protocol import speak_http
 
 pytestmark = pytest.mark.asyncio(loop_scope="function")  # whose end is the end of the server
 

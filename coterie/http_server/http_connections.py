@@ -15,14 +15,18 @@ Connection = TypeVar("Connection")
 class ConnectionPlaces(Generic[Connection]):
     """The open connections, each in one of two kinds of places."""
 
-    def __init__(self, strangers: int, per_address: int, authorized: int) -> None:
-        """Take the greatest numbers of each kind."""
+    def __init__(
+        self, strangers: int, per_address: int, authorized: int, per_identity: int | None = None
+    ) -> None:
+        """Take the greatest numbers of each kind; without one per identity, it may have all."""
         self._max_strangers = strangers
         self._max_per_address = per_address
         self._max_authorized = authorized
+        self._max_per_identity = authorized if per_identity is None else per_identity
         self._strangers: dict[Connection, str] = {}
         """With their addresses, oldest first."""
-        self._authorized: set[Connection] = set()
+        self._authorized: dict[Connection, str] = {}
+        """With their identities."""
 
     def open(self, connection: Connection, address: str) -> Connection | None:
         """Give a new connection the place of a stranger.
@@ -38,20 +42,21 @@ class ConnectionPlaces(Generic[Connection]):
             return self._oldest_of(max(dict.fromkeys(addresses), key=addresses.count))
         return None
 
-    def authorize(self, connection: Connection) -> bool:
-        """Move a connection that showed the token; False if all those places are taken."""
-        if connection in self._authorized:
+    def authorize(self, connection: Connection, identity: str = "") -> bool:
+        """Move a connection that showed who it is; False if all those places are taken."""
+        if self._authorized.get(connection) == identity:
             return True
-        if len(self._authorized) >= self._max_authorized:
+        others = [its for other, its in self._authorized.items() if other is not connection]
+        if len(others) >= self._max_authorized or others.count(identity) >= self._max_per_identity:
             return False
         self._strangers.pop(connection, None)
-        self._authorized.add(connection)
+        self._authorized[connection] = identity
         return True
 
     def close(self, connection: Connection) -> None:
         """Free the place of a connection."""
         self._strangers.pop(connection, None)
-        self._authorized.discard(connection)
+        self._authorized.pop(connection, None)
 
     def _oldest_of(self, address: str) -> Connection:
         oldest = next(connection for connection, its in self._strangers.items() if its == address)
@@ -72,8 +77,10 @@ class ConnectionLimits:
     body: float = 30.0
     """From the end of the header to the end of the body."""
     authorized: int = 200
+    authorized_per_identity: int | None = None
+    """None: one identity may have all."""
     strangers: int = 256
-    """Connections that have not shown the token."""
+    """Connections that have not shown who they are."""
     strangers_per_address: int = 128
     backlog: int = 64
     """Connections accepted at once: fewer than the strangers of one address, so that a client's
@@ -96,9 +103,9 @@ class HttpConnection(H11Protocol):
         self._awaited: type[h11.IDLE] | type[h11.SEND_BODY] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def authorize(self) -> bool:
-        """Keep the connection, which has shown the token; False if there are too many."""
-        return self._places.authorize(self)
+    def authorize(self, identity: str = "") -> bool:
+        """Keep the connection, which has shown who it is; False if there are too many."""
+        return self._places.authorize(self, identity)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a place, and wait for a request."""
@@ -137,6 +144,9 @@ class HttpConnection(H11Protocol):
 def connection_maker(limits: ConnectionLimits) -> Callable[..., HttpConnection]:
     """Return what makes the connections of one server, which share its places."""
     places: ConnectionPlaces[HttpConnection] = ConnectionPlaces(
-        limits.strangers, limits.strangers_per_address, limits.authorized
+        limits.strangers,
+        limits.strangers_per_address,
+        limits.authorized,
+        limits.authorized_per_identity,
     )
     return partial(HttpConnection, limits, places)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from coterie.dsl.sizes import MAX_BY_LENGTH, MAX_NAME_LENGTH, MAX_WHY_LENGTH
-from coterie.dsl.values import seconds
+from coterie.dsl.values import MAX_DURATION, seconds
 from coterie.dsl.visible import visible
 from coterie.failures import ExitCode
 
@@ -192,7 +192,10 @@ def wait_given(text: str) -> float:
 
 def age_given(text: str) -> timedelta:
     """Parse an age such as `3d`."""
-    return timedelta(seconds=duration_given(text))
+    value = duration_given(text)
+    if value > MAX_DURATION:
+        raise argparse.ArgumentTypeError(f"{text!r} is longer than 100 years")
+    return timedelta(seconds=value)
 
 
 def runs_given(text: str) -> int:

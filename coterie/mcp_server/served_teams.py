@@ -199,7 +199,7 @@ def _served_team(
     plan = compiled.plan
     return ServedTeam(
         tool=_OTHER.sub("_", located.name)[:_MAX_NAME_LENGTH],
-        description=_description(compiled, located.name),
+        description=team_description(compiled, located.name),
         compiled=compiled,
         trusted=trusted,
         arguments=arguments_schema(plan),
@@ -208,7 +208,7 @@ def _served_team(
     )
 
 
-def _description(compiled: Compiled, name: str) -> str:
+def team_description(compiled: Compiled, name: str) -> str:
     """Return the document's description, or that of its entry team."""
     entry = ("orchestration", "teams", compiled.plan.entry_team)
     for node in (compiled.tree, compiled.tree.find(entry)):

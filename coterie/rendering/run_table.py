@@ -23,8 +23,8 @@ def run_json(row: RunRow) -> Json:
         "run": row.id,
         "team": row.plan,
         "state": row.state,
-        "began": _iso(row.began),
-        "ended": None if row.ended is None else _iso(row.ended),
+        "began": iso_moment(row.began),
+        "ended": None if row.ended is None else iso_moment(row.ended),
         "at": list(row.teams),
         "doing": list(row.doing),
         "waiting_for": list(row.waits_for),
@@ -41,5 +41,6 @@ def _cells(row: RunRow, now: datetime) -> tuple[str, ...]:
     return tuple(one_line(cell) for cell in cells)
 
 
-def _iso(moment: datetime) -> str:
+def iso_moment(moment: datetime) -> str:
+    """Return a moment for programs: ISO 8601, UTC."""
     return moment.astimezone(UTC).isoformat(timespec="seconds")

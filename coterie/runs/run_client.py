@@ -147,15 +147,24 @@ class Run:
         """Query the trail after entry number `since`."""
         entries: list[TrailEntry] = []
         while True:
-            page = await self._query("events", TrailPage, since)
+            page = await self.trail_page(since)
             entries += page.entries
             if not page.more:
                 return entries
             since = page.entries[-1].number
 
-    async def state(self, path: str) -> StateView:
-        """Query a part of what the run remembers, such as `context.goal`."""
-        return await self._query("state", StateView, StateAsked(path=path))
+    async def trail_page(self, since: int = 0) -> TrailPage:
+        """Query the next entries of the trail after entry number `since`."""
+        return await self._query("events", TrailPage, since)
+
+    async def state(self, path: str, start: int = 0) -> StateView:
+        """Query a part of what the run remembers, such as `context.goal`.
+
+        Args:
+            path: Of the part.
+            start: The character, item or key at which the page starts.
+        """
+        return await self._query("state", StateView, StateAsked(path=path, start=start))
 
     async def decide(self, asked: DecideInput) -> Decision:
         """Decide a request.

@@ -2,22 +2,13 @@
 
 import json
 from argparse import ArgumentParser, Namespace
+from typing import get_args
 
-from coterie.dsl.editor_schema.editor_schema import (
-    document_schema,
-    model_schema,
-    override_schema,
-    persona_schema,
-)
-from coterie.dsl.values import Json
-from coterie.evals.suite_document import SuiteDocument
+from coterie.evals.document_schemas import DocumentKind, schema_of
 from coterie.failures import ExitCode
 from coterie.output_files import write_output
 from coterie.settings import Settings
 from coterie.terminal import note, say
-from coterie.testing.files.case_document import TestDocument
-
-OF = ("document", "override", "persona", "test", "suite")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -25,7 +16,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "of",
         nargs="?",
-        choices=OF,
+        choices=get_args(DocumentKind),
         default="document",
         metavar="WHAT",
         help="document (default), override (a file laid over others, like coterie.yml), "
@@ -45,13 +36,3 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     write_output(settings.cwd, args.output, f"{text}\n")
     note(f"{args.output}: JSON Schema for {args.of} files")
     return ExitCode.DONE
-
-
-def schema_of(of: str) -> Json:
-    """Return the schema by its name on the command line."""
-    if of == "test":
-        return model_schema(TestDocument, "A Coterie test file")
-    if of == "suite":
-        return model_schema(SuiteDocument, "A Coterie eval suite")
-    builders = {"document": document_schema, "override": override_schema, "persona": persona_schema}
-    return builders[of]()

@@ -3,17 +3,17 @@
 import json
 from functools import cache
 from pathlib import Path
-from typing import cast
+from typing import cast, get_args
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from coterie.cli import main
-from coterie.commands.documents.schema import OF
-from coterie.commands.documents.schema import schema_of as made_schema_of
 from coterie.dsl.model.step_kinds.step_base import StepBase
 from coterie.dsl.model.steps import STEP_MODELS
 from coterie.dsl.values import Json
+from coterie.evals.document_schemas import DocumentKind
+from coterie.evals.document_schemas import schema_of as made_schema_of
 from tests.law.sources import ROOT
 
 schema_of = cache(made_schema_of)
@@ -28,14 +28,14 @@ def properties(schema: Json) -> dict[str, Json]:
     return cast("dict[str, Json]", schema["properties"])
 
 
-@pytest.mark.parametrize("of", OF)
+@pytest.mark.parametrize("of", get_args(DocumentKind))
 def test_the_schema_in_the_repository_is_what_the_models_give(of: str) -> None:
     """When this fails: coterie schema WHAT -o docs/schemas/WHAT.json."""
     shipped = (ROOT / "docs" / "schemas" / f"{of}.json").read_text()
     assert json.loads(shipped) == schema_of(of)
 
 
-@pytest.mark.parametrize("of", OF)
+@pytest.mark.parametrize("of", get_args(DocumentKind))
 def test_the_schema_is_a_schema_and_every_reference_leads_somewhere(of: str) -> None:
     schema = schema_of(of)
     Draft202012Validator.check_schema(schema)
@@ -67,7 +67,7 @@ def test_a_field_is_described_by_the_text_under_it() -> None:
 
 
 def test_nothing_of_the_programs_own_is_in_it() -> None:
-    text = json.dumps([schema_of(of) for of in OF])
+    text = json.dumps([schema_of(of) for of in get_args(DocumentKind)])
     for word in ("x-form", '"kind": {"const"', '"terms"', '"title": ""', "while_", "finally_"):
         assert word not in text
 

@@ -1,0 +1,109 @@
+"""Compare two runs: their paths, contexts, costs and decisions."""
+
+from collections.abc import Sequence
+
+from temporalio.client import Client
+
+from coterie.dsl.evaluate.context import PathChange, differences
+from coterie.dsl.values import Documented, Json
+from coterie.failures import CommandError
+from coterie.inspection.trace import traced_run
+from coterie.replay.rebuilt_run import NotFollowed, rebuilt
+from coterie.replay.trace_events import Visit
+from coterie.runs.run_client import Run
+from coterie.workflows.core.requests import Decision
+from coterie.workflows.core.views import CostRow
+
+
+class PathStep(Documented):
+    """One visit on the path of a run."""
+
+    team: str
+    visit: int
+    status: str | None
+    """How it ended; None while it is in progress."""
+    because: str
+    next_team: str | None
+
+    @property
+    def way(self) -> tuple[str, str | None, str | None]:
+        """What makes two paths part: the team, how it ended, and what followed."""
+        return self.team, self.status, self.next_team
+
+
+class ComparedRun(Documented):
+    """One of two runs that are compared."""
+
+    run: str
+    plan: str
+    digest: str
+    path: tuple[PathStep, ...]
+    cost: CostRow
+    decisions: tuple[Decision, ...]
+    """Of people, in the order of the requests."""
+    context: Json
+    """As it is now, or was at the end."""
+
+
+class RunComparison(Documented):
+    """Two runs, and where they differ."""
+
+    first: ComparedRun
+    second: ComparedRun
+    is_same_plan: bool
+    parted_at: int | None
+    """Index of the first visit in which the paths differ; None if they are the same."""
+    context: tuple[PathChange, ...]
+    """What the second run's context has otherwise."""
+
+
+def compare(first: ComparedRun, second: ComparedRun) -> RunComparison:
+    """Return where two runs differ."""
+    return RunComparison(
+        first=first,
+        second=second,
+        is_same_plan=first.digest == second.digest,
+        parted_at=parted_at(first.path, second.path),
+        context=differences(first.context, second.context),
+    )
+
+
+def parted_at(first: Sequence[PathStep], second: Sequence[PathStep]) -> int | None:
+    """Return the index of the first visit in which two paths differ; None if they are the same."""
+    for number, (one, other) in enumerate(zip(first, second, strict=False)):
+        if one.way != other.way:
+            return number
+    return None if len(first) == len(second) else min(len(first), len(second))
+
+
+async def compared_run(client: Client, id: str) -> ComparedRun:
+    """Read what is compared of a run, from its history.
+
+    Raises:
+        CommandError: The run does not exist, or this code cannot follow it.
+    """
+    trace = await traced_run(client, id)
+    latest = await rebuilt(await Run(client, id).history())
+    if isinstance(latest, NotFollowed):
+        raise CommandError(f"another version of Coterie ran {id!r} ({latest.cause})")
+    return ComparedRun(
+        run=id,
+        plan=latest.status.plan,
+        digest=latest.status.digest,
+        path=tuple(map(_path_step, trace.visits)),
+        cost=latest.cost.total,
+        decisions=tuple(
+            view.decision for view in latest.requests.values() if view.decision is not None
+        ),
+        context=latest.context,
+    )
+
+
+def _path_step(visit: Visit) -> PathStep:
+    return PathStep(
+        team=visit.team,
+        visit=visit.visit,
+        status=visit.status,
+        because=visit.because,
+        next_team=visit.next_team,
+    )

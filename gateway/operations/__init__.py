@@ -1,0 +1,1 @@
+"""What people and programs do with runs: one table of operations, and how each answers."""

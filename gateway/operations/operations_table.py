@@ -1,0 +1,28 @@
+"""The table of operations: REST, OpenAPI, role checks, docs and tests come from it."""
+
+from coterie.gateway.operations import (
+    decisions,
+    run_explanations,
+    run_listing,
+    run_parts,
+    run_starts,
+    steering,
+    team_catalog,
+)
+from coterie.gateway.operations.operation import AnyOperation
+
+OPERATIONS: tuple[AnyOperation, ...] = (
+    *run_listing.OPERATIONS,
+    *run_parts.OPERATIONS,
+    *run_explanations.OPERATIONS,
+    *decisions.OPERATIONS,
+    *run_starts.OPERATIONS,
+    *steering.OPERATIONS,
+    *team_catalog.OPERATIONS,
+)
+"""In the order of the docs."""
+
+
+def operation_named(name: str) -> AnyOperation:
+    """Return the operation of a name that exists."""
+    return next(operation for operation in OPERATIONS if operation.name == name)

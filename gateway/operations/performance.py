@@ -1,0 +1,50 @@
+"""Perform an operation: check who asks, then let its handler answer, within a time."""
+
+import asyncio
+from typing import TypeVar, cast
+
+from coterie.dsl.values import Frozen
+from coterie.gateway.identity.identity import Identity
+from coterie.gateway.operations.error_reports import Rejection
+from coterie.gateway.operations.operation import MAX_SECONDS, Operation, RunAsked, TeamAsked
+from coterie.gateway.operations.permissions import may
+from coterie.gateway.operations.run_access import RunAccess
+from coterie.gateway.operations.run_permissions import require, require_run
+
+Input = TypeVar("Input", bound=Frozen)
+Output = TypeVar("Output", bound=Frozen)
+
+
+async def perform(
+    access: RunAccess, operation: Operation[Input, Output], asked: Input, identity: Identity
+) -> Output:
+    """Return the answer of an operation.
+
+    Raises:
+        CommandError: The identity may not perform it, the run refuses, or nobody answers.
+    """
+    try:
+        async with asyncio.timeout(MAX_SECONDS):
+            await _check(access, operation, asked, identity)
+            return await operation.handler(access, asked, identity)
+    except TimeoutError:
+        raise Rejection(
+            504,
+            "too_slow",
+            f"{operation.name} took longer than {MAX_SECONDS:g} seconds",
+            "Look at the run before you repeat the request: it may have had its effect.",
+        ) from None
+
+
+async def _check(
+    access: RunAccess, operation: Operation[Input, Output], asked: Input, identity: Identity
+) -> None:
+    """Refuse what the identity may not do."""
+    roles = operation.roles
+    match operation.about:
+        case "project" | "teams":  # the handler decides about each team
+            require(may(identity, roles, None))
+        case "team":
+            require(may(identity, roles, cast("TeamAsked", asked).team))
+        case "run":
+            await require_run(access, cast("RunAsked", asked).run, roles, identity)

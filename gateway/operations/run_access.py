@@ -1,0 +1,73 @@
+"""Reach the runs of one Temporal server, and the documents of one project."""
+
+import asyncio
+from dataclasses import dataclass
+
+from temporalio.client import Client, WorkflowExecutionDescription, WorkflowExecutionStatus
+
+from coterie.gateway.operations.error_reports import unknown_run
+from coterie.runs.histories.recorded_plans import started_name
+from coterie.runs.run_client import Run
+from coterie.server.connection import Connection
+from coterie.settings import Settings
+from coterie.storage.histories import WORKFLOW
+
+_REPLAYS_AT_ONCE = 2
+"""Replays of whole histories take the processor of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRun:
+    """A run of the server, and the team that was started."""
+
+    run: Run
+    team: str
+    description: WorkflowExecutionDescription
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has not ended."""
+        return self.description.status == WorkflowExecutionStatus.RUNNING
+
+
+class RunAccess:
+    """What the handlers of operations work with. It keeps nothing that a restart would lose."""
+
+    def __init__(self, settings: Settings, connection: Connection) -> None:
+        """Take the project, and its connection."""
+        self.settings = settings
+        self.connection = connection
+        """Replaced when an embedded server moves."""
+        self.replays = asyncio.Semaphore(_REPLAYS_AT_ONCE)
+
+    @property
+    def client(self) -> Client:
+        """The client of the server."""
+        return self.connection.client
+
+    def run(self, id: str) -> Run:
+        """Return a run, which may not exist."""
+        return Run(self.client, id)
+
+    async def find(self, id: str) -> FoundRun | None:
+        """Return a run, and the team that was started; None for another kind of workflow.
+
+        Raises:
+            CommandError: The run does not exist, or the server does not answer.
+        """
+        run = self.run(id)
+        description = await run.describe()
+        if description.workflow_type != WORKFLOW:
+            return None
+        return FoundRun(run, await started_name(self.client, description), description)
+
+    async def existing(self, id: str) -> FoundRun:
+        """Return a run of ours.
+
+        Raises:
+            CommandError: It does not exist, or the server does not answer.
+        """
+        found = await self.find(id)
+        if found is None:
+            raise unknown_run(id)
+        return found

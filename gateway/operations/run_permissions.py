@@ -1,0 +1,47 @@
+"""Refuse what an identity may not do with a run."""
+
+from collections.abc import Collection
+
+from coterie.dsl.sizes import MAX_BY_LENGTH
+from coterie.dsl.visible import shortened_text
+from coterie.gateway.identity.identity import Identity, Role
+from coterie.gateway.operations.error_reports import Rejection, unknown_run
+from coterie.gateway.operations.permissions import Allowed, Refused, may
+from coterie.gateway.operations.run_access import FoundRun, RunAccess
+
+
+def require(decision: Allowed | Refused) -> None:
+    """Raise `Rejection` if the identity may not."""
+    if isinstance(decision, Refused):
+        fix = "Ask an administrator for the role, in `access` of coterie.yml."
+        raise Rejection(403, "not_allowed", decision.because, fix)
+
+
+async def require_run(
+    access: RunAccess, id: str, roles: Collection[Role], identity: Identity
+) -> FoundRun:
+    """Return a run; who has no role for its team does not learn that it exists.
+
+    Raises:
+        CommandError: The identity may not, or there is no such run.
+    """
+    if not identity.grants:
+        require(may(identity, roles, None))
+    found = await access.existing(id)
+    decision = may(identity, roles, found.team)
+    if isinstance(decision, Refused) and decision.is_unseen:
+        raise unknown_run(id)
+    require(decision)
+    return found
+
+
+def trail_name(identity: Identity, team: str) -> str:
+    """Return the name under which the trail of a run records what an identity does.
+
+    Only who may decide requests has the name of an approver: a run compares it with the approvers
+    of a step that somebody skips.
+    """
+    if identity.approver and isinstance(may(identity, (Role.APPROVER,), team), Allowed):
+        return shortened_text(identity.approver, MAX_BY_LENGTH)
+    suffix = f" ({identity.method})"
+    return f"{shortened_text(identity.subject, MAX_BY_LENGTH - len(suffix))}{suffix}"

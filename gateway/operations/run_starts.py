@@ -1,0 +1,197 @@
+"""Start runs: of a team, or in the middle of another run."""
+
+import asyncio
+from typing import Annotated
+
+from pydantic import Field, JsonValue
+
+from coterie.control.new_forks import NewFork, begin_fork, origin_of, retry_or_fork
+from coterie.documents.catalog import Catalog
+from coterie.documents.compilation import compile_located, startable
+from coterie.dsl.errors import listed, nearest
+from coterie.dsl.values import Documented, Json
+from coterie.gateway.identity.identity import Identity, Role
+from coterie.gateway.operations.error_reports import Rejection
+from coterie.gateway.operations.operation import (
+    AnyOperation,
+    Name,
+    Operation,
+    RunId,
+    SteeringAsked,
+    TeamAsked,
+)
+from coterie.gateway.operations.run_access import RunAccess
+from coterie.gateway.operations.run_permissions import trail_name
+from coterie.runs.new_runs import start_run
+from coterie.runs.records import new_id
+from coterie.runs.task_queues import is_served
+from coterie.settings import Settings
+from coterie.workflows.core.messages import ForkInput, RetryInput, TeamInput
+from coterie.workflows.core.requests import Decision
+
+_GIVE = "give it in `context`"
+_LOOKS = 20
+"""Looks whether a worker has found the point of a fork: it takes about a second."""
+
+ContextUpdates = Annotated[Json, Field(max_length=200)]
+
+
+class StartAsked(TeamAsked):
+    """The input of `start`."""
+
+    context: Json = Field(default_factory=dict[str, JsonValue])
+    """The context with which it starts."""
+    id: RunId | None = None
+    """The run's id. Default: a generated one. Sent again, the same id starts no second run."""
+
+
+class StartedRun(Documented):
+    """A run that was started."""
+
+    run: str
+    team: str
+    is_served: bool
+    """Whether a worker polls its task queue now."""
+    continues_from: str | None = None
+    """Of a fork: the point where it starts; None while no worker has found it."""
+
+
+class RetryAsked(SteeringAsked):
+    """The input of `retry`."""
+
+    task: Name | None = None
+    """The task of an open run. Default: the only one that waits."""
+    updates: ContextUpdates = Field(default_factory=dict[str, JsonValue])
+    """`{dotted path: value}`: changes to the context."""
+    id: RunId | None = None
+    """Id of the run that retries a failed one. Default: a generated one."""
+
+
+class RetryOutcome(Documented):
+    """What retries: the run itself, or another one."""
+
+    decision: Decision | None = None
+    """Of an open run, whose task is retried."""
+    started: StartedRun | None = None
+    """Of a failed run: the run that continues where it failed."""
+
+
+class ForkAsked(SteeringAsked):
+    """The input of `fork`: needs `at` or `message`."""
+
+    at: Name | None = None
+    """The visit where the new run starts, such as `review#2`."""
+    message: int | None = Field(default=None, ge=1, le=2**31)
+    """In a session, the number of the message that the new run waits for."""
+    updates: ContextUpdates = Field(default_factory=dict[str, JsonValue])
+    """`{dotted path: value}`: changes to the context."""
+    id: RunId | None = None
+    """The new run's id. Default: a generated one."""
+
+
+async def _start(access: RunAccess, asked: StartAsked, _: Identity) -> StartedRun:
+    settings, client = access.settings, access.client
+    await asyncio.to_thread(_check_context, settings, asked.team, asked.context)
+    run = await start_run(
+        client,
+        asked.id or new_id(asked.team),
+        TeamInput(team=asked.team, context=asked.context),
+        task_queue=settings.task_queue,
+        summary=asked.team,
+    )
+    served = await is_served(client, settings.task_queue)
+    return StartedRun(run=run.id, team=asked.team, is_served=served)
+
+
+def _check_context(settings: Settings, team: str, context: Json) -> None:
+    """Refuse what the worker would refuse, if its documents are those of this project.
+
+    Raises:
+        Rejection: The project has no such team.
+        CommandError: The context does not fit, or the document has problems.
+    """
+    catalog = Catalog(settings)
+    located = catalog.named(team)
+    if located is not None:
+        startable(compile_located(catalog, located), context, how=_GIVE)
+    elif settings.address is None:
+        raise unknown_team(catalog, team)
+
+
+def unknown_team(catalog: Catalog, team: str) -> Rejection:
+    """Return the error for a team that the project does not have."""
+    names = catalog.names()
+    hint = nearest(team, names) or f"The teams are: {listed(names)}."
+    return Rejection(404, "unknown_team", f"the project has no team {team!r}", hint)
+
+
+async def _retry(access: RunAccess, asked: RetryAsked, identity: Identity) -> RetryOutcome:
+    found = await access.existing(asked.run)
+    retry_input = RetryInput(task=asked.task, by=trail_name(identity, found.team), why=asked.why)
+    retried = await retry_or_fork(
+        access.settings, access.client, asked.run, retry_input, asked.updates, asked.id
+    )
+    if isinstance(retried, NewFork):
+        return RetryOutcome(started=await _started_fork(access, retried, found.team))
+    return RetryOutcome(decision=retried)
+
+
+async def _fork(access: RunAccess, asked: ForkAsked, identity: Identity) -> StartedRun:
+    if (asked.at is None) == (asked.message is None):
+        raise Rejection(422, "invalid", "a fork needs either `at` or `message`", "Give one.")
+    found = await access.existing(asked.run)
+    fork_input = ForkInput(
+        run=asked.run,
+        at=asked.at,
+        message=asked.message,
+        updates=asked.updates,
+        by=trail_name(identity, found.team),
+        why=asked.why,
+    )
+    fork = await begin_fork(access.settings, access.client, fork_input, asked.id)
+    return await _started_fork(access, fork, found.team)
+
+
+async def _started_fork(access: RunAccess, fork: NewFork, team: str) -> StartedRun:
+    """Wait a little for a worker to find the point; raise if the run cannot start there."""
+    origin = await origin_of(fork.run, _LOOKS)
+    queue = (await fork.run.describe()).task_queue
+    served = origin is not None or await is_served(access.client, queue)
+    return StartedRun(run=fork.run.id, team=team, is_served=served, continues_from=origin)
+
+
+OPERATIONS: tuple[AnyOperation, ...] = (
+    Operation(
+        "start",
+        "Starts a run of a team.",
+        "POST",
+        "/runs",
+        (Role.STARTER,),
+        "team",
+        StartAsked,
+        StartedRun,
+        _start,
+    ),
+    Operation(
+        "retry",
+        "Retries a failed task, or a failed run from where it failed.",
+        "POST",
+        "/runs/{run}/retry",
+        (Role.OPERATOR,),
+        "run",
+        RetryAsked,
+        RetryOutcome,
+        _retry,
+    ),
+    Operation(
+        "fork",
+        "Starts another run from a point of an old one.",
+        "POST",
+        "/runs/{run}/fork",
+        (Role.OPERATOR,),
+        "run",
+        ForkAsked,
+        StartedRun,
+        _fork,
+    ),
+)

@@ -1,0 +1,221 @@
+"""Steer runs: hold, change, redirect and stop them, and talk to sessions.
+
+Each records in the run who asked for it. The client sends no name.
+"""
+
+from typing import Annotated, Literal
+from uuid import uuid4
+
+from pydantic import Field, JsonValue
+
+from coterie.control.run_signals import send_cancel, send_control
+from coterie.dsl.values import Documented, Json
+from coterie.gateway.identity.identity import Identity, Role
+from coterie.gateway.operations.operation import (
+    AnyOperation,
+    Done,
+    Name,
+    Operation,
+    RunAsked,
+    SteeringAsked,
+)
+from coterie.gateway.operations.run_access import FoundRun, RunAccess
+from coterie.gateway.operations.run_permissions import trail_name
+from coterie.runs.call_errors import has_ended
+from coterie.runs.sessions import reply_within
+from coterie.workflows.core.messages import AmendInput, RedirectInput, SessionInput, SkipInput
+from coterie.workflows.core.requests import Decision
+
+_OPERATORS = (Role.OPERATOR,)
+_MAX_WAIT = 50.0
+
+ContextUpdates = Annotated[Json, Field(min_length=1, max_length=200)]
+
+
+class AmendAsked(SteeringAsked):
+    """The input of `amend`."""
+
+    updates: ContextUpdates
+    """`{dotted path: value}`: changes to the context at the next step."""
+
+
+class RedirectAsked(SteeringAsked):
+    """The input of `redirect`."""
+
+    team: Name
+    """The next team, when the current one ends."""
+
+
+class SkipAsked(SteeringAsked):
+    """The input of `skip`."""
+
+    task: Name
+    """`team/task`, or the task of the current team."""
+    value: JsonValue = None
+    """The data of the skipped task."""
+
+
+class MessageAsked(RunAsked):
+    """The input of `message`."""
+
+    message: JsonValue
+    """The next message of the session."""
+    message_id: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """Of a message that was sent before: the run works on it once, and answers again."""
+    wait: float = Field(default=30.0, ge=0, le=_MAX_WAIT)
+    """Seconds to wait for the reply."""
+
+
+class MessageOutcome(Documented):
+    """The reply to a message, or the id with which to ask for it again."""
+
+    run: str
+    message_id: str
+    is_answered: bool
+    """If not, send the same message with its id again."""
+    reply: JsonValue = None
+
+
+async def _open_run(access: RunAccess, asked: RunAsked) -> FoundRun:
+    found = await access.existing(asked.run)
+    if not found.is_open:
+        raise has_ended(asked.run)
+    return found
+
+
+async def _control(
+    access: RunAccess, asked: SteeringAsked, identity: Identity, what: Literal["pause", "resume"]
+) -> Done:
+    found = await _open_run(access, asked)
+    by = trail_name(identity, found.team)
+    await send_control(found.run, what, by, asked.why)
+    return Done(run=asked.run, by=by)
+
+
+async def _pause(access: RunAccess, asked: SteeringAsked, identity: Identity) -> Done:
+    return await _control(access, asked, identity, "pause")
+
+
+async def _resume(access: RunAccess, asked: SteeringAsked, identity: Identity) -> Done:
+    return await _control(access, asked, identity, "resume")
+
+
+async def _cancel(access: RunAccess, asked: SteeringAsked, identity: Identity) -> Done:
+    found = await _open_run(access, asked)
+    by = trail_name(identity, found.team)
+    await send_cancel(found.run, by, asked.why)
+    return Done(run=asked.run, by=by)
+
+
+async def _amend(access: RunAccess, asked: AmendAsked, identity: Identity) -> Done:
+    found = await _open_run(access, asked)
+    by = trail_name(identity, found.team)
+    await found.run.amend(AmendInput(updates=asked.updates, by=by, why=asked.why))
+    return Done(run=asked.run, by=by)
+
+
+async def _redirect(access: RunAccess, asked: RedirectAsked, identity: Identity) -> Done:
+    found = await _open_run(access, asked)
+    by = trail_name(identity, found.team)
+    await found.run.redirect(RedirectInput(team=asked.team, by=by, why=asked.why))
+    return Done(run=asked.run, by=by)
+
+
+async def _skip(access: RunAccess, asked: SkipAsked, identity: Identity) -> Decision:
+    found = await _open_run(access, asked)
+    by = trail_name(identity, found.team)
+    return await found.run.skip(SkipInput(task=asked.task, value=asked.value, by=by, why=asked.why))
+
+
+async def _message(access: RunAccess, asked: MessageAsked, identity: Identity) -> MessageOutcome:
+    found = await _open_run(access, asked)
+    message_id = asked.message_id or uuid4().hex
+    session_input = SessionInput(message=asked.message, by=trail_name(identity, found.team))
+    reply = await reply_within(found.run, session_input, message_id, asked.wait)
+    return MessageOutcome(
+        run=asked.run,
+        message_id=message_id,
+        is_answered=reply is not None,
+        reply=None if reply is None else reply.value,
+    )
+
+
+OPERATIONS: tuple[AnyOperation, ...] = (
+    Operation(
+        "message",
+        "Sends a message to a session, and waits for its reply.",
+        "POST",
+        "/runs/{run}/messages",
+        (Role.STARTER, Role.OPERATOR),
+        "run",
+        MessageAsked,
+        MessageOutcome,
+        _message,
+    ),
+    Operation(
+        "pause",
+        "Starts nothing new in a run, and stops its deadlines.",
+        "POST",
+        "/runs/{run}/pause",
+        _OPERATORS,
+        "run",
+        SteeringAsked,
+        Done,
+        _pause,
+    ),
+    Operation(
+        "resume",
+        "Resumes a paused run.",
+        "POST",
+        "/runs/{run}/resume",
+        _OPERATORS,
+        "run",
+        SteeringAsked,
+        Done,
+        _resume,
+    ),
+    Operation(
+        "amend",
+        "Changes the context of a run at its next step.",
+        "POST",
+        "/runs/{run}/amend",
+        _OPERATORS,
+        "run",
+        AmendAsked,
+        Done,
+        _amend,
+    ),
+    Operation(
+        "redirect",
+        "Sends a run to another team when its current one ends.",
+        "POST",
+        "/runs/{run}/redirect",
+        _OPERATORS,
+        "run",
+        RedirectAsked,
+        Done,
+        _redirect,
+    ),
+    Operation(
+        "skip",
+        "Skips a task, now or when it starts.",
+        "POST",
+        "/runs/{run}/skip",
+        _OPERATORS,
+        "run",
+        SkipAsked,
+        Decision,
+        _skip,
+    ),
+    Operation(
+        "cancel",
+        "Stops a run for good, after its cleanup.",
+        "POST",
+        "/runs/{run}/cancel",
+        _OPERATORS,
+        "run",
+        SteeringAsked,
+        Done,
+        _cancel,
+    ),
+)

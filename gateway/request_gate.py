@@ -1,0 +1,114 @@
+"""What every request passes first: bounds, and who asks.
+
+Below `/v1` nothing is answered to who does not show an identity.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from coterie.gateway.endpoints import API, IDENTITY, error_response
+from coterie.gateway.identity.identity import Identity
+from coterie.gateway.operations.error_reports import SIGNED_OUT, ErrorReport, FailedRequest
+from coterie.http_server.http_connections import CONNECTION, HttpConnection
+
+Authenticate = Callable[[Request], Awaitable[Identity | None]]
+"""Returns the verified identity of a request; None if it shows none, or one that is not valid."""
+
+MAX_BODY: Final = 4 * 1024 * 1024
+"""Bytes: a run's input has at most 2 MB, and JSON may escape it."""
+_MAX_PATH: Final = 8 * 1024
+
+TOO_LARGE: Final = FailedRequest(
+    413,
+    ErrorReport(
+        code="too_large",
+        message=f"the body has more than {MAX_BODY:,} bytes",
+        fix="Put large values into files of the workspace, which skills can read.",
+    ),
+)
+_TOO_LONG: Final = FailedRequest(
+    414, ErrorReport(code="too_long", message=f"the path has more than {_MAX_PATH:,} bytes")
+)
+_TOO_MANY: Final = FailedRequest(
+    503,
+    ErrorReport(
+        code="too_many_connections",
+        message="too many connections are open",
+        fix="Close some, or repeat the request later.",
+    ),
+)
+
+
+class _BodyTooLargeError(Exception):
+    """The body exceeds its bound."""
+
+
+class RequestGate:
+    """Verifies who asks, and passes on what is within bounds."""
+
+    def __init__(self, app: ASGIApp, authenticate: Authenticate) -> None:
+        """Take the application, and what verifies a request."""
+        self._app = app
+        self._authenticate = authenticate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        refused = await self._refused(scope)
+        if refused is not None:
+            response = error_response(refused, {"Connection": "close"})
+            await response(scope, receive, send)
+            return
+        await self._pass(scope, receive, send)
+
+    async def _refused(self, scope: Scope) -> FailedRequest | None:
+        """Return why a request is not passed on; note its identity and its path as sent."""
+        raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
+        if len(raw_path) > _MAX_PATH:
+            return _TOO_LONG
+        request = Request(scope)
+        length = request.headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > MAX_BODY:
+            return TOO_LARGE
+        identity = await self._authenticate(request)
+        scope.setdefault("state", {})[IDENTITY] = identity
+        if not (scope["path"] == API or scope["path"].startswith(f"{API}/")):
+            return None
+        if identity is None:
+            return SIGNED_OUT
+        connection: HttpConnection | None = scope["state"].get(CONNECTION)
+        who = f"{identity.method}:{identity.subject}"
+        if connection is not None and not connection.authorize(who):
+            return _TOO_MANY
+        scope["path"] = raw_path.decode("ascii", "replace")  # ids may have slashes
+        return None
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and end one whose body grows beyond its bound."""
+        size = 0
+        began = False
+
+        async def bounded() -> Message:
+            nonlocal size
+            message = await receive()
+            if message["type"] == "http.request":
+                size += len(message.get("body", b""))
+                if size > MAX_BODY:
+                    raise _BodyTooLargeError
+            return message
+
+        async def watched(message: Message) -> None:
+            nonlocal began
+            began = began or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, bounded, watched)
+        except _BodyTooLargeError:
+            if not began:
+                await error_response(TOO_LARGE, {"Connection": "close"})(scope, receive, send)

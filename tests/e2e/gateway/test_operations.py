@@ -1,0 +1,234 @@
+"""The operations of the gateway over a real server: who may what, and what a run then records."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+import pytest_asyncio
+
+from coterie.gateway.identity.identity import Identity, Role
+from coterie.gateway.operations.operation import AnyOperation
+from coterie.gateway.operations.operations_table import OPERATIONS
+from coterie.settings import load
+from tests.support.cli import DESK
+from tests.support.gateway import client_of, gateway, person
+from tests.support.project import Project, project
+
+OFFER = """
+llm_config: {personas: {p: {prompts: {user: hello}}}}
+orchestration:
+  entry_team: first
+  context: {amount: {type: integer}, note: {type: string, default: ""}}
+  teams:
+    first:
+      tasks:
+        - {name: sign, type: approval, prompt: "Send?", show: "{{ context.amount }}",
+           approvers: [ann, ben], quorum: 2}
+      routing: {rules: [{condition: all_success, next_team: last}], default: null}
+    last: {tasks: [{name: say, type: set, values: {done: "{{ context.note }}"}}]}
+"""
+ALL = person("local", *Role)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """A project with a server and a worker."""
+    with project(tmp_path_factory.mktemp("gateway") / "desk", sample=DESK) as made:
+        (made.folder / "config/teams/offer.yml").write_text(OFFER)
+        assert made.coterie("server").returncode == 0
+        made.begin("worker")
+        yield made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def app(served: Project) -> AsyncGenerator[object]:
+    async with gateway(load(served.environment, served.folder)) as made:
+        yield made
+
+
+async def begun(app: object, team: str, **context: object) -> str:
+    async with client_of(app, ALL) as http:
+        answer = await http.post("/v1/runs", json={"team": team, "context": context})
+        assert answer.status_code == 200, answer.text
+        return answer.json()["run"]
+
+
+async def described(app: object, run: str, state: str) -> dict[str, Any]:
+    async with client_of(app, ALL) as http, asyncio.timeout(60):
+        while True:
+            answer = await http.get(f"/v1/runs/{run}")
+            if answer.status_code == 200 and answer.json()["state"] == state:
+                return answer.json()
+            await asyncio.sleep(0.1)  # until the worker has got so far
+
+
+async def waiting(app: object, run: str) -> dict[str, Any]:
+    async with client_of(app, ALL) as http, asyncio.timeout(60):
+        while True:
+            answer = await http.get("/v1/requests", params={"run": run})
+            assert answer.status_code == 200, answer.text
+            if answer.json()["requests"]:
+                return answer.json()["requests"][0]
+            await asyncio.sleep(0.1)  # until the run asks
+
+
+def sent(operation: AnyOperation, run: str) -> tuple[str, dict[str, Any]]:
+    """A request of an operation, about a run that has ended."""
+    path = operation.path.format(run=run, team="chore", kind="document")
+    bodies: dict[str, dict[str, Any]] = {
+        "start": {"team": "chore", "id": run},  # which exists
+        "decide": {"request": "x", "decision": "approve", "digest": "x"},
+        "message": {"message": "hello", "wait": 0},
+        "amend": {"updates": {"word": "x"}},
+        "redirect": {"team": "only"},
+        "skip": {"task": "mark"},
+        "fork": {"at": "only#9"},
+    }
+    if operation.method == "GET":
+        return path, {"params": {"other": run} if operation.name == "compare" else {}}
+    return path, {"json": bodies.get(operation.name, {})}
+
+
+async def test_every_operation_takes_its_roles_and_refuses_all_others(app: object) -> None:
+    """Nothing is done for nobody, for a person without a role, nor for one of another team."""
+    run = await begun(app, "chore")
+    await described(app, run, "completed")
+    people: dict[str, Identity | None] = {role: person("ann", role) for role in Role}
+    people |= {"nobody": None, "no role": person("ann")}
+    people["another team"] = person("ann", *Role, teams="another")
+    for name, identity in people.items():
+        async with client_of(app, identity) as http:
+            for operation in OPERATIONS:
+                path, parts = sent(operation, run)
+                answer = await http.request(operation.method, f"/v1{path}", **parts)
+                status, code = answer.status_code, answer.json().get("code")
+                what = f"{operation.name} as {name}: {status} {answer.text[:300]}"
+                if identity is None:
+                    assert (status, code) == (401, "signed_out"), what
+                elif name == "another team" and operation.about in ("project", "teams"):
+                    assert status == 200, what
+                elif name == "another team":
+                    about = {"run": (404, "unknown_run"), "team": (403, "not_allowed")}
+                    assert (status, code) == about[operation.about], what
+                elif any(role == name for role in operation.roles):
+                    assert status in (200, 409, 422), what
+                else:
+                    assert (status, code) == (403, "not_allowed"), what
+
+
+async def test_lists_hold_only_what_the_grants_of_an_identity_reach(app: object) -> None:
+    run = await begun(app, "offer", amount=3)
+    await waiting(app, run)
+    async with client_of(app, person("eve", *Role, teams="chore")) as http:
+        listing = (await http.get("/v1/runs")).json()
+        assert run not in [row["run"] for row in listing["runs"]]
+        assert (await http.get("/v1/requests")).json()["requests"] == []
+        assert [team["team"] for team in (await http.get("/v1/teams")).json()["teams"]] == ["chore"]
+        about_one = await http.get("/v1/requests", params={"run": run})
+        assert (about_one.status_code, about_one.json()["code"]) == (404, "unknown_run")
+        compared = await http.get(f"/v1/runs/{run}/compare", params={"other": run})
+        assert compared.status_code == 404
+    async with client_of(app, ALL) as http:
+        assert run in [row["run"] for row in (await http.get("/v1/runs")).json()["runs"]]
+        assert (await http.post(f"/v1/runs/{run}/cancel")).status_code == 200
+
+
+async def test_a_quorum_takes_two_verified_people_and_the_run_records_them(app: object) -> None:
+    run = await begun(app, "offer", amount=3)
+    asked = await waiting(app, run)
+    request = asked["request"]
+    decision = {"request": request["id"], "decision": "approve", "digest": request["digest"]}
+    path = f"/v1/runs/{run}/decisions"
+    async with client_of(app, person("cleo", Role.APPROVER)) as http:
+        assert (await http.post(path, json=decision)).json()["code"] == "refused"
+        own = await http.post(path, json={**decision, "by": "ann"})
+        assert (own.status_code, own.json()["code"]) == (422, "invalid")
+    async with client_of(app, person("ann", Role.APPROVER)) as http:
+        old = await http.post(path, json={**decision, "digest": "0" * 64})
+        assert old.json()["code"] == "refused"
+        first = await http.post(path, json=decision)
+        assert (first.json()["verdict"], first.json()["by"]) == ("counted", "ann"), first.text
+        assert (await http.post(path, json=decision)).json()["code"] == "refused"
+    async with client_of(app, person("ben", Role.APPROVER, Role.VIEWER)) as http:
+        mine = (await http.get("/v1/requests", params={"run": run})).json()["requests"]
+        assert [row["is_yours"] for row in mine] == [True]
+        second = await http.post(path, json=decision)
+        assert second.json()["verdict"] == "approved", second.text
+    ended = await described(app, run, "completed")
+    assert ended["result"]["decisions"][0]["by"] == "ann, ben"
+
+
+async def test_steering_is_recorded_by_the_identity_and_read_back_in_every_view(
+    app: object,
+) -> None:
+    run = await begun(app, "offer", amount=3)
+    request = (await waiting(app, run))["request"]["id"]
+    async with client_of(app, person("ann", Role.OPERATOR, Role.VIEWER)) as http:
+        why = {"why": "a reason"}
+        assert (await http.post(f"/v1/runs/{run}/pause", json=why)).json()["by"] == "ann (oidc)"
+        assert (await http.post(f"/v1/runs/{run}/resume")).status_code == 200
+        change = {"updates": {"note": "changed"}, **why}
+        assert (await http.post(f"/v1/runs/{run}/amend", json=change)).status_code == 200
+        skipped = await http.post(f"/v1/runs/{run}/skip", json={"task": "sign"})
+        assert skipped.json()["code"] == "refused"  # the step has approvers, and ann is none here
+    async with client_of(app, person("ann", *Role)) as http:
+        skipped = await http.post(f"/v1/runs/{run}/skip", json={"task": "sign"})
+        assert skipped.json()["by"] == "ann", skipped.text
+        ended = await described(app, run, "completed")
+        assert ended["result"]["context"]["note"] == "changed"
+        trail = (await http.get(f"/v1/runs/{run}/trail")).text
+        assert "ann (oidc)" in trail
+        state = await http.get(f"/v1/runs/{run}/state", params={"path": "context.note"})
+        assert state.json()["value"] == "changed"
+        why_answer = (await http.get(f"/v1/runs/{run}/why", params={"about": "first"})).json()
+        assert why_answer["visits"][0]["next_team"] == "last"
+        shown = await http.get(f"/v1/runs/{run}/show", params={"name": request})
+        assert shown.json()["request"]["decision"]["by"] == "ann", shown.text
+        assert (await http.get(f"/v1/runs/{run}/cost")).json()["total"]["calls"] == 0
+        svg = (await http.get(f"/v1/runs/{run}/graph", params={"format": "svg"})).json()["text"]
+        assert svg.startswith("<svg") or "<svg" in svg
+        forked = await http.post(f"/v1/runs/{run}/fork", json={"at": "last#1", "id": f"{run}/two"})
+        assert forked.json()["run"] == f"{run}/two", forked.text
+        other = quote(f"{run}/two", safe="")
+        await described(app, other, "completed")
+        compared = await http.get(f"/v1/runs/{run}/compare", params={"other": f"{run}/two"})
+        assert compared.json()["context"] == [], compared.text
+
+
+async def test_what_does_not_fit_is_refused_in_our_form_and_starts_nothing(app: object) -> None:
+    async with client_of(app, ALL) as http:
+        cases = {
+            "unreadable_body": await http.post("/v1/runs", content=b"{", headers=JSON),
+            "unknown_team": await http.post("/v1/runs", json={"team": "chor"}),
+            "unknown_path": await http.get("/v1/nothing"),
+            "unknown_method": await http.put("/v1/runs"),
+            "unknown_run": await http.get("/v1/runs/nothing"),
+            "too_large": await http.post("/v1/runs", content=b" " * 5_000_000, headers=JSON),
+        }
+        for code, answer in cases.items():
+            assert answer.json()["code"] == code, answer.text
+            assert set(answer.json()) == {"code", "message", "fix"}
+        invalid = [
+            await http.get("/v1/runs", params={"limt": 3}),
+            await http.get("/v1/runs", params={"limit": 100_000}),
+            await http.get("/v1/runs", params={"newer_than": "9" * 18 + "d"}),
+            await http.post("/v1/runs", json={"team": "chore", "contxt": {}}),
+            await http.post("/v1/runs", content=b"[" * 100_000, headers=JSON),
+            await http.post(
+                "/v1/runs", content=b'{"team": "chore", "id": "\\ud800"}', headers=JSON
+            ),
+            await http.post("/v1/runs", content=b'{"team": "chore", "context": NaN}', headers=JSON),
+            await http.post("/v1/runs", content=b'{"team": "chore"}'),
+            await http.post("/v1/runs", json={"team": "offer", "context": {"amount": "much"}}),
+            await http.post("/v1/runs", json={"team": "chore", "id": "two\nlines"}),
+            await http.post("/v1/runs/x/fork", json={}),
+        ]
+        for answer in invalid:
+            assert answer.status_code in (400, 404, 422), answer.text
+            assert set(answer.json()) == {"code", "message", "fix"}
+            assert "Traceback" not in answer.text
+
+
+JSON = {"content-type": "application/json"}

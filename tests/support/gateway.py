@@ -1,0 +1,47 @@
+"""A gateway in the process of a test, and identities that only tests have."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import httpx2
+from starlette.requests import Request
+
+from coterie.gateway.app import application
+from coterie.gateway.identity.identity import Grant, Identity, Role
+from coterie.gateway.operations.run_access import RunAccess
+from coterie.server.connection import open_connection
+from coterie.settings import Settings
+
+WHO = "x-test-identity"
+
+
+def person(name: str, *roles: Role, teams: str = "*") -> Identity:
+    """A person who signed in."""
+    return Identity(
+        subject=name,
+        method="oidc",
+        approver=name,
+        grants=tuple(Grant(role=role, teams=teams) for role in roles),
+    )
+
+
+async def by_header(request: Request) -> Identity | None:
+    """The identity that a test sends as JSON."""
+    text = request.headers.get(WHO)
+    return None if text is None else Identity.model_validate_json(text)
+
+
+def client_of(app: object, identity: Identity | None = None) -> httpx2.AsyncClient:
+    """A client of an application, in the name of an identity."""
+    return httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app=app),  # pyright: ignore
+        base_url="http://gateway.test",
+        headers={} if identity is None else {WHO: identity.model_dump_json()},
+        timeout=60,
+    )
+
+
+@asynccontextmanager
+async def gateway(settings: Settings) -> AsyncGenerator[object]:
+    """The application over a project's server."""
+    yield application(RunAccess(settings, await open_connection(settings)), by_header)

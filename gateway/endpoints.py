@@ -118,7 +118,7 @@ async def answer(
         output: Frozen = await perform(access, operation, asked, identity)
         return Response(output.model_dump_json(by_alias=True), headers=_PRIVATE, media_type=_JSON)
     except ValidationError as error:
-        return error_response(invalid_input(problems_of(error), _allowed(operation)))
+        return error_response(invalid_input(problems_of(error), _field_names(operation)))
     except (CommandError, InvalidDocument) as error:
         return error_response(failed_request(error))
     except Exception:
@@ -138,7 +138,7 @@ def _input(operation: AnyOperation, in_path: Mapping[str, str], rest: BaseModel 
     return operation.input.model_validate(values)
 
 
-def _allowed(operation: AnyOperation) -> str:
+def _field_names(operation: AnyOperation) -> str:
     return ", ".join(operation.input.model_fields)
 
 

@@ -59,14 +59,14 @@ class RequestGate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        refused = await self._refused(scope)
+        refused = await self._check_request(scope)
         if refused is not None:
             response = error_response(refused, {"Connection": "close"})
             await response(scope, receive, send)
             return
         await self._pass(scope, receive, send)
 
-    async def _refused(self, scope: Scope) -> FailedRequest | None:
+    async def _check_request(self, scope: Scope) -> FailedRequest | None:
         """Return why a request is not passed on; note its identity and its path as sent."""
         raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
         if len(raw_path) > _MAX_PATH:

@@ -26,7 +26,7 @@ class PathStep(Documented):
     next_team: str | None
 
     @property
-    def way(self) -> tuple[str, str | None, str | None]:
+    def turn(self) -> tuple[str, str | None, str | None]:
         """What makes two paths part: the team, how it ended, and what followed."""
         return self.team, self.status, self.next_team
 
@@ -71,7 +71,7 @@ def compare(first: ComparedRun, second: ComparedRun) -> RunComparison:
 def parted_at(first: Sequence[PathStep], second: Sequence[PathStep]) -> int | None:
     """Return the index of the first visit in which two paths differ; None if they are the same."""
     for number, (one, other) in enumerate(zip(first, second, strict=False)):
-        if one.way != other.way:
+        if one.turn != other.turn:
             return number
     return None if len(first) == len(second) else min(len(first), len(second))
 

@@ -101,27 +101,27 @@ def failed_request(error: CommandError | InvalidDocument) -> FailedRequest:
     """Return status and report of an expected error."""
     match error:
         case Rejection():
-            return _failed(error.status, error.code, error, error.fix)
+            return _error_report(error.status, error.code, error, error.fix)
         case InvalidDocument():
             problem = error.problems[0]
             where = f"{problem.file}:{problem.line}:{problem.column}: "
-            return _failed(422, problem.code, f"{where}{problem.message}", problem.fix)
+            return _error_report(422, problem.code, f"{where}{problem.message}", problem.fix)
         case UnknownRun():
-            return _failed(
+            return _error_report(
                 404, "unknown_run", error, "GET /v1/runs lists the runs that you may see."
             )
         case NoWorker():
             fix = "Start `coterie worker` in the project, then repeat the request."
-            return _failed(503, "no_worker", error, fix)
+            return _error_report(503, "no_worker", error, fix)
         case Unanswered():
-            return _failed(503, "unanswered", error, "Repeat the request in a few seconds.")
+            return _error_report(503, "unanswered", error, "Repeat the request in a few seconds.")
         case MessageRefusedError():
-            return _failed(409, "message_refused", error, "")
+            return _error_report(409, "message_refused", error, "")
         case _ if error.exit_code == ExitCode.RUN_FAILED:
             fix = "Look at the run again, and act on its present state."
-            return _failed(409, "refused", error, fix)
+            return _error_report(409, "refused", error, fix)
         case _:
-            return _failed(422, "invalid", error, "")
+            return _error_report(422, "invalid", error, "")
 
 
 def invalid_input(problems: Sequence[ErrorDetails], allowed: str) -> FailedRequest:
@@ -134,7 +134,9 @@ def invalid_input(problems: Sequence[ErrorDetails], allowed: str) -> FailedReque
     parts = [f"{_where(problem)}: {problem['msg']}" for problem in problems[:_MAX_PROBLEMS]]
     if len(problems) > _MAX_PROBLEMS:
         parts.append(f"and {len(problems) - _MAX_PROBLEMS} more")
-    return _failed(422, "invalid", "; ".join(parts), f"Allowed are: {allowed}." if allowed else "")
+    return _error_report(
+        422, "invalid", "; ".join(parts), f"Allowed are: {allowed}." if allowed else ""
+    )
 
 
 def problems_of(error: ValidationError) -> Sequence[ErrorDetails]:
@@ -147,6 +149,6 @@ def _where(problem: ErrorDetails) -> str:
     return ".".join(path) or "the input"
 
 
-def _failed(status: int, code: str, message: object, fix: str) -> FailedRequest:
+def _error_report(status: int, code: str, message: object, fix: str) -> FailedRequest:
     text = shortened_text(visible(str(message)), _MAX_MESSAGE_LENGTH)
     return FailedRequest(status, ErrorReport(code=code, message=text, fix=visible(fix)))

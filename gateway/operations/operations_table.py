@@ -1,12 +1,12 @@
 """The table of operations: REST, OpenAPI, role checks, docs and tests come from it."""
 
 from coterie.gateway.operations import (
-    decisions,
+    request_decisions,
     run_explanations,
     run_listing,
     run_parts,
     run_starts,
-    steering,
+    run_steering,
     team_catalog,
 )
 from coterie.gateway.operations.operation import AnyOperation
@@ -15,9 +15,9 @@ OPERATIONS: tuple[AnyOperation, ...] = (
     *run_listing.OPERATIONS,
     *run_parts.OPERATIONS,
     *run_explanations.OPERATIONS,
-    *decisions.OPERATIONS,
+    *request_decisions.OPERATIONS,
     *run_starts.OPERATIONS,
-    *steering.OPERATIONS,
+    *run_steering.OPERATIONS,
     *team_catalog.OPERATIONS,
 )
 """In the order of the docs."""

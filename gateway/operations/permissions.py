@@ -18,7 +18,7 @@ class Allowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class Denied:
     """The identity may not."""
 
     because: str
@@ -29,7 +29,7 @@ class Refused:
 ALLOWED = Allowed()
 
 
-def may(identity: Identity, roles: Collection[Role], team: str | None) -> Allowed | Refused:
+def may(identity: Identity, roles: Collection[Role], team: str | None) -> Allowed | Denied:
     """Decide whether an identity may perform an operation.
 
     Args:
@@ -43,7 +43,7 @@ def may(identity: Identity, roles: Collection[Role], team: str | None) -> Allowe
     wanted = " or ".join(sorted(roles))
     who = shortened_text(identity.name or identity.subject, 100)
     if not identity.grants:
-        return Refused(f"{who} has no role here; this needs the role {wanted}", is_unseen=True)
+        return Denied(f"{who} has no role here; this needs the role {wanted}", is_unseen=True)
     about = "" if team is None else f" for the team {shortened_text(team, 100)!r}"
     held = listed(sorted({grant.role for grant in seen})) or "none"
-    return Refused(f"this needs the role {wanted}{about}; {who} has: {held}", is_unseen=not seen)
+    return Denied(f"this needs the role {wanted}{about}; {who} has: {held}", is_unseen=not seen)

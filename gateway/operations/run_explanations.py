@@ -101,12 +101,12 @@ async def _why(access: RunAccess, asked: WhyAsked, _: Identity) -> Explanation:
         is_replayed=bool(trace.visits),
         visits=visits,
         steps=steps,
-        retried=_retried(trace),
+        retried=_retried_calls(trace),
         refused=trace.refused,
     )
 
 
-def _retried(trace: Trace) -> tuple[RetriedCall, ...]:
+def _retried_calls(trace: Trace) -> tuple[RetriedCall, ...]:
     return tuple(map(_retried_call, trace.retried))
 
 

@@ -21,7 +21,7 @@ from coterie.workflows.core.views import CostReport, StateView, TrailPage
 _MAX_PATH_LENGTH = 2_000
 
 
-class EventsAsked(RunAsked):
+class TrailAsked(RunAsked):
     """The input of `events`."""
 
     since: int = Field(default=0, ge=0, le=2**53)
@@ -50,7 +50,7 @@ class Drawing(Documented):
     text: str
 
 
-async def _events(access: RunAccess, asked: EventsAsked, _: Identity) -> TrailPage:
+async def _events(access: RunAccess, asked: TrailAsked, _: Identity) -> TrailPage:
     return await access.run(asked.run).trail_page(asked.since)
 
 
@@ -67,11 +67,11 @@ async def _cost(access: RunAccess, asked: RunAsked, _: Identity) -> CostReport:
 async def _graph(access: RunAccess, asked: GraphAsked, _: Identity) -> Drawing:
     async with access.replays:
         seen = await seen_run(access.client, asked.run)
-        text = await asyncio.to_thread(_drawn, seen, asked.format)
+        text = await asyncio.to_thread(_drawing_text, seen, asked.format)
     return Drawing(format=asked.format, text=visible(text))
 
 
-def _drawn(seen: SeenRun, format: Literal["mermaid", "svg"]) -> str:
+def _drawing_text(seen: SeenRun, format: Literal["mermaid", "svg"]) -> str:
     drawn = picture(seen.plan)
     return svg_of(drawn, seen.walk) if format == "svg" else mermaid_of(drawn, seen.walk)
 
@@ -84,7 +84,7 @@ OPERATIONS: tuple[AnyOperation, ...] = (
         "/runs/{run}/trail",
         VIEWERS,
         "run",
-        EventsAsked,
+        TrailAsked,
         TrailPage,
         _events,
     ),

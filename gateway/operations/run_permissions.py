@@ -6,13 +6,13 @@ from coterie.dsl.sizes import MAX_BY_LENGTH
 from coterie.dsl.visible import shortened_text
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import Rejection, unknown_run
-from coterie.gateway.operations.permissions import Allowed, Refused, may
+from coterie.gateway.operations.permissions import Allowed, Denied, may
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 
 
-def require(decision: Allowed | Refused) -> None:
+def require(decision: Allowed | Denied) -> None:
     """Raise `Rejection` if the identity may not."""
-    if isinstance(decision, Refused):
+    if isinstance(decision, Denied):
         fix = "Ask an administrator for the role, in `access` of coterie.yml."
         raise Rejection(403, "not_allowed", decision.because, fix)
 
@@ -29,7 +29,7 @@ async def require_run(
         require(may(identity, roles, None))
     found = await access.existing(id)
     decision = may(identity, roles, found.team)
-    if isinstance(decision, Refused) and decision.is_unseen:
+    if isinstance(decision, Denied) and decision.is_unseen:
         raise unknown_run(id)
     require(decision)
     return found

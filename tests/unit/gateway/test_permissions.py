@@ -3,9 +3,9 @@
 import pytest
 
 from coterie.gateway.identity.identity import Grant, Identity, Role
-from coterie.gateway.operations.decisions import may_decide
 from coterie.gateway.operations.operations_table import OPERATIONS
-from coterie.gateway.operations.permissions import Allowed, Refused, may
+from coterie.gateway.operations.permissions import Allowed, Denied, may
+from coterie.gateway.operations.request_decisions import may_decide
 from coterie.gateway.operations.run_permissions import trail_name
 from coterie.workflows.core.requests import Pending
 from tests.support.gateway import person
@@ -22,7 +22,7 @@ def test_an_operation_takes_its_roles_and_no_other(operation: object, role: Role
 def test_nobody_may_anything_without_a_grant() -> None:
     for operation in OPERATIONS:
         decision = may(person("ann"), operation.roles, "review")
-        assert isinstance(decision, Refused)
+        assert isinstance(decision, Denied)
         assert decision.is_unseen
 
 
@@ -30,16 +30,16 @@ def test_a_grant_reaches_the_teams_of_its_pattern_only() -> None:
     ann = person("ann", Role.VIEWER, teams="pay-*")
     assert isinstance(may(ann, (Role.VIEWER,), "pay-out"), Allowed)
     refused = may(ann, (Role.VIEWER,), "hire")
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, Denied)
     assert refused.is_unseen
     assert "'hire'" in refused.because
-    assert isinstance(may(ann, (Role.VIEWER,), "Pay-out"), Refused)
+    assert isinstance(may(ann, (Role.VIEWER,), "Pay-out"), Denied)
     assert isinstance(may(ann, (Role.VIEWER,), None), Allowed)
 
 
 def test_a_refusal_names_the_roles_that_are_needed_and_held() -> None:
     refused = may(person("ann", Role.VIEWER, Role.STARTER), (Role.OPERATOR,), "pay")
-    assert refused == Refused(
+    assert refused == Denied(
         "this needs the role operator for the team 'pay'; ann has: starter, viewer"
     )
 

@@ -79,7 +79,7 @@ async def _requests(access: RunAccess, asked: RequestsAsked, identity: Identity)
     if asked.run is not None:
         found = await require_run(access, asked.run, _READERS, identity)
         waiting = await requests_in(settings, client, found.run)
-        rows = [_waiting(request, found.team, identity) for request in waiting]
+        rows = [_waiting_request(request, found.team, identity) for request in waiting]
         return WaitingRequests(requests=tuple(rows[: asked.limit]), more=len(rows) > asked.limit)
     runs: list[Run] = []
     teams: dict[str, str] = {}
@@ -91,12 +91,12 @@ async def _requests(access: RunAccess, asked: RequestsAsked, identity: Identity)
             runs.append(run.run)
             teams[execution.id] = run.team
     waiting, silent = await requests_in_all(settings, client, runs)
-    rows = [_waiting(request, teams[request.run], identity) for request in waiting]
+    rows = [_waiting_request(request, teams[request.run], identity) for request in waiting]
     more = len(rows) > asked.limit or looked_at == _MAX_RUNS
     return WaitingRequests(requests=tuple(rows[: asked.limit]), silent=silent, more=more)
 
 
-def _waiting(waiting: PendingOfRun, team: str, identity: Identity) -> WaitingRequest:
+def _waiting_request(waiting: PendingOfRun, team: str, identity: Identity) -> WaitingRequest:
     request = waiting.request
     is_allowed = isinstance(may(identity, (Role.APPROVER,), team), Allowed)
     return WaitingRequest(

@@ -46,7 +46,7 @@ class RedirectAsked(SteeringAsked):
     """The next team, when the current one ends."""
 
 
-class SkipAsked(SteeringAsked):
+class TaskSkipAsked(SteeringAsked):
     """The input of `skip`."""
 
     task: Name
@@ -121,7 +121,7 @@ async def _redirect(access: RunAccess, asked: RedirectAsked, identity: Identity)
     return Done(run=asked.run, by=by)
 
 
-async def _skip(access: RunAccess, asked: SkipAsked, identity: Identity) -> Decision:
+async def _skip(access: RunAccess, asked: TaskSkipAsked, identity: Identity) -> Decision:
     found = await _open_run(access, asked)
     by = trail_name(identity, found.team)
     return await found.run.skip(SkipInput(task=asked.task, value=asked.value, by=by, why=asked.why))
@@ -203,7 +203,7 @@ OPERATIONS: tuple[AnyOperation, ...] = (
         "/runs/{run}/skip",
         _OPERATORS,
         "run",
-        SkipAsked,
+        TaskSkipAsked,
         Decision,
         _skip,
     ),

@@ -14,7 +14,7 @@ from coterie.activities.agents.agent_base import (
     ProviderAccess,
     SkillCaller,
 )
-from coterie.activities.agents.compacting import compacting
+from coterie.activities.agents.conversation_compaction import compacting
 from coterie.activities.agents.inner_calls import InnerCaller, InnerCalls
 from coterie.activities.agents.refusals import AgentRefused
 from coterie.activities.attempts import own_seconds

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from coterie.activities.agents.agent_base import AgentServices, BaseAgent
 from coterie.activities.agents.extension_agent import extension_agent
 from coterie.activities.agents.legacy import LegacyAgent, check_agent_path
-from coterie.activities.agents.orchestrating import GenericOrchestratingAgent
+from coterie.activities.agents.orchestrator import GenericOrchestratingAgent
 from coterie.activities.agents.refusals import AgentRefused, UnknownAgentType, UnknownPersona
 from coterie.activities.agents.single_shot import GenericSingleShotAgent
 from coterie.activities.agents.tool_calling import GenericToolCallingAgent

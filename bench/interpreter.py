@@ -11,8 +11,8 @@ from bench import team
 from coterie.activities.contracts import AgentRequest, AgentResponse
 from coterie.dsl.evaluate.context import apply
 from coterie.dsl.evaluate.prompt_choice import snapshot
+from coterie.dsl.evaluate.prompt_facts import slice_for
 from coterie.dsl.evaluate.routing import choose
-from coterie.dsl.evaluate.slices import slice_for
 from coterie.dsl.model.evaluation_budget import EvaluationWork
 from coterie.dsl.model.facts import Facts
 from coterie.dsl.model.outcomes import Outcome

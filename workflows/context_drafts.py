@@ -12,10 +12,10 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import Step
 from coterie.dsl.sizes import check_size
 from coterie.workflows.core.location import Location
-from coterie.workflows.core.memory import Track
 from coterie.workflows.core.progress.progress_kinds import ContextDraft, StartedStep
 from coterie.workflows.core.scope import Scope
 from coterie.workflows.core.state_keys import StateKey
+from coterie.workflows.core.state_parts import Track
 
 
 def write_to_track(plan: Plan, track: Track, writes: Sequence[ContextWrite], who: str) -> None:

@@ -22,9 +22,9 @@ from coterie.workflows.context_drafts import write_to_track
 from coterie.workflows.core.causes.step_causes import Failed
 from coterie.workflows.core.causes.trail_causes import TrailCause
 from coterie.workflows.core.location import Interpreter, Location, RunLeft
-from coterie.workflows.core.memory import FanOut, Routed, Track
 from coterie.workflows.core.scope import Interrupted, Scope
 from coterie.workflows.core.state_keys import StateKey
+from coterie.workflows.core.state_parts import FanOut, Routed, Track
 from coterie.workflows.core.trail import note_route, note_step
 
 

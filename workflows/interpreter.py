@@ -16,10 +16,10 @@ from coterie.dsl.evaluate.prompt_choice import snapshot
 from coterie.dsl.evaluate.routing import Route, choose, failed_task
 from coterie.dsl.hooks.hook_rulings import HookRuling
 from coterie.dsl.model.causes import SentOn
+from coterie.dsl.model.decision_terms import AskTerms
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Persona, Plan, Team
 from coterie.dsl.model.steps import PersonaStep, Step
-from coterie.dsl.model.terms import AskTerms
 from coterie.dsl.sizes import check_size
 from coterie.workflows.agents.hook_points import ask_hooks, reason_of
 from coterie.workflows.approvals.approval_wait import PersonRequest, ask
@@ -29,11 +29,11 @@ from coterie.workflows.control.pause_and_amend import amend, give_up, sent_on
 from coterie.workflows.core.causes.people_causes import NotBegun
 from coterie.workflows.core.causes.step_causes import run_ended
 from coterie.workflows.core.location import Location, Redirected, Returned, RunLeft, facts_at_end
-from coterie.workflows.core.memory import FanOut, Frame, Routed, Track
 from coterie.workflows.core.messages import RedirectInput
 from coterie.workflows.core.results import RunFailed, declared_output, failed_result, result
 from coterie.workflows.core.scope import Scope
 from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.state_parts import FanOut, Frame, Routed, Track
 from coterie.workflows.core.trail import note_control, note_route, note_visit
 from coterie.workflows.core.views import TeamResult
 from coterie.workflows.fan_out import gathered, join, leave, start_branches

@@ -13,9 +13,9 @@ from coterie.workflows.control.cancellation import begin_to_stop
 from coterie.workflows.core.causes.step_causes import Failed, StepStated, WhenAsked
 from coterie.workflows.core.causes.trail_causes import TrailCause
 from coterie.workflows.core.location import Interpreter, Location, Redirected, Skipped
-from coterie.workflows.core.memory import Frame
 from coterie.workflows.core.progress.progress_kinds import SequenceProgress, StartedStep
 from coterie.workflows.core.scope import Scope, is_abort
+from coterie.workflows.core.state_parts import Frame
 from coterie.workflows.core.trail import note_step, note_step_end, skip_cause
 from coterie.workflows.core.views import CollectedFiles
 from coterie.workflows.skipped_steps import begin_round, skip_unrun_within

@@ -11,8 +11,8 @@ from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.steps import Step
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.workflows.core.location import Location
-from coterie.workflows.core.memory import Frame
 from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.state_parts import Frame
 
 
 def skip_steps(steps: Sequence[Step], location: Location, scope: Scope) -> None:

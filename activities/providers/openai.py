@@ -25,8 +25,8 @@ from coterie.activities.providers.translation.chat_answers import (
     counted_in,
 )
 from coterie.activities.providers.translation.chat_turns import chat_messages, chat_tools
+from coterie.activities.providers.translation.output_schemas import openai_format
 from coterie.activities.providers.translation.prepared_requests import prepared
-from coterie.activities.providers.translation.schemas import openai_format
 from coterie.activities.providers.translation.wire_values import cache_key
 from coterie.dsl.values import Json
 

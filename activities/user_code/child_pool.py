@@ -105,7 +105,7 @@ _CANCEL_SECONDS = 2.0
 """How long a call that can notice its cancellation may continue."""
 
 
-Entry = Literal["child", "tool_child", "extension_child", "provider_child"]
+Entry = Literal["agent_child", "tool_child", "extension_child", "provider_child"]
 """The module of this package that a child runs: for legacy agents, tools, agent types, providers.
 """
 
@@ -167,7 +167,7 @@ class UserCode:
             UserCodeTimeout: It took longer than `seconds` and was killed, or found no free process.
         """
         return await self._answer(
-            _Line("child", call.path.partition(".")[0], call), AGENT_REPLY, seconds
+            _Line("agent_child", call.path.partition(".")[0], call), AGENT_REPLY, seconds
         )
 
     async def ask_tools(self, message: ToolsQuestion, seconds: float | None = None) -> ToolOutcome:

@@ -19,7 +19,7 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.traversal.step_paths import within_rounds, without_rounds
 from coterie.dsl.values import Json
 from coterie.failures import CommandError
-from coterie.replay.observer import ReplayObserver, observed
+from coterie.replay.observed_replay import ReplayObserver, observed
 from coterie.runs.histories.history_events import closed, started
 from coterie.runs.histories.history_links import PreviousHistory, previous_history
 from coterie.runs.run_client import Run

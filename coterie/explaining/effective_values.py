@@ -18,6 +18,7 @@ from coterie.dsl.compile.compiler import Compiled
 from coterie.dsl.compile.shapes import parse_document
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.decision_terms import DecisionTerms
 from coterie.dsl.model.document import SystemDocument, TeamDocument
 from coterie.dsl.model.plan import Persona, Team
 from coterie.dsl.model.sections.provider_document import LlmConfig
@@ -25,7 +26,6 @@ from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
 from coterie.dsl.model.step_kinds.step_base import StepBase
 from coterie.dsl.model.steps import PersonaDocument, PersonaStep, SkillStep
 from coterie.dsl.model.template_bound import BoundTemplate, TemplateBound, TemplateDuration
-from coterie.dsl.model.terms import DecisionTerms
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, overlaid
 from coterie.dsl.templates.template import plain_path

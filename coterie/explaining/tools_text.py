@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from coterie.dsl.json_schema.argument_schemas import arguments_schema
 from coterie.dsl.model.capabilities import KeptLabel, Label, McpContract, SkillContract
+from coterie.dsl.model.decision_terms import call_approval
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.terms import call_approval
 from coterie.dsl.model.tools.tool_contract import McpTool, NestedTool, OneCallTool, Tool
 from coterie.dsl.model.tools.tool_section import ToolKind
 from coterie.dsl.values import Json

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from coterie.dsl.task_graph.graph_tasks import GraphTaskStatus
 from coterie.graph.picture import START, Picture, RouteArrow, TeamBox
 from coterie.graph.taken_path import Mark, Walk, with_walk
-from coterie.graph.tasks import TaskLine
+from coterie.graph.task_lines import TaskLine
 from coterie.runs.task_trees import TaskTree
 from coterie.text.task_signs import TASK_SIGNS
 

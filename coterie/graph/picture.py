@@ -14,7 +14,7 @@ from coterie.dsl.evaluate.limits import depth_allowed
 from coterie.dsl.model.budgets import Budget, number, unit
 from coterie.dsl.model.plan import Collect, Plan, Routing, Rule, Team
 from coterie.graph.condition_labels import condition_words
-from coterie.graph.tasks import TaskLine, called_teams, task_lines, value_words
+from coterie.graph.task_lines import TaskLine, called_teams, task_lines, value_words
 from coterie.text.bound_words import counted_bound, number_bound
 from coterie.text.durations import duration
 from coterie.text.problems import counted

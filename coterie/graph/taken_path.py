@@ -10,7 +10,7 @@ from coterie.dsl.evaluate.because import route_because
 from coterie.dsl.model.causes import DefaultTaken, NotDecided, RuleMatched, VisitsReached
 from coterie.dsl.tool_loop.call_names import calls_in, without_calls
 from coterie.graph.picture import START, Picture, RouteArrow, RouteKey, TeamBox
-from coterie.graph.tasks import TaskLine
+from coterie.graph.task_lines import TaskLine
 from coterie.runs.task_trees import TaskTree
 from coterie.text.problems import counted
 from coterie.text.round_counts import rounds_of

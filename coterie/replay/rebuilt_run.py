@@ -23,15 +23,15 @@ from coterie.dsl.model.steps import BranchStep, Step
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.values import Json
 from coterie.dsl.visible import one_line
-from coterie.replay.observer import ReceivedMessage, ReplayObserver, is_the_last, observed
+from coterie.replay.observed_replay import ReceivedMessage, ReplayObserver, is_the_last, observed
 from coterie.replay.trace_events import TraceEvent, Visit
 from coterie.runs.histories.history_events import started
 from coterie.runs.run_client import Run
-from coterie.workflows.core.memory import Frame, Routed, Track
 from coterie.workflows.core.progress.progress_kinds import TaskGraphProgress
 from coterie.workflows.core.requests import RequestView
 from coterie.workflows.core.state import RunState, TrailRecord
 from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.state_parts import Frame, Routed, Track
 from coterie.workflows.core.views import CostReport, RunStatus, TrailEntry
 from coterie.workflows.team import TeamWorkflow
 

@@ -19,7 +19,7 @@ from temporalio.service import RPCError
 from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.replay.effects import WorldEffect, effect_of, recorded
-from coterie.replay.observer import ReplayObserver, is_the_last, observed
+from coterie.replay.observed_replay import ReplayObserver, is_the_last, observed
 from coterie.replay.replay_differences import Difference, differences, first_other
 from coterie.runs.call_errors import NoWorker
 from coterie.runs.histories.history_links import links

@@ -142,7 +142,7 @@ LANGUAGE = ("coterie.dsl", "coterie.activities", "coterie.checkout")
 DATA = (
     "coterie.workflows.core.activation",
     "coterie.workflows.core.causes",
-    "coterie.workflows.core.memory",
+    "coterie.workflows.core.state_parts",
     "coterie.workflows.core.messages",
     "coterie.workflows.core.progress",
     "coterie.workflows.core.requests",

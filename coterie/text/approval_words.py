@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from coterie.dsl.kinds.agent import some_tools
 from coterie.dsl.kinds.approval import asking
+from coterie.dsl.model.decision_terms import NEVER, CallApproval, call_approval
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.step_kinds.agent_step import AgentStep
 from coterie.dsl.model.steps import PersonaStep, SkillStep, Step
-from coterie.dsl.model.terms import NEVER, CallApproval, call_approval
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.model.traversal.callable_tools import step_of_tool, tools_of
 from coterie.text.step_words import StepWording

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from coterie.dsl.analysis.bodies import TEAMS, Bodies, bodies
 from coterie.dsl.analysis.dataflow import Input, output_reads
-from coterie.dsl.analysis.reader import Reader
+from coterie.dsl.analysis.step_reads import Reader
+from coterie.dsl.analysis.variable_scopes import TEAMS, Bodies, bodies
 from coterie.dsl.checks.context_declarations import PLACE
 from coterie.dsl.evaluate.context_writes import written_value
 from coterie.dsl.evaluate.declared_values import form_of

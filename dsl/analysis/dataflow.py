@@ -9,10 +9,10 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from coterie.dsl.analysis.bodies import TEAMS, Bodies
-from coterie.dsl.analysis.reader import Reader
-from coterie.dsl.analysis.reads import Read, value_reads
-from coterie.dsl.analysis.routes.teams import TeamNode, Teams
+from coterie.dsl.analysis.routes.team_graph import TeamNode, Teams
+from coterie.dsl.analysis.step_reads import Reader
+from coterie.dsl.analysis.template_reads import Read, value_reads
+from coterie.dsl.analysis.variable_scopes import TEAMS, Bodies
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import TeamStep
 from coterie.dsl.path_sets import PathIndex

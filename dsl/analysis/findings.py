@@ -8,21 +8,21 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from coterie.dsl.analysis.bodies import Bodies, bodies
-from coterie.dsl.analysis.choices import Choices
 from coterie.dsl.analysis.concurrency.stateful_tools import check_stateful_tools
 from coterie.dsl.analysis.context_use import check_unused, context_users, declared_inputs
 from coterie.dsl.analysis.dataflow import Flow, Input, check_context
+from coterie.dsl.analysis.impossible_conditions import Choices
 from coterie.dsl.analysis.labels.grant_findings import check_grants_count
 from coterie.dsl.analysis.labels.label_findings import check_labels
 from coterie.dsl.analysis.model_settings import check_settings
-from coterie.dsl.analysis.needs import Needs
-from coterie.dsl.analysis.reader import Reader
-from coterie.dsl.analysis.routes.loops import check_loops, check_reach
-from coterie.dsl.analysis.routes.teams import Teams, team_graph
+from coterie.dsl.analysis.required_start_fields import Needs
+from coterie.dsl.analysis.routes.team_graph import Teams, team_graph
+from coterie.dsl.analysis.routes.unreachable_teams import check_loops, check_reach
 from coterie.dsl.analysis.sessions.reply_paths import check_replies
 from coterie.dsl.analysis.sessions.stray_replies import check_stray_replies
+from coterie.dsl.analysis.step_reads import Reader
 from coterie.dsl.analysis.unhandled_failures import check_failures
+from coterie.dsl.analysis.variable_scopes import Bodies, bodies
 from coterie.dsl.analysis.variables import check_variables
 from coterie.dsl.compile.compiler import Compiled
 from coterie.dsl.errors import Problem

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from coterie.dsl.analysis.bodies import Bodies
+from coterie.dsl.analysis.variable_scopes import Bodies
 from coterie.dsl.checks.keys_without_effect import MOVE_TO_PLAN
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
 from coterie.dsl.model.steps import PersonaStep

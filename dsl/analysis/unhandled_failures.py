@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from coterie.dsl.analysis.bodies import TEAMS
-from coterie.dsl.analysis.routes.teams import TeamNode, Teams
+from coterie.dsl.analysis.routes.team_graph import TeamNode, Teams
+from coterie.dsl.analysis.variable_scopes import TEAMS
 from coterie.dsl.compile.route_compiler import either
 from coterie.dsl.logic.routing_gaps import holes
 from coterie.dsl.logic.solver import Effort

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from coterie.dsl.analysis.bodies import TEAMS, Bodies, Body
-from coterie.dsl.analysis.reader import Guards, Reader, guarded
-from coterie.dsl.analysis.reads import Read
+from coterie.dsl.analysis.step_reads import Guards, Reader, guarded
+from coterie.dsl.analysis.template_reads import Read
+from coterie.dsl.analysis.variable_scopes import TEAMS, Bodies, Body
 from coterie.dsl.model.facts import ROOTS
 from coterie.dsl.model.step_kinds.step_list import (
     Choosing,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from coterie.dsl.analysis.findings import Analysis
 from coterie.dsl.analysis.labels.grant_paths import GrantPaths
-from coterie.dsl.analysis.routes.visits import RoutesBound
+from coterie.dsl.analysis.routes.visits_of_teams import RoutesBound
 from coterie.dsl.analysis.sessions.message_costs import MessageBounds, message_bounds
 from coterie.dsl.analysis.worst_case_of_models import Terms
 from coterie.dsl.analysis.worst_case_of_steps import Loads, Unbounded

@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from coterie.dsl.analysis.bodies import Bodies, Body
 from coterie.dsl.analysis.labels.grant_paths import GrantPaths
+from coterie.dsl.analysis.variable_scopes import Bodies, Body
 from coterie.dsl.analysis.worst_case_of_models import Terms, answer_loads
 from coterie.dsl.analysis.worst_case_sums import (
     APPROVALS,

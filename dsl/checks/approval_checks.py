@@ -8,16 +8,16 @@ from coterie.dsl.checks.questions_of_document import Question, decider_places, q
 from coterie.dsl.errors import listed, nearest, replaced_by_nearest
 from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.look_alikes import look_alikes
-from coterie.dsl.model.document import Orchestration, SystemDocument, TeamDocument
-from coterie.dsl.model.steps import ApprovalStep
-from coterie.dsl.model.template_bound import maximum_of
-from coterie.dsl.model.terms import (
+from coterie.dsl.model.decision_terms import (
     TIMEOUT_OUTCOMES,
     ApprovalTerms,
     AskTerms,
     CallApproval,
     channels,
 )
+from coterie.dsl.model.document import Orchestration, SystemDocument, TeamDocument
+from coterie.dsl.model.steps import ApprovalStep
+from coterie.dsl.model.template_bound import maximum_of
 from coterie.dsl.person_names import each_once, person_key
 from coterie.dsl.problem_details import Details, ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems

@@ -5,15 +5,15 @@ from typing import NamedTuple
 
 from coterie.dsl.checks.budget_checks import sections
 from coterie.dsl.model.budgets import written
-from coterie.dsl.model.document import Orchestration, SystemDocument
-from coterie.dsl.model.step_kinds.agent_step import AgentStep
-from coterie.dsl.model.steps import ApprovalStep, SkillStep
-from coterie.dsl.model.terms import (
+from coterie.dsl.model.decision_terms import (
     CallApproval,
     DecisionTerms,
     LimitQuestion,
     channels,
 )
+from coterie.dsl.model.document import Orchestration, SystemDocument
+from coterie.dsl.model.step_kinds.agent_step import AgentStep
+from coterie.dsl.model.steps import ApprovalStep, SkillStep
 from coterie.dsl.problem_texts import called
 from coterie.dsl.values import NodePath
 

@@ -8,11 +8,11 @@ from pydantic import BaseModel
 from coterie.dsl.checks.agents.hook_template_checks import names_at
 from coterie.dsl.checks.agents.placeholder_checks import placeholders, shown_names
 from coterie.dsl.json_values import texts_within
+from coterie.dsl.model.decision_terms import AskTerms, CallApproval
 from coterie.dsl.model.document import ApprovalSection, ChatSection, SystemDocument
 from coterie.dsl.model.facts import ROOTS
 from coterie.dsl.model.hooks import HookSection
 from coterie.dsl.model.steps import STEP_OF_TAG
-from coterie.dsl.model.terms import AskTerms, CallApproval
 from coterie.dsl.model.tools.tool_section import ToolBase
 from coterie.dsl.model.traversal.step_walk import variables
 from coterie.dsl.problem_details import ProblemText, rule

@@ -8,6 +8,7 @@ from typing import cast
 from pydantic import BaseModel
 
 from coterie.dsl.model.conditions import ContextField, Expression, TaskField
+from coterie.dsl.model.decision_terms import ApprovalTerms, AskTerms, CallApproval
 from coterie.dsl.model.document import (
     Orchestration,
     RoutingDocument,
@@ -23,7 +24,6 @@ from coterie.dsl.model.step_kinds.parallel_step import ParallelBranch
 from coterie.dsl.model.step_kinds.step_base import Retry, StepBase
 from coterie.dsl.model.steps import STEP_OF_TAG, PersonaDocument, PersonaStep
 from coterie.dsl.model.template_bound import TemplateBound, TemplateDuration
-from coterie.dsl.model.terms import ApprovalTerms, AskTerms, CallApproval
 from coterie.dsl.model.tools.tool_section import NestedToolSection, ToolBase
 from coterie.dsl.model.traversal.step_walk import FILLED_OF_CALL_APPROVALS
 from coterie.dsl.problem_details import ProblemText, Replace, rule

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from coterie.dsl.checks.agents.agent_checks import check_agent_keys
-from coterie.dsl.checks.agents.call_approval_checks import checked_by
+from coterie.dsl.checks.agents.edited_value_schemas import checked_by
 from coterie.dsl.checks.steps.bound_checks import with_maxima
 from coterie.dsl.checks.steps.step_scope import OutsideReads, StepScope
 from coterie.dsl.compile.merged_personas import PersonaMerger

@@ -12,7 +12,7 @@ from coterie.dsl.checks.contracts.outputs import DeclaredOutputs
 from coterie.dsl.checks.format_checks import check_answer_schema
 from coterie.dsl.checks.questions_of_document import names_channel
 from coterie.dsl.checks.tools.agent_cycles import check_cycles
-from coterie.dsl.checks.tools.vendor_schemas import check_offered_schemas, within_vendor_limits
+from coterie.dsl.checks.tools.vendor_tool_checks import check_offered_schemas, within_vendor_limits
 from coterie.dsl.compile.agent_resolver import AgentResolver
 from coterie.dsl.compile.merged_personas import PERSONAS, PersonaMerger
 from coterie.dsl.compile.persona_checks import PersonaChecks
@@ -22,10 +22,10 @@ from coterie.dsl.compile.team_compiler import TeamCompiler
 from coterie.dsl.compile.tool_compiler import ToolCompiler
 from coterie.dsl.egress.egress_rules import can_send_private_data
 from coterie.dsl.model.capabilities import Capabilities
+from coterie.dsl.model.decision_terms import AskTerms, channels, limit_reaction
 from coterie.dsl.model.document import Orchestration, SystemDocument
 from coterie.dsl.model.plan import DEFAULT_MESSAGES, Limits, Persona, Plan
 from coterie.dsl.model.steps import PersonaDocument
-from coterie.dsl.model.terms import AskTerms, channels, limit_reaction
 from coterie.dsl.model.tools.tool_contract import NestedTool, OneCallTool, Tool
 from coterie.dsl.model.tools.tool_groups import tool_groups
 from coterie.dsl.model.traversal.step_walk import walk

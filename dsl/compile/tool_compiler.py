@@ -7,7 +7,7 @@ from functools import partial
 from hashlib import sha256
 from typing import assert_never
 
-from coterie.dsl.checks.agents.call_approval_checks import checked_by
+from coterie.dsl.checks.agents.edited_value_schemas import checked_by
 from coterie.dsl.checks.contracts.command_checks import check_command
 from coterie.dsl.checks.contracts.contract_checks import check_input
 from coterie.dsl.checks.tools.section_checks import (
@@ -27,9 +27,9 @@ from coterie.dsl.json_schema.argument_schemas import (
 )
 from coterie.dsl.json_schema.offered_schema import offered_schema
 from coterie.dsl.model.capabilities import Capabilities, SkillContract
+from coterie.dsl.model.decision_terms import NEVER, Approval, CallApproval
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.step_kinds.step_base import SkillTerms, terms_of
-from coterie.dsl.model.terms import NEVER, Approval, CallApproval
 from coterie.dsl.model.tools.local_activities import is_local
 from coterie.dsl.model.tools.tool_contract import AgentTool, McpTool, SkillTool, TeamTool, Tool
 from coterie.dsl.model.tools.tool_section import (

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from coterie.dsl.egress.met_labels import KEPT, MetLabel
 from coterie.dsl.model.capabilities import KeptLabel, Label
+from coterie.dsl.model.decision_terms import Approval, CallApproval, call_approval
 from coterie.dsl.model.hooks import Hook
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.step_kinds.agent_step import AgentStep
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 from coterie.dsl.model.step_kinds.step_base import SkillTerms
 from coterie.dsl.model.steps import PersonaStep, SkillStep
-from coterie.dsl.model.terms import Approval, CallApproval, call_approval
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.model.traversal.step_walk import walk
 

@@ -8,9 +8,9 @@ from typing_extensions import override
 from coterie.dsl.checks.approval_checks import no_deadline
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.kinds.kind import Kind, StepWords
+from coterie.dsl.model.decision_terms import DecisionTerms
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import ApprovalStep
-from coterie.dsl.model.terms import DecisionTerms
 from coterie.dsl.problem_texts import called
 from coterie.dsl.values import NodePath
 

@@ -9,8 +9,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from coterie.dsl.model.decision_terms import AskTerms, OnExceeded, limit_reaction
 from coterie.dsl.model.plan_key import PlanKey
-from coterie.dsl.model.terms import AskTerms, OnExceeded, limit_reaction
 from coterie.dsl.values import Frozen, Timeout
 
 BudgetKind = Literal["tokens", "money", "model_calls", "tool_calls", "working_time"]

@@ -11,6 +11,7 @@ from pydantic import Field, JsonValue
 
 from coterie.dsl.model.budgets import Budgets
 from coterie.dsl.model.conditions import Condition
+from coterie.dsl.model.decision_terms import ApprovalTerms, AskTerms, Channels, NoProgress
 from coterie.dsl.model.hooks import HookSection
 from coterie.dsl.model.plan import (
     DEFAULT_CONCURRENT_BRANCHES,
@@ -25,7 +26,6 @@ from coterie.dsl.model.sections.worker_document import WorkerSection
 from coterie.dsl.model.step_kinds.join_policies import MergePolicy
 from coterie.dsl.model.steps import PersonaStep, Step
 from coterie.dsl.model.template_bound import Bound, ConcurrencyBound
-from coterie.dsl.model.terms import ApprovalTerms, AskTerms, Channels, NoProgress
 from coterie.dsl.model.tools.tool_section import ToolSection
 from coterie.dsl.model.traversal.step_walk import PlacedStep, walk
 from coterie.dsl.values import Frozen, Json, NodePath, Seconds, Timeout

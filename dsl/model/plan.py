@@ -15,6 +15,7 @@ from coterie.dsl.model.budgets import Budget
 from coterie.dsl.model.compaction import Compaction
 from coterie.dsl.model.conditions import Condition
 from coterie.dsl.model.context.declarations import DeclaredPath
+from coterie.dsl.model.decision_terms import AskTerms
 from coterie.dsl.model.evaluation_budget import EvaluationBudget
 from coterie.dsl.model.hooks import Hook
 from coterie.dsl.model.model_options import Effort, PromptCache, Thinking
@@ -22,7 +23,6 @@ from coterie.dsl.model.price import Price
 from coterie.dsl.model.step_kinds.join_policies import MergePolicy
 from coterie.dsl.model.steps import Step
 from coterie.dsl.model.template_bound import MAX_TURNS, Bound
-from coterie.dsl.model.terms import AskTerms
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.model.tools.tool_use import (
     DEFAULT_MAX_TURNS,

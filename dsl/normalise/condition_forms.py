@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from coterie.dsl.errors import closest
 from coterie.dsl.evaluate.operator_table import OPERATORS, SHORT_NAMES, WITHOUT_VALUE
 from coterie.dsl.model.conditions import CONDITION_KEYS
-from coterie.dsl.normalise.here import Here
+from coterie.dsl.normalise.form_context import Here
 from coterie.dsl.paths import get, parse
 from coterie.dsl.source.nodes import Node, change_below, each_item
 

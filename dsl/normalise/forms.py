@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from coterie.dsl.normalise.condition_forms import condition_form
-from coterie.dsl.normalise.here import Here, WholeDocument
+from coterie.dsl.normalise.form_context import Here, WholeDocument
 from coterie.dsl.normalise.step_forms import (
     approval_form,
     budget_forms,

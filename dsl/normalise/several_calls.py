@@ -4,7 +4,7 @@ A failed call is a result like the others, so one failure loses no other result.
 """
 
 from coterie.dsl.model.facts import CALL_VARIABLE
-from coterie.dsl.normalise.here import Here
+from coterie.dsl.normalise.form_context import Here
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.nodes import Node, Place, text_node
 

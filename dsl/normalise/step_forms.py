@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from coterie.dsl.model.step_kinds.join_policies import MergePolicy
 from coterie.dsl.normalise.condition_forms import condition_form
-from coterie.dsl.normalise.here import Here
+from coterie.dsl.normalise.form_context import Here
 from coterie.dsl.normalise.replacements import REPLACEMENTS
 from coterie.dsl.normalise.several_calls import calls_as_loop
 from coterie.dsl.normalise.written_steps import present_step, skill_call

@@ -6,7 +6,7 @@ from pydantic import BaseModel, JsonValue
 
 from coterie.dsl.json_schema.schema_parts import has, has_key, none_of
 from coterie.dsl.model.document import ApprovalSection, ChatSection, LoopSection
-from coterie.dsl.normalise.here import Here
+from coterie.dsl.normalise.form_context import Here
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.values import Json

@@ -11,7 +11,7 @@ from coterie.dsl.model.step_kinds.agent_types import (
     offered_tools,
 )
 from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS
-from coterie.dsl.normalise.here import Here
+from coterie.dsl.normalise.form_context import Here
 from coterie.dsl.problem_details import ProblemText, Remove, Replace, rule
 from coterie.dsl.source.nodes import Node, Place, text_node
 from coterie.dsl.values import Json

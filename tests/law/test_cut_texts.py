@@ -11,7 +11,7 @@ LENGTH = ("LENGTH", "LINE", "MESSAGE", "SAID", "WORDS", "CHARS", "HTML", "TEXT")
 LEAST = 100
 """What is cut shorter is a name, a digest or an id."""
 ALLOWED = {
-    "dsl/tool_loop/decision.py": "the name of a tool that does not exist",
+    "dsl/tool_loop/tool_loop_decision.py": "the name of a tool that does not exist",
     "dsl/tool_loop/call_checks.py": "the name of a tool that does not exist",
     "dsl/source/yaml_reader.py": "leading zeros of a number",
     "dsl/task_graph/task_reading.py": "the id of a task",

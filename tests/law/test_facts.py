@@ -16,7 +16,7 @@ from coterie.dsl.model.outcomes import Failure, Outcome
 from coterie.dsl.paths import MISSING
 from coterie.dsl.templates.jinja_engine import ENVIRONMENT, Absent
 from coterie.dsl.templates.jsonable import found_at, outcome_view
-from coterie.workflows.core.memory import Routed
+from coterie.workflows.core.state_parts import Routed
 from tests.law.sources import ROOT
 
 WORKFLOWS = ROOT / "workflows"

@@ -12,14 +12,14 @@ import pytest
 from temporalio.client import WorkflowHistory
 
 from coterie.dsl.evaluate.context_writes import ContextWrite
+from coterie.dsl.evaluate.prompt_facts import slice_for
 from coterie.dsl.evaluate.routing import Route, choose
-from coterie.dsl.evaluate.slices import slice_for
 from coterie.dsl.evaluate.waits import RefusedWait, length_of_wait
 from coterie.dsl.model.facts import Facts
 from coterie.dsl.model.plan import Persona, Team
 from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.values import Json, JsonValue
-from coterie.replay.observer import ReplayObserver, observed
+from coterie.replay.observed_replay import ReplayObserver, observed
 from coterie.replay.replay import Replayed, replay
 from coterie.storage.histories import read_history
 from coterie.workflows import interpreter

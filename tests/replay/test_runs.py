@@ -26,7 +26,7 @@ from coterie.dsl.model.plan import Team
 from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.replay.replay import Comparison, RunReplayed
-from coterie.replay.report import row, same_text, total
+from coterie.replay.replay_report import row, same_text, total
 from coterie.runs import run_client as runs
 from coterie.runs.run_client import Run
 from coterie.runs.run_list import open_executions

@@ -19,7 +19,7 @@ from temporalio.bridge.proto.workflow_completion import WorkflowActivationComple
 
 from coterie.graph.taken_path import walk_of
 from coterie.replay.effects import effect_of
-from coterie.replay.observer import ReplayObserver, is_the_last, observed
+from coterie.replay.observed_replay import ReplayObserver, is_the_last, observed
 from coterie.replay.rebuilt_run import Rebuilt, rebuilt
 from coterie.storage.histories import read_history
 from coterie.workflows.core.state import RunState

@@ -16,7 +16,7 @@ from coterie.activities.contracts import (
     TurnSuffix,
 )
 from coterie.dsl.egress.egress_rules import has_own_code
-from coterie.dsl.evaluate.slices import slice_for
+from coterie.dsl.evaluate.prompt_facts import slice_for
 from coterie.dsl.hooks.hook_rulings import HookRuling
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.step_kinds.agent_step import AnyAgent

@@ -21,10 +21,10 @@ from coterie.activities.contracts import (
 )
 from coterie.dsl.json_values import json_digest
 from coterie.dsl.model.capabilities import Label
+from coterie.dsl.model.decision_terms import ApprovalTerms, DecisionTerms
 from coterie.dsl.model.outcomes import Failure, Outcome
 from coterie.dsl.model.retryability import may_have_happened
 from coterie.dsl.model.step_kinds.step_base import SkillTerms
-from coterie.dsl.model.terms import ApprovalTerms, DecisionTerms
 from coterie.dsl.model.tools.asked_input import AskedInput, GivenInput
 from coterie.dsl.model.tools.local_activities import MAX_LOCAL_SECONDS
 from coterie.dsl.tool_loop.input_questions import (

@@ -9,10 +9,10 @@ from coterie.dsl.model.merge import deep_merge
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.values import Json
 from coterie.workflows.core.location import Interpreter, Location
-from coterie.workflows.core.memory import Routed, Track
 from coterie.workflows.core.results import rendered_output
 from coterie.workflows.core.scope import Interrupted, Scope
 from coterie.workflows.core.state_keys import StateKey
+from coterie.workflows.core.state_parts import Routed, Track
 
 MAX_NESTED = 20
 """Maximum nesting of team calls: each takes Python's stack, which is limited."""

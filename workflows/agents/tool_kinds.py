@@ -14,11 +14,11 @@ from pydantic import JsonValue
 from coterie.activities.contracts import KeptResult
 from coterie.dsl.egress.counted_grants import counted_grants
 from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
+from coterie.dsl.model.decision_terms import call_approval
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.retryability import can_pass
 from coterie.dsl.model.step_kinds.step_base import SkillTerms
 from coterie.dsl.model.steps import PersonaStep
-from coterie.dsl.model.terms import call_approval
 from coterie.dsl.model.tools.tool_contract import (
     AgentTool,
     McpTool,
@@ -41,9 +41,9 @@ from coterie.workflows.approvals.egress_approval import LabelledCall, end_call, 
 from coterie.workflows.budgets.call_admission import admit_call
 from coterie.workflows.core.causes.step_causes import Failed
 from coterie.workflows.core.location import Interpreter, Location
-from coterie.workflows.core.memory import CachedResult, ReadInProgress
 from coterie.workflows.core.requests import PlannedCall
 from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.state_parts import CachedResult, ReadInProgress
 from coterie.workflows.core.trail import note_step
 
 

@@ -15,8 +15,8 @@ from coterie.activities.contracts import Notification, NotificationKind
 from coterie.dsl.egress.met_labels import MetLabel
 from coterie.dsl.json_values import json_digest
 from coterie.dsl.model.causes import NotDecided
+from coterie.dsl.model.decision_terms import ApprovalTerms, DecisionTerms, channels
 from coterie.dsl.model.template_bound import optional_seconds, seconds_of
-from coterie.dsl.model.terms import ApprovalTerms, DecisionTerms, channels
 from coterie.dsl.model.traversal.approvers import people
 from coterie.dsl.person_names import each_once
 from coterie.dsl.sizes import MAX_SHOWN, check_size
@@ -31,11 +31,11 @@ from coterie.workflows.core.causes.people_causes import (
 from coterie.workflows.core.causes.trail_because import asked_because, trail_because
 from coterie.workflows.core.causes.trail_causes import TrailCause, shortened
 from coterie.workflows.core.location import Location, Redirected, Skipped
-from coterie.workflows.core.memory import PendingNotification
 from coterie.workflows.core.messages import DecideInput
 from coterie.workflows.core.requests import Decision, Pending, PlannedCall
 from coterie.workflows.core.scope import Scope, on_abort
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import PendingNotification
 from coterie.workflows.core.trail import note_request
 
 _FILE = frozenset({"path", "file_path", "file", "paths"})

@@ -8,9 +8,9 @@ from pydantic import JsonValue
 from coterie.dsl.egress.egress_rules import shows_arguments
 from coterie.dsl.errors import TemplateFailed
 from coterie.dsl.evaluate.condition_evaluation import holds, inspect
+from coterie.dsl.model.decision_terms import NEVER, CallApproval
 from coterie.dsl.model.facts import Facts
 from coterie.dsl.model.outcomes import Failure, Outcome
-from coterie.dsl.model.terms import NEVER, CallApproval
 from coterie.dsl.templates.template_filling import fill
 from coterie.workflows.approvals.approval_wait import PersonRequest, ask, with_input
 from coterie.workflows.approvals.decisions import is_approved, rejected

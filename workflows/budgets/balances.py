@@ -11,9 +11,9 @@ from coterie.dsl.evaluate.because import route_because
 from coterie.dsl.model.budgets import Budget
 from coterie.dsl.model.causes import BudgetReached
 from coterie.workflows.core.location import Location
-from coterie.workflows.core.memory import BudgetBalance
 from coterie.workflows.core.scope import Scope
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import BudgetBalance
 from coterie.workflows.core.trail import note_budget
 
 Personas = tuple[str, ...]

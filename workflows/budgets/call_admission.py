@@ -15,7 +15,7 @@ from coterie.dsl.errors import BudgetExceeded
 from coterie.dsl.evaluate.because import route_because
 from coterie.dsl.model.budgets import Budget
 from coterie.dsl.model.causes import BudgetReached, RouteCause
-from coterie.dsl.model.terms import ApprovalTerms, AskTerms
+from coterie.dsl.model.decision_terms import ApprovalTerms, AskTerms
 from coterie.dsl.values import Json
 from coterie.workflows.approvals.approval_wait import PersonRequest, ask
 from coterie.workflows.budgets.balances import (
@@ -32,10 +32,10 @@ from coterie.workflows.budgets.balances import (
 )
 from coterie.workflows.budgets.call_estimates import estimated_news
 from coterie.workflows.core.location import Location, Redirected, RunLeft
-from coterie.workflows.core.memory import BudgetBalance
 from coterie.workflows.core.requests import Decision
 from coterie.workflows.core.scope import Leaving, Scope, on_abort
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import BudgetBalance
 from coterie.workflows.core.trail import note_budget
 
 EXTEND_BY = "extend_by"

@@ -15,9 +15,9 @@ from coterie.dsl.sizes import json_size
 from coterie.workflows.budgets.balances import Personas, paid
 from coterie.workflows.core.causes.agent_causes import CallCutOff
 from coterie.workflows.core.location import Location, Skipped
-from coterie.workflows.core.memory import Tally
 from coterie.workflows.core.scope import Interrupted, NeverCalled, Scope
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import Tally
 from coterie.workflows.core.trail import note_step_end
 from coterie.workflows.core.usage import DIGITS, used
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from coterie.dsl.model.budgets import Budget
 from coterie.dsl.model.plan import Plan
 from coterie.workflows.budgets.balances import limit_of
-from coterie.workflows.core.memory import BudgetBalance, Tally
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_keys import StepKey
+from coterie.workflows.core.state_parts import BudgetBalance, Tally
 from coterie.workflows.core.usage import DIGITS
 from coterie.workflows.core.views import BudgetUse, CostReport, CostRow
 

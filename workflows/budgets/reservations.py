@@ -20,8 +20,8 @@ from coterie.workflows.budgets.balances import (
 from coterie.workflows.budgets.call_admission import hold_to_budgets
 from coterie.workflows.budgets.call_estimates import CallEstimate
 from coterie.workflows.core.location import Location, Skipped
-from coterie.workflows.core.memory import BudgetBalance
 from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.state_parts import BudgetBalance
 from coterie.workflows.core.trail import note_budget
 
 _USED_AT_THE_END = ("tokens", "money", "working_time")

@@ -15,11 +15,11 @@ from coterie.dsl.model.plan import Plan
 from coterie.workflows.control.pause_and_amend import give_up
 from coterie.workflows.core.causes.step_causes import Failed, TimeOver, failed_with
 from coterie.workflows.core.location import Interpreter, Location, Redirected, Returned
-from coterie.workflows.core.memory import Routed, Track
 from coterie.workflows.core.results import result
 from coterie.workflows.core.scope import Scope
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.state_parts import Routed, Track
 from coterie.workflows.core.trail import note_cleanup_failure, note_control, note_step
 from coterie.workflows.core.views import TeamResult
 

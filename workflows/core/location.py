@@ -13,9 +13,9 @@ from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.steps import PersonaStep, Step
 from coterie.dsl.values import Json
-from coterie.workflows.core.memory import Frame, Track
 from coterie.workflows.core.scope import Scope
 from coterie.workflows.core.state_keys import StateKey, StepKey
+from coterie.workflows.core.state_parts import Frame, Track
 
 
 class Location(NamedTuple):

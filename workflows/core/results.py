@@ -17,9 +17,9 @@ from coterie.dsl.model.outcomes import End, Failure
 from coterie.dsl.sizes import check_size
 from coterie.dsl.templates.template_filling import fill
 from coterie.workflows.core.location import facts_at_end
-from coterie.workflows.core.memory import Track
 from coterie.workflows.core.scope import Scope
 from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.core.state_parts import Track
 from coterie.workflows.core.usage import estimated_calls, total_cost
 from coterie.workflows.core.views import TeamResult
 

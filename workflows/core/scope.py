@@ -21,8 +21,8 @@ from coterie.dsl.model.evaluation_budget import EvaluationWork
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.tools.asked_input import AskedInput
-from coterie.workflows.core.memory import PendingNotification
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import PendingNotification
 
 Job = Callable[[], Coroutine[None, None, None]]
 

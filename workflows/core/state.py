@@ -18,7 +18,12 @@ from coterie.dsl.values import Json
 from coterie.workflows.core.causes.step_causes import WhenAsked
 from coterie.workflows.core.causes.trail_because import trail_because
 from coterie.workflows.core.causes.trail_causes import TrailCause, without_wording
-from coterie.workflows.core.memory import (
+from coterie.workflows.core.messages import AmendInput, RedirectInput, SkipInput
+from coterie.workflows.core.progress.agent_progress import PublishedWork
+from coterie.workflows.core.progress.step_progress import StepProgress
+from coterie.workflows.core.requests import Decision, Pending
+from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.state_parts import (
     BudgetBalance,
     CachedResult,
     Frame,
@@ -28,11 +33,6 @@ from coterie.workflows.core.memory import (
     Tally,
     Track,
 )
-from coterie.workflows.core.messages import AmendInput, RedirectInput, SkipInput
-from coterie.workflows.core.progress.agent_progress import PublishedWork
-from coterie.workflows.core.progress.step_progress import StepProgress
-from coterie.workflows.core.requests import Decision, Pending
-from coterie.workflows.core.state_keys import MAIN, StateKey
 from coterie.workflows.core.views import CollectedFiles, Paused, TrailEntry, TrailKind
 
 

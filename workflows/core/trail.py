@@ -16,9 +16,9 @@ from coterie.workflows.core.causes.message_causes import NotificationLost
 from coterie.workflows.core.causes.step_causes import StepStated, WhenAsked
 from coterie.workflows.core.causes.trail_causes import TrailCause
 from coterie.workflows.core.location import Location
-from coterie.workflows.core.memory import PendingNotification
 from coterie.workflows.core.scope import Scope
 from coterie.workflows.core.state import RunState, TrailRecord
+from coterie.workflows.core.state_parts import PendingNotification
 from coterie.workflows.core.views import CollectedFiles, TrailKind
 
 _SORTED = json.JSONEncoder(sort_keys=True)

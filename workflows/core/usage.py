@@ -10,9 +10,9 @@ from coterie.activities.contracts import AgentResponse, SkillResult, Spent, Toke
 from coterie.dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from coterie.dsl.model.plan_key import PlanKey
 from coterie.workflows.core.location import Location
-from coterie.workflows.core.memory import Tally
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_keys import StateKey, StepKey
+from coterie.workflows.core.state_parts import Tally
 
 DIGITS = 9
 """Decimal places of US dollars: all answers about a run round alike."""

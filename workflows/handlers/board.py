@@ -19,10 +19,10 @@ from coterie.dsl.tool_loop.call_names import call_name
 from coterie.dsl.visible import shortened_text
 from coterie.workflows.budgets.balances import limit_of
 from coterie.workflows.budgets.costs import uses
-from coterie.workflows.core.memory import Track
 from coterie.workflows.core.progress.progress_kinds import ConcurrentLoopProgress, TaskGraphProgress
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_keys import StateKey, StepKey
+from coterie.workflows.core.state_parts import Track
 from coterie.workflows.core.usage import estimated_calls, total_cost
 from coterie.workflows.core.views import (
     GraphTaskView,

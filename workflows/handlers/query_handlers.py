@@ -21,11 +21,11 @@ from coterie.workflows.budgets.costs import report
 from coterie.workflows.core.causes.trail_causes import shortened
 from coterie.workflows.core.decoding import Model, argument, takes_any_arguments
 from coterie.workflows.core.extract import MAX_ANSWER_SIZE, extract, written
-from coterie.workflows.core.memory import Frame, Track
 from coterie.workflows.core.messages import EventsAsked, RequestAsked, StateAsked
 from coterie.workflows.core.requests import Pending, RequestView
 from coterie.workflows.core.state import RunState, cause_facts, state_adapter
 from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.state_parts import Frame, Track
 from coterie.workflows.core.views import (
     CostReport,
     RunStatus,

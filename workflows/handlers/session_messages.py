@@ -24,9 +24,9 @@ from coterie.workflows.control.steering_refusals import (
     refusal_text,
 )
 from coterie.workflows.core.decoding import message, takes_any_arguments
-from coterie.workflows.core.memory import SessionReply
 from coterie.workflows.core.messages import SEND_MESSAGE, SessionInput, TeamInput
 from coterie.workflows.core.requests import MALFORMED, RunNotReady
+from coterie.workflows.core.state_parts import SessionReply
 from coterie.workflows.core.views import TeamResult
 from coterie.workflows.handlers.message_handlers import MessageJudge, refusal_error
 from coterie.workflows.sessions.message_queue import (

@@ -20,9 +20,9 @@ from coterie.workflows.control.steering_refusals import (
     TooManyMessages,
 )
 from coterie.workflows.core.extract import MAX_ANSWER_SIZE
-from coterie.workflows.core.memory import Routed, Session, SessionMessage, SessionReply
 from coterie.workflows.core.messages import SessionInput
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import Routed, Session, SessionMessage, SessionReply
 
 MAX_OPEN_MESSAGES = 5
 """Of one run. Temporal keeps ten updates in progress: the rest is for decisions."""

@@ -8,14 +8,14 @@ from collections.abc import Coroutine
 from pydantic import JsonValue
 
 from coterie.dsl.errors import listed, nearest
-from coterie.dsl.evaluate.slices import slice_for
+from coterie.dsl.evaluate.prompt_facts import slice_for
 from coterie.dsl.json_values import describe_kind
+from coterie.dsl.model.decision_terms import CallApproval, call_approval
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.step_kinds.agent_step import AnyAgent
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
 from coterie.dsl.model.steps import PersonaStep
-from coterie.dsl.model.terms import CallApproval, call_approval
 from coterie.dsl.model.traversal.agent_personas import execution_plan_steps
 from coterie.dsl.templates.template_filling import fill
 from coterie.workflows.agents.loop.tool_loop import run_tool_loop

@@ -5,8 +5,8 @@ from coterie.dsl.model.steps import ReplyStep
 from coterie.dsl.sizes import too_large
 from coterie.dsl.templates.template_filling import fill
 from coterie.workflows.core.location import Location
-from coterie.workflows.core.memory import SessionReply
 from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.state_parts import SessionReply
 from coterie.workflows.sessions.message_queue import MAX_REPLY_SIZE, answer
 
 

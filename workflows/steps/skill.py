@@ -2,10 +2,10 @@
 
 from pydantic import JsonValue
 
+from coterie.dsl.model.decision_terms import call_approval
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.steps import SkillStep
 from coterie.dsl.model.template_bound import optional_seconds
-from coterie.dsl.model.terms import call_approval
 from coterie.dsl.templates.template_filling import fill
 from coterie.workflows.agents.skill_calls import SkillCall, call_skill
 from coterie.workflows.agents.tool_kinds import planned_call

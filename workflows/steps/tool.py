@@ -4,10 +4,10 @@ from pydantic import JsonValue
 
 from coterie.dsl.errors import listed, nearest
 from coterie.dsl.json_values import describe_kind
+from coterie.dsl.model.decision_terms import call_approval
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.steps import ToolStep
 from coterie.dsl.model.template_bound import number_of, optional_seconds
-from coterie.dsl.model.terms import call_approval
 from coterie.dsl.model.tools.tool_contract import OneCallTool, Tool
 from coterie.dsl.templates.template_filling import fill
 from coterie.dsl.tool_loop.call_checks import argument_problems, edit_problem

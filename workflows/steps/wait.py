@@ -20,8 +20,8 @@ from coterie.dsl.templates.template_filling import fill
 from coterie.workflows.control.steering_refusals import refusal_text
 from coterie.workflows.core.causes.message_causes import MessageTaken
 from coterie.workflows.core.location import Location, Skipped
-from coterie.workflows.core.memory import SessionReply
 from coterie.workflows.core.scope import Interrupted, Scope
+from coterie.workflows.core.state_parts import SessionReply
 from coterie.workflows.core.trail import note_control
 from coterie.workflows.sessions.message_queue import answer, pass_over, take, unfit_message
 

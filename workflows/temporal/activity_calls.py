@@ -36,9 +36,9 @@ from coterie.activities.contracts import (
 from coterie.dsl.model.tools.asked_input import AskedInput, GivenInput, ServerTask
 from coterie.workflows.core.encoding import encoded
 from coterie.workflows.core.location import Skipped
-from coterie.workflows.core.memory import PendingNotification
 from coterie.workflows.core.scope import Call, CallFailed, NeverCalled
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import PendingNotification
 from coterie.workflows.core.trail import note_undelivered
 from coterie.workflows.core.usage import together
 from coterie.workflows.temporal.call_failures import (

@@ -16,9 +16,9 @@ from coterie.dsl.model.plan import Plan
 from coterie.workflows.control.cancellation import begin_to_stop
 from coterie.workflows.control.pause_and_amend import amend
 from coterie.workflows.core.activation import MESSAGES_FOLLOW
-from coterie.workflows.core.memory import PendingNotification
 from coterie.workflows.core.scope import Call, Interrupted, Jobs, Leaving
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import PendingNotification
 from coterie.workflows.handlers.board import state_of
 from coterie.workflows.sessions.message_queue import holds_history
 from coterie.workflows.temporal.activity_calls import Calls, Notifier

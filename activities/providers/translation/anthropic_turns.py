@@ -18,7 +18,7 @@ from coterie.activities.providers.message_model import (
     calls_of,
 )
 from coterie.activities.providers.provider import ModelRequest, ProviderSettings
-from coterie.activities.providers.translation.schemas import (
+from coterie.activities.providers.translation.output_schemas import (
     goes_in_words,
     strict_schema,
     with_words,

@@ -22,7 +22,7 @@ from coterie.activities.providers.message_model import (
     ToolResultPart,
 )
 from coterie.activities.providers.provider import ModelRequest, ProviderSettings
-from coterie.activities.providers.translation.schemas import openai_format
+from coterie.activities.providers.translation.output_schemas import openai_format
 from coterie.activities.providers.translation.wire_values import (
     FILE_NAME,
     PDF,

@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from shlex import quote
 
 from coterie.argument_values import json_object
-from coterie.display.called_tool import call_from_terminal
+from coterie.display.terminal_call import call_from_terminal
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
 from coterie.documents.mcp_listings import read_listings

@@ -6,7 +6,7 @@ from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
 from coterie.logs import quietly
 from coterie.replay.replay import Comparison, RunReplayed, replayed_file
-from coterie.replay.report import differences_text, row, same_text, total
+from coterie.replay.replay_report import differences_text, row, same_text, total
 from coterie.runs.run_list import open_executions
 from coterie.server.connection import open_connection
 from coterie.settings import Settings

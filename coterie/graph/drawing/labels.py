@@ -25,7 +25,7 @@ from coterie.graph.drawing.measure import widest, width, wrapped
 from coterie.graph.drawing.style import MARKS
 from coterie.graph.picture import RouteArrow, TeamBox
 from coterie.graph.taken_path import Mark
-from coterie.graph.tasks import TaskLine
+from coterie.graph.task_lines import TaskLine
 
 _MAX_WIDTH = 320
 _MIN_WIDTH = 200

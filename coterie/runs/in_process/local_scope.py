@@ -26,11 +26,11 @@ from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Plan
 from coterie.workflows.approvals import decisions as approvals
 from coterie.workflows.approvals.decision_refusals import decision_refusal_text
-from coterie.workflows.core.memory import PendingNotification
 from coterie.workflows.core.messages import DecideInput
 from coterie.workflows.core.requests import Decision
 from coterie.workflows.core.scope import Call, CallFailed, Jobs, Leaving
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import PendingNotification
 from coterie.workflows.temporal.branches import Branches, BranchGroup
 from coterie.workflows.temporal.call_failures import expected_failure
 from coterie.workflows.temporal.pacer import Pace

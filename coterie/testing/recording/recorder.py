@@ -26,7 +26,7 @@ from coterie.dsl.model.tools.tool_contract import SkillTool
 from coterie.dsl.paths import MISSING, get, parse
 from coterie.dsl.values import Json
 from coterie.failures import CommandError
-from coterie.replay.observer import ReceivedMessage
+from coterie.replay.observed_replay import ReceivedMessage
 from coterie.replay.rebuilt_run import NotFollowed, rebuilt
 from coterie.runs.histories.exchanges import exchanges
 from coterie.runs.histories.history_events import CancelRequested, closed, read_events, started

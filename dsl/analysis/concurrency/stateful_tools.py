@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from coterie.dsl.analysis.bodies import Bodies, Body
 from coterie.dsl.analysis.labels.label_sources import executes
-from coterie.dsl.analysis.routes.teams import TeamNode, Teams
+from coterie.dsl.analysis.routes.team_graph import TeamNode, Teams
+from coterie.dsl.analysis.variable_scopes import Bodies, Body
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.step_kinds.step_list import EachRound, EachTask, form_of
 from coterie.dsl.model.steps import ParallelStep, Step, TaskGraphStep, TeamStep, ToolStep

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from coterie.dsl.analysis.bodies import Bodies
 from coterie.dsl.analysis.labels.grant_paths import GrantPaths
-from coterie.dsl.analysis.routes.teams import Teams
+from coterie.dsl.analysis.routes.team_graph import Teams
+from coterie.dsl.analysis.variable_scopes import Bodies
 from coterie.dsl.egress.counted_grants import WithheldGrant
 from coterie.dsl.egress.met_labels import KEPT
 from coterie.dsl.model.plan import Plan

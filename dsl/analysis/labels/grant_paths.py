@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from coterie.dsl.analysis.bodies import Bodies, Body
 from coterie.dsl.analysis.labels.label_sources import executes
-from coterie.dsl.analysis.routes.teams import Teams
+from coterie.dsl.analysis.routes.team_graph import Teams
+from coterie.dsl.analysis.variable_scopes import Bodies, Body
 from coterie.dsl.egress.counted_grants import CountedGrants, allowed_grants, counted_grants
 from coterie.dsl.model.capabilities import KeptLabel
 from coterie.dsl.model.plan import Plan

@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from coterie.dsl.analysis.bodies import Bodies
 from coterie.dsl.analysis.labels.label_sources import brought, executes
-from coterie.dsl.analysis.labels.points import (
+from coterie.dsl.analysis.labels.labels_at_points import (
     NOTHING,
     Met,
     Points,
@@ -16,13 +15,14 @@ from coterie.dsl.analysis.labels.points import (
     bringing,
     union,
 )
+from coterie.dsl.analysis.variable_scopes import Bodies
 from coterie.dsl.egress.counted_grants import WithheldGrant, allowed_grants, counted_grants
 from coterie.dsl.egress.egress_rules import always_covers
 from coterie.dsl.egress.met_labels import KEPT
 from coterie.dsl.model.capabilities import KeptLabel, Label
+from coterie.dsl.model.decision_terms import Approval
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import PersonaStep, Step, TeamStep
-from coterie.dsl.model.terms import Approval
 from coterie.dsl.model.tools.tool_contract import NestedTool, Tool
 from coterie.dsl.model.traversal.callable_tools import caller_key, step_of_tool, tools_of
 from coterie.dsl.values import NodePath

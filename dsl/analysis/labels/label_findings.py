@@ -5,12 +5,11 @@ from functools import partial
 
 from pydantic import JsonValue
 
-from coterie.dsl.analysis.bodies import Bodies, bodies
 from coterie.dsl.analysis.labels.grant_findings import NeededGrant, grants_to_add, needed_grants
 from coterie.dsl.analysis.labels.label_calls import Leak, WalkPosition
 from coterie.dsl.analysis.labels.label_sources import hook_sources, labels_of, sources
 from coterie.dsl.analysis.labels.label_steps import StepFlow
-from coterie.dsl.analysis.labels.points import (
+from coterie.dsl.analysis.labels.labels_at_points import (
     FRESH,
     NOTHING,
     Met,
@@ -20,7 +19,8 @@ from coterie.dsl.analysis.labels.points import (
     possibly,
     union,
 )
-from coterie.dsl.analysis.routes.teams import TeamNode, Teams, exits_after
+from coterie.dsl.analysis.routes.team_graph import TeamNode, Teams, exits_after
+from coterie.dsl.analysis.variable_scopes import Bodies, bodies
 from coterie.dsl.egress.counted_grants import allowed_grants
 from coterie.dsl.egress.met_labels import KEPT
 from coterie.dsl.egress.workspace_reads import vouches_for_all, writer_of_result

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from coterie.dsl.analysis.labels.points import Source
+from coterie.dsl.analysis.labels.labels_at_points import Source
 from coterie.dsl.egress.egress_rules import hook_terms
 from coterie.dsl.egress.met_labels import KEPT
 from coterie.dsl.model.capabilities import Label

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from coterie.dsl.analysis.bodies import Bodies, Body
 from coterie.dsl.analysis.labels.label_calls import CallFlow, FollowTeam, Leak, WalkPosition
 from coterie.dsl.analysis.labels.label_sources import brought, clears, sources
-from coterie.dsl.analysis.labels.points import (
+from coterie.dsl.analysis.labels.labels_at_points import (
     FRESH,
     NOTHING,
     Points,
@@ -15,6 +14,7 @@ from coterie.dsl.analysis.labels.points import (
     possibly,
     union,
 )
+from coterie.dsl.analysis.variable_scopes import Bodies, Body
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.step_kinds.step_list import (
     Choosing,

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from coterie.dsl.model.decision_terms import DecisionTerms, call_approval
 from coterie.dsl.model.plan import Plan, Team
 from coterie.dsl.model.steps import PersonaStep, Step
 from coterie.dsl.model.template_bound import maximum_of
-from coterie.dsl.model.terms import DecisionTerms, call_approval
 from coterie.dsl.model.traversal.agent_personas import execution_plans
 from coterie.dsl.model.traversal.callable_tools import caller_key, step_of_tool, tools_of
 from coterie.dsl.model.traversal.step_walk import walk

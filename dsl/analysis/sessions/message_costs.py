@@ -7,10 +7,10 @@ path from the step that takes it to the next message, or to the end of the run.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from coterie.dsl.analysis.bodies import Bodies, Body
 from coterie.dsl.analysis.routes.exits import Exit
-from coterie.dsl.analysis.routes.teams import Teams
-from coterie.dsl.analysis.routes.visits import RoutesBound
+from coterie.dsl.analysis.routes.team_graph import Teams
+from coterie.dsl.analysis.routes.visits_of_teams import RoutesBound
+from coterie.dsl.analysis.variable_scopes import Bodies, Body
 from coterie.dsl.analysis.worst_case_of_steps import Loads
 from coterie.dsl.analysis.worst_case_sums import Key, Load, largest, numbers_by_name, times
 from coterie.dsl.evaluate.limits import depth_allowed

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
 
-from coterie.dsl.analysis.bodies import TEAMS, Bodies, Body
-from coterie.dsl.analysis.routes.teams import TeamNode, Teams
+from coterie.dsl.analysis.routes.team_graph import TeamNode, Teams
 from coterie.dsl.analysis.sessions.paths_without_reply import (
     PathsWithoutReply,
     PathWithoutReply,
@@ -18,6 +17,7 @@ from coterie.dsl.analysis.sessions.paths_without_reply import (
     continued,
     replying_teams,
 )
+from coterie.dsl.analysis.variable_scopes import TEAMS, Bodies, Body
 from coterie.dsl.logic.formulas import Formula
 from coterie.dsl.logic.possible_statuses import after_success
 from coterie.dsl.logic.solver import (

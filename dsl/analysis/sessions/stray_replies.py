@@ -7,9 +7,9 @@ is certain.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from coterie.dsl.analysis.bodies import TEAMS, Bodies
-from coterie.dsl.analysis.routes.teams import Teams
+from coterie.dsl.analysis.routes.team_graph import Teams
 from coterie.dsl.analysis.sessions.paths_without_reply import replying_teams
+from coterie.dsl.analysis.variable_scopes import TEAMS, Bodies
 from coterie.dsl.logic.possible_statuses import after_failures
 from coterie.dsl.logic.solver import Effort, can_hold
 from coterie.dsl.model.step_kinds.step_list import Grouped, WhenHolds, form_of

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 
 from coterie.dsl.json_values import texts_within
+from coterie.dsl.model.decision_terms import call_approval
 from coterie.dsl.model.plan import Persona, Plan, Team
 from coterie.dsl.model.sections.provider_document import ProviderSection
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
 from coterie.dsl.model.steps import ApprovalStep, PersonaStep
-from coterie.dsl.model.terms import call_approval
 from coterie.dsl.model.traversal.step_walk import message_waits, templated, walk
 from coterie.dsl.model.vendors.vendors import BUILT_IN_KINDS
 from coterie.dsl.model_names import split_model

@@ -19,6 +19,7 @@ from coterie.dsl.model.context.declarations import (
     declared_above,
     declared_below,
 )
+from coterie.dsl.model.decision_terms import CallApproval
 from coterie.dsl.model.document import SystemDocument, TeamDocument
 from coterie.dsl.model.merge import deep_merge
 from coterie.dsl.model.step_kinds.agent_types import (
@@ -40,7 +41,6 @@ from coterie.dsl.model.steps import (
     TeamStep,
     ToolStep,
 )
-from coterie.dsl.model.terms import CallApproval
 from coterie.dsl.model.tools.tool_section import (
     AgentToolSection,
     McpGroupSection,

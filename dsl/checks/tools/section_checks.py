@@ -9,7 +9,7 @@ from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.model.capabilities import Capabilities, Label, SkillContract
 from coterie.dsl.model.conditions import Expression
-from coterie.dsl.model.terms import CallApproval, call_approval
+from coterie.dsl.model.decision_terms import CallApproval, call_approval
 from coterie.dsl.model.tools.local_activities import is_local, local_reasons
 from coterie.dsl.model.tools.tool_section import (
     AgentToolSection,

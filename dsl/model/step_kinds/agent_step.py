@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field, JsonValue
 from typing_extensions import override
 
+from coterie.dsl.model.decision_terms import Approval, CallApproval, call_approval
 from coterie.dsl.model.plan_key import PlanKey
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, TOOL_CALLING
 from coterie.dsl.model.step_kinds.step_base import CALL_APPROVAL_BOUND, COMMON_BOUNDS, StepBase
 from coterie.dsl.model.template_bound import MAX_TURNS, BoundKey, TurnsBound
-from coterie.dsl.model.terms import Approval, CallApproval, call_approval
 
 if TYPE_CHECKING:  # `steps` adds it when all kinds are known
     from coterie.dsl.model.steps import PersonaDocument

@@ -5,9 +5,9 @@ from typing import ClassVar, Literal
 from pydantic import JsonValue
 from typing_extensions import override
 
+from coterie.dsl.model.decision_terms import ApprovalTerms, DecisionTerms
 from coterie.dsl.model.step_kinds.step_base import COMMON_BOUNDS, StepBase
 from coterie.dsl.model.template_bound import BoundKey
-from coterie.dsl.model.terms import ApprovalTerms, DecisionTerms
 from coterie.dsl.values import MAX_DURATION, Json, closed_mapping
 
 

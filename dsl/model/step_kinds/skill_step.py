@@ -5,13 +5,13 @@ from typing import ClassVar, Literal
 from pydantic import JsonValue
 from typing_extensions import override
 
+from coterie.dsl.model.decision_terms import Approval, CallApproval, call_approval
 from coterie.dsl.model.step_kinds.step_base import (
     CALL_APPROVAL_BOUND,
     COMMON_BOUNDS,
     SkillTerms,
     StepBase,
 )
-from coterie.dsl.model.terms import Approval, CallApproval, call_approval
 
 
 class SkillStep(StepBase):

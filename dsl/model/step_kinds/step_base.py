@@ -7,6 +7,7 @@ from pydantic import Field, JsonValue
 
 from coterie.dsl.model.capabilities import Effect, Label, SkillContract
 from coterie.dsl.model.conditions import Condition
+from coterie.dsl.model.decision_terms import CallApproval, DecisionTerms
 from coterie.dsl.model.step_kinds.step_list import StepList
 from coterie.dsl.model.template_bound import (
     MAX_BOUND,
@@ -16,7 +17,6 @@ from coterie.dsl.model.template_bound import (
     RetriesBound,
     TimeoutBound,
 )
-from coterie.dsl.model.terms import CallApproval, DecisionTerms
 from coterie.dsl.values import MAX_DURATION, Frozen, Json, NodePath, Seconds, Timeout
 
 if TYPE_CHECKING:  # `steps` adds it when all kinds are known

@@ -8,7 +8,7 @@ from typing_extensions import TypeAliasType
 
 from coterie.dsl.errors import closest
 from coterie.dsl.model.capabilities import KeptLabel, Label
-from coterie.dsl.model.terms import Approval
+from coterie.dsl.model.decision_terms import Approval
 from coterie.dsl.values import Frozen, Json, Timeout
 
 ToolKind = Literal["skill", "agent", "team", "mcp"]

@@ -5,9 +5,9 @@ from typing import cast
 
 from pydantic import BaseModel
 
+from coterie.dsl.model.decision_terms import DecisionTerms, call_approval
 from coterie.dsl.model.plan import Plan, Team
 from coterie.dsl.model.steps import PersonaStep, Step, TeamStep
-from coterie.dsl.model.terms import DecisionTerms, call_approval
 from coterie.dsl.model.traversal.callable_tools import tools_of
 from coterie.dsl.model.traversal.step_paths import inside, without_rounds
 from coterie.dsl.model.traversal.step_walk import walk

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from coterie.dsl.model.conditions import AllOf, AnyOf, Condition, Not
+from coterie.dsl.model.decision_terms import CallApproval
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.step_kinds.wait_step import MessageWait
 from coterie.dsl.model.steps import Step
 from coterie.dsl.model.template_bound import TemplateBound, TemplateDuration
-from coterie.dsl.model.terms import CallApproval
 from coterie.dsl.model.traversal.step_bounds import bounds_of
 from coterie.dsl.values import NodePath
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from coterie.activities.agents.compacting import INSTRUCTION
+from coterie.activities.agents.conversation_compaction import INSTRUCTION
 from coterie.activities.contracts import AgentResponse, CompactionTurn, Conversation, TokenUsage
 from coterie.activities.providers.message_model import (
     ModelMessage,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from coterie.activities.agents.agent_base import AgentServices
-from coterie.activities.agents.compacting import CompactingAgent
+from coterie.activities.agents.conversation_compaction import CompactingAgent
 from coterie.activities.agents.refusals import AgentRefused
 from coterie.activities.contracts import AgentResponse, CompactionTurn, Conversation
 from coterie.activities.providers.provider import Completion, ModelRequest

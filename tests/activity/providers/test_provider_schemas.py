@@ -6,7 +6,7 @@ import json
 import jsonschema
 import pytest
 
-from coterie.activities.providers.translation.schemas import (
+from coterie.activities.providers.translation.output_schemas import (
     in_words,
     requires_every_key,
     strict_schema,

@@ -6,12 +6,12 @@ from typing import Literal
 from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
-from coterie.workflows.core.memory import PendingNotification
 from coterie.workflows.core.messages import DecideInput
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.results import RunFailed
 from coterie.workflows.core.scope import Interrupted
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import PendingNotification
 from coterie.workflows.core.views import TeamResult
 from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import carried, fresh

@@ -13,11 +13,11 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json
 from coterie.workflows.approvals import decisions as approvals
 from coterie.workflows.control import retry_and_skip as steering
-from coterie.workflows.core.memory import PendingNotification
 from coterie.workflows.core.messages import DecideInput, RetryInput, SkipInput
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.scope import Call, CallFailed, Interrupted, Jobs, Leaving
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import PendingNotification
 from coterie.workflows.core.views import TeamResult
 from coterie.workflows.handlers.start_checks import begin
 from coterie.workflows.interpreter import run

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from coterie.activities.agents.agent_base import AgentServices, BaseAgent
-from coterie.activities.agents.orchestrating import GenericOrchestratingAgent
+from coterie.activities.agents.orchestrator import GenericOrchestratingAgent
 from coterie.activities.agents.refusals import AgentRefused, UnknownAgentType, UnknownPersona
 from coterie.activities.agents.single_shot import GenericSingleShotAgent
 from coterie.activities.contracts import AgentResponse

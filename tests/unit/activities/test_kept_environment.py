@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from coterie.activities.processes.child_loop import Channel, kept_environment
-from coterie.activities.user_code import child, extension_child, tool_child
+from coterie.activities.user_code import agent_child, extension_child, tool_child
 from coterie.activities.user_code.call_runner import CallRunner
 
 NOBODY = cast("Channel", None)
@@ -77,6 +77,6 @@ def test_no_call_leaves_a_variable_to_the_next(
                     "offered": {},
                     "context": {},
                 }
-                said = child.run_agent(call, NOBODY)
+                said = agent_child.run_agent(call, NOBODY)
     assert "raised" not in json.dumps(said), said
     assert "LEFT" not in os.environ

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from coterie.activities.providers.translation.schemas import requires_every_key, strict_schema
+from coterie.activities.providers.translation.output_schemas import (
+    requires_every_key,
+    strict_schema,
+)
 from coterie.documents.catalog import shipped_root
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import ApprovalStep, PersonaStep

@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from coterie.dsl.json_schema.schema_checker import mismatches
+from coterie.dsl.model.decision_terms import call_approval
 from coterie.dsl.model.steps import ParallelStep, ToolStep
 from coterie.dsl.model.template_bound import TemplateBound
-from coterie.dsl.model.terms import call_approval
 from coterie.dsl.model.tools.tool_contract import OneCallTool
 from coterie.dsl.source.yaml_reader import read
 from coterie.dsl.templates.template_filling import fill

@@ -25,9 +25,9 @@ from coterie.settings import load
 from coterie.terminal import note, say
 from coterie.terminal import prompt as print_prompt
 from coterie.text.lines import prompt_lines
-from coterie.workflows.core.memory import Track
 from coterie.workflows.core.requests import Decision, Pending, RequestView
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import Track
 from coterie.workflows.core.views import TrailEntry
 from coterie.workflows.handlers.board import board
 from tests.support.engine import plan_of

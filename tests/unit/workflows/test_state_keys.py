@@ -2,10 +2,10 @@
 
 import pytest
 
-from coterie.workflows.core.memory import Frame, Track
 from coterie.workflows.core.progress.progress_kinds import SequenceProgress
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_keys import MAIN, SkillCallKey, StateKey, StepKey
+from coterie.workflows.core.state_parts import Frame, Track
 
 VISIT = StateKey.visit(MAIN, "plan", 2)
 CODE = StateKey.at(MAIN, "plan", 2, "code")

@@ -25,10 +25,10 @@ from coterie.dsl.model.plan import Plan
 from coterie.settings import load
 from coterie.worker.compile_activity import CompileActivities
 from coterie.worker.worker_parts import visibility_settings
-from coterie.workflows.core.memory import Track
 from coterie.workflows.core.messages import TeamInput
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import Track
 from coterie.workflows.team import TeamWorkflow
 from coterie.workflows.temporal.attribute_kinds import KINDS
 from coterie.workflows.temporal.durable_scope import attributes

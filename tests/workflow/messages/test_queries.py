@@ -13,9 +13,9 @@ from temporalio.testing import WorkflowEnvironment
 from coterie.dsl.model.outcomes import Failure, Outcome
 from coterie.workflows.core.causes.step_causes import Failed
 from coterie.workflows.core.extract import MAX_ANSWER_SIZE
-from coterie.workflows.core.memory import Frame
 from coterie.workflows.core.messages import StateAsked
 from coterie.workflows.core.state import MAIN, RunState, TrailRecord
+from coterie.workflows.core.state_parts import Frame
 from coterie.workflows.handlers import query_handlers as looking
 from tests.support.engine import Engine, engine
 from tests.support.runs import asked, decide

@@ -11,14 +11,14 @@ from coterie.activities.contracts import KeptResult
 from coterie.dsl.errors import InvalidPlan
 from coterie.dsl.hooks.hook_reads import reads_result
 from coterie.dsl.hooks.hook_rulings import HookRuling
+from coterie.dsl.model.decision_terms import CallApproval, call_approval
 from coterie.dsl.model.hooks import Hook, HookPoint
 from coterie.dsl.model.outcomes import Outcome, with_text
-from coterie.dsl.model.terms import CallApproval, call_approval
 from coterie.dsl.model.tools.tool_contract import OneCallTool, Tool, is_stateful
 from coterie.dsl.tool_loop.call_checks import argument_problems, edit_problem, fingerprint
 from coterie.dsl.tool_loop.call_names import call_name, without_calls
-from coterie.dsl.tool_loop.decision import leave_out, take_result
 from coterie.dsl.tool_loop.exchange import ToolResult
+from coterie.dsl.tool_loop.tool_loop_decision import leave_out, take_result
 from coterie.dsl.tool_loop.tool_loop_progress import OpenCall, StoppedByHook
 from coterie.dsl.tool_loop.tool_loop_terms import REMINDED_AT, LoopTerms
 from coterie.dsl.values import Json

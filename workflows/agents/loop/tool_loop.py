@@ -21,7 +21,9 @@ from coterie.dsl.model.causes import HandedOff
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.model.template_bound import number_of
-from coterie.dsl.tool_loop.decision import (
+from coterie.dsl.tool_loop.exchange import ToolResult
+from coterie.dsl.tool_loop.result_texts import LOST, reminder_text, unmet_text
+from coterie.dsl.tool_loop.tool_loop_decision import (
     AskModel,
     EndLoop,
     RunCalls,
@@ -29,8 +31,6 @@ from coterie.dsl.tool_loop.decision import (
     next_action,
     take_turn,
 )
-from coterie.dsl.tool_loop.exchange import ToolResult
-from coterie.dsl.tool_loop.result_texts import LOST, reminder_text, unmet_text
 from coterie.dsl.tool_loop.tool_loop_progress import (
     AnswerFailed,
     CallsHandedBack,

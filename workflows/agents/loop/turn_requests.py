@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from coterie.activities.contracts import AgentRequest, Reask
-from coterie.dsl.evaluate.slices import slice_for
+from coterie.dsl.evaluate.prompt_facts import slice_for
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.steps import PersonaStep
-from coterie.dsl.tool_loop.decision import AskModel
 from coterie.dsl.tool_loop.exchange import ToolResult, ToolTurn
+from coterie.dsl.tool_loop.tool_loop_decision import AskModel
 from coterie.dsl.tool_loop.tool_loop_progress import OpenCall
 from coterie.dsl.tool_loop.tool_loop_terms import LoopTerms
 from coterie.workflows.agents.conversation_order import conversation_window

@@ -3,7 +3,7 @@
 import pytest
 
 from coterie.activities.agents.agent_base import AgentServices, PlanCall
-from coterie.activities.agents.orchestrating import GenericOrchestratingAgent
+from coterie.activities.agents.orchestrator import GenericOrchestratingAgent
 from coterie.activities.agents.refusals import AgentRefused
 from coterie.activities.contracts import AgentResponse
 from coterie.dsl.model.steps import SetStep

@@ -16,9 +16,9 @@ from coterie.activities.providers.message_model import (
 from coterie.activities.providers.provider import ModelRequest, ProviderSettings
 from coterie.activities.providers.provider_failures import ProviderFailure
 from coterie.activities.providers.translation.anthropic_turns import anthropic_body
+from coterie.activities.providers.translation.output_schemas import openai_format
 from coterie.activities.providers.translation.prepared_requests import prepared
 from coterie.activities.providers.translation.responses_turns import responses_body
-from coterie.activities.providers.translation.schemas import openai_format
 from coterie.dsl.model.tools.tool_use import NamedTool
 from coterie.dsl.model.vendors.vendor_rules import VendorRule
 from coterie.dsl.model.vendors.vendors import APIS, VendorApi

@@ -18,11 +18,11 @@ from coterie.runs.progress import Progress
 from coterie.runs.run_view import RunNews, RunView
 from coterie.text.round_counts import steps_shown
 from coterie.ui.panes import tree_rows
-from coterie.workflows.core.memory import Track
 from coterie.workflows.core.progress.progress_kinds import ConcurrentLoopProgress
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.state_parts import Track
 from coterie.workflows.core.views import RunStatus, StepInProgress, TrailEntry
 from coterie.workflows.handlers.board import board, status
 from tests.support.one_team import work

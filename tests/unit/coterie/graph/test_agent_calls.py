@@ -3,7 +3,7 @@
 from coterie.graph.mermaid import mermaid_of
 from coterie.graph.picture import Picture, RouteArrow, TeamBox
 from coterie.graph.taken_path import MAX_TOOLS, Walk, walk_of, with_walk
-from coterie.graph.tasks import TaskLine
+from coterie.graph.task_lines import TaskLine
 from coterie.workflows.core.causes.agent_causes import ModelTurned
 from coterie.workflows.core.views import TrailEntry
 

@@ -3,7 +3,7 @@
 from coterie.graph.drawing.svg import svg_of
 from coterie.graph.mermaid import mermaid_of
 from coterie.graph.picture import picture
-from coterie.graph.tasks import task_lines
+from coterie.graph.task_lines import task_lines
 from tests.support.compiling import plan_of
 
 TOOLS = [f"t{number}" for number in range(10)]

@@ -19,9 +19,9 @@ from coterie.ui.panes import tree_rows, usage_lines
 from coterie.workflows.budgets.balances import exceeded, paid, so_far
 from coterie.workflows.budgets.costs import uses
 from coterie.workflows.core.location import Location
-from coterie.workflows.core.memory import Tally
 from coterie.workflows.core.results import result
 from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.core.state_parts import Tally
 from coterie.workflows.core.views import CostReport, CostRow
 from coterie.workflows.handlers.board import board
 from coterie.workflows.handlers.board import status as status_of

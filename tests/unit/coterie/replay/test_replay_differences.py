@@ -12,7 +12,7 @@ from coterie.dsl.values import Json
 from coterie.replay.effects import WorldEffect, answer, call, end, timer
 from coterie.replay.replay import RunReplayed
 from coterie.replay.replay_differences import Difference, NoValue, differences, first_other
-from coterie.replay.report import differences_text, row, same_text, total
+from coterie.replay.replay_report import differences_text, row, same_text, total
 from coterie.runs.histories.history_events import RecordedValue
 from coterie.storage.wire import data_converter, text_of
 

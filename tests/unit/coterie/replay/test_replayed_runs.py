@@ -12,7 +12,7 @@ from temporalio.api.history.v1 import (
 from temporalio.bridge.proto.workflow_activation import WorkflowActivation
 from temporalio.client import WorkflowHistory
 
-from coterie.replay.observer import (
+from coterie.replay.observed_replay import (
     ReplayObserver,
     _WatchedRunner,  # pyright: ignore[reportPrivateUsage]
     is_the_last,
@@ -76,7 +76,7 @@ async def test_a_replay_has_the_limit_of_cpu_time_of_a_worker(
             tasks.append(self.max_cpu)
             return super().run(work)
 
-    monkeypatch.setattr("coterie.replay.observer.LIMIT", Counted())
+    monkeypatch.setattr("coterie.replay.observed_replay.LIMIT", Counted())
     runner = _WatchedRunner(ReplayObserver())
     assert runner.max_task_seconds == MAX_SECONDS
     assert await observed(history("blocks"), ReplayObserver()) is None

@@ -22,8 +22,8 @@ from coterie.failures import CommandError
 from coterie.replay.replay import Comparison, RunReplayed
 from coterie.storage.histories import read_history
 from coterie.workflows.core.causes.step_causes import Failed
-from coterie.workflows.core.memory import Frame
 from coterie.workflows.core.state import RunState, TrailRecord
+from coterie.workflows.core.state_parts import Frame
 from tests.replay.record import HISTORIES
 from tests.support.compiling import plan_of
 from tests.support.servers.recorded_client import Recorded, client_of

@@ -10,8 +10,8 @@ from coterie.dsl.model.outcomes import Outcome
 from coterie.replay.rebuilt_run import DecisionObserver, ObservedState
 from coterie.replay.trace_events import Visit
 from coterie.workflows.core.causes.step_causes import WhenAsked
-from coterie.workflows.core.memory import Frame, Routed, Track
 from coterie.workflows.core.state import RunState, TrailRecord
+from coterie.workflows.core.state_parts import Frame, Routed, Track
 from coterie.workflows.core.views import TrailKind
 from tests.support.compiling import plan_of
 

@@ -3,8 +3,8 @@
 import pytest
 
 from coterie.dsl.model.conditions import AllOf, ContextField, Expression, TeamOutcome
+from coterie.dsl.model.decision_terms import CallApproval
 from coterie.dsl.model.steps import PersonaStep
-from coterie.dsl.model.terms import CallApproval
 from coterie.rendering.plan_text import step_lines
 from tests.support.engine import plan_of
 

@@ -7,7 +7,7 @@ import pytest
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
 from coterie.dsl.analysis.findings import analysed, findings
-from coterie.dsl.analysis.routes.teams import team_graph
+from coterie.dsl.analysis.routes.team_graph import team_graph
 from coterie.dsl.analysis.worst_case import bounded, worst_case
 from coterie.dsl.analysis.worst_case_of_models import Terms
 from coterie.dsl.logic.solver import Effort

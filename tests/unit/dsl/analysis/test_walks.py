@@ -19,7 +19,7 @@ from coterie.activities.contracts import (
     SkillResult,
 )
 from coterie.dsl.analysis.findings import analysed
-from coterie.dsl.analysis.routes.teams import Teams
+from coterie.dsl.analysis.routes.team_graph import Teams
 from coterie.dsl.analysis.worst_case import WorstCase, worst_case
 from coterie.dsl.analysis.worst_case_of_models import Terms
 from coterie.dsl.compile.compiler import Compiled

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from coterie.dsl.errors import TemplateFailed
 from coterie.dsl.evaluate.prompt_choice import snapshot
-from coterie.dsl.evaluate.slices import slice_for
+from coterie.dsl.evaluate.prompt_facts import slice_for
 from coterie.dsl.model.facts import Facts
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Persona

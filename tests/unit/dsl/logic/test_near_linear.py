@@ -12,7 +12,7 @@ from types import CodeType
 import pytest
 
 from coterie.dsl.analysis.findings import analysed
-from coterie.dsl.analysis.reads import reads_of
+from coterie.dsl.analysis.template_reads import reads_of
 from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.logic.expressions import both_formulas

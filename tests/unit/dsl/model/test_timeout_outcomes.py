@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.dsl.model.terms import TIMEOUT_OUTCOMES, DecisionTerms
+from coterie.dsl.model.decision_terms import TIMEOUT_OUTCOMES, DecisionTerms
 
 
 @pytest.mark.parametrize("outcome", TIMEOUT_OUTCOMES)

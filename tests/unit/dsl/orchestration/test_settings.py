@@ -3,7 +3,7 @@
 import pytest
 
 from coterie.dsl.evaluate.condition_evaluation import holds
-from coterie.dsl.evaluate.slices import slice_for
+from coterie.dsl.evaluate.prompt_facts import slice_for
 from coterie.dsl.model.conditions import Expression
 from coterie.dsl.model.facts import Facts
 from coterie.dsl.model.plan import Plan

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from coterie.dsl.model.tools.tool_use import ToolPolicy
 from coterie.dsl.tool_loop.call_refusals import CallRefusal
 from coterie.dsl.tool_loop.context_room import turns_to_keep
-from coterie.dsl.tool_loop.decision import (
+from coterie.dsl.tool_loop.exchange import ToolCallRequest, ToolResult
+from coterie.dsl.tool_loop.result_texts import CallsMissing, CallsRepeated, LastTurn
+from coterie.dsl.tool_loop.tool_loop_decision import (
     AskModel,
     EndLoop,
     RunCalls,
@@ -18,8 +20,6 @@ from coterie.dsl.tool_loop.decision import (
     take_result,
     take_turn,
 )
-from coterie.dsl.tool_loop.exchange import ToolCallRequest, ToolResult
-from coterie.dsl.tool_loop.result_texts import CallsMissing, CallsRepeated, LastTurn
 from coterie.dsl.tool_loop.tool_loop_progress import (
     AnswerFailed,
     CallsHandedBack,

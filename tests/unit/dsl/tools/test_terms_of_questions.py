@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.dsl.model.terms import NEVER, CallApproval
+from coterie.dsl.model.decision_terms import NEVER, CallApproval
 from tests.support.compiling import plan_of
 
 PLAN = """

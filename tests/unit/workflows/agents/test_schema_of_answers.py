@@ -2,9 +2,9 @@
 
 import pytest
 
+from coterie.dsl.model.decision_terms import CallApproval
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.steps import PersonaStep
-from coterie.dsl.model.terms import CallApproval
 from coterie.dsl.values import Json
 from coterie.workflows.core.causes.agent_causes import PersonaChosen
 from coterie.workflows.core.location import Location

@@ -11,9 +11,9 @@ from coterie.dsl.model.tools.asked_input import AskedInput
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.agents.skill_calls import SkillCall, call_skill
 from coterie.workflows.core.location import Location
-from coterie.workflows.core.memory import CachedResult
 from coterie.workflows.core.scope import Call, CallFailed
 from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.state_parts import CachedResult
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 

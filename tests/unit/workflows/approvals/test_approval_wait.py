@@ -9,7 +9,7 @@ from coterie.activities.contracts import Notification
 from coterie.dsl.errors import ValueTooLarge
 from coterie.dsl.json_values import json_digest
 from coterie.dsl.model.causes import NotDecided
-from coterie.dsl.model.terms import ApprovalTerms, DecisionTerms
+from coterie.dsl.model.decision_terms import ApprovalTerms, DecisionTerms
 from coterie.dsl.sizes import MAX_SHOWN
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.approvals import decisions

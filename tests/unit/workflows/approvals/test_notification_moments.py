@@ -4,13 +4,13 @@ import pytest
 
 from coterie.activities.contracts import Notification
 from coterie.dsl.model.capabilities import Effect
-from coterie.dsl.model.terms import DecisionTerms
+from coterie.dsl.model.decision_terms import DecisionTerms
 from coterie.dsl.values import Json
 from coterie.workflows.approvals.approval_wait import notify
 from coterie.workflows.core.location import Location
-from coterie.workflows.core.memory import PendingNotification
 from coterie.workflows.core.requests import Pending, PlannedCall
 from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.core.state_parts import PendingNotification
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 

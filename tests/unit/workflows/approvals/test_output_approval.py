@@ -6,8 +6,8 @@ import pytest
 from pydantic import JsonValue
 
 from coterie.dsl.model.conditions import ContextField, Expression
+from coterie.dsl.model.decision_terms import NEVER, CallApproval
 from coterie.dsl.model.outcomes import Outcome
-from coterie.dsl.model.terms import NEVER, CallApproval
 from coterie.workflows.approvals.output_approval import ApprovalSubject, with_approval
 from coterie.workflows.core.causes.trail_because import asked_because, trail_because
 from coterie.workflows.core.location import Location

@@ -9,11 +9,11 @@ from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json
 from coterie.workflows.core.location import RunLeft
-from coterie.workflows.core.memory import FanOut, Routed, Track
 from coterie.workflows.core.results import RunFailed
 from coterie.workflows.core.scope import Interrupted
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.state_parts import FanOut, Routed, Track
 from coterie.workflows.fan_out import leave
 from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of

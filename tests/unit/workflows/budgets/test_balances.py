@@ -15,9 +15,9 @@ from coterie.dsl.model.causes import BudgetReached
 from coterie.runs.in_process.local_scope import LocalScope
 from coterie.workflows.budgets.balances import add, exceeded, is_used_up, limit_of, notices, paid
 from coterie.workflows.core.location import Location
-from coterie.workflows.core.memory import BudgetBalance
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.core.state_parts import BudgetBalance
 from tests.support.compiling import plan_of
 
 PLAN = plan_of("orchestration: {entry_team: work, teams: {work: {tasks: [{name: note}]}}}")

@@ -14,10 +14,10 @@ from coterie.workflows.budgets.call_admission import admit_call, admit_input
 from coterie.workflows.budgets.call_estimates import CallEstimate
 from coterie.workflows.budgets.reservations import reserving
 from coterie.workflows.core.location import Location
-from coterie.workflows.core.memory import BudgetBalance
 from coterie.workflows.core.scope import Leaving
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.core.state_parts import BudgetBalance
 from tests.support.compiling import plan_of
 
 PLAN = plan_of("orchestration: {entry_team: work, teams: {work: {tasks: [{name: note}]}}}")

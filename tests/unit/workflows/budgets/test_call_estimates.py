@@ -7,8 +7,8 @@ from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.price import Price
 from coterie.dsl.tool_loop.exchange import OfferedTool, ToolResult, ToolTurn
 from coterie.workflows.budgets.call_estimates import CallEstimate, estimate_call, estimated_news
-from coterie.workflows.core.memory import Tally
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import Tally
 from tests.support.compiling import plan_of
 
 PERSONA = Persona(provider="p", model="m", prompts={"user": "x" * 400}, max_tokens=50)

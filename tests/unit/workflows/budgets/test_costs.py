@@ -7,8 +7,8 @@ import pytest
 from coterie.dsl.model.budgets import Budget
 from coterie.rendering.cost_tables import cost_text
 from coterie.workflows.budgets.costs import report, uses
-from coterie.workflows.core.memory import BudgetBalance, Tally
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import BudgetBalance, Tally
 from coterie.workflows.core.views import BudgetUse, CostReport, CostRow
 from tests.support.compiling import plan_of
 

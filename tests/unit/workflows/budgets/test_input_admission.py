@@ -20,12 +20,12 @@ from coterie.dsl.tool_loop.exchange import ToolResult, ToolTurn
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.budgets.call_admission import admit_input, remember_tokens
 from coterie.workflows.core.location import Location
-from coterie.workflows.core.memory import BudgetBalance
 from coterie.workflows.core.messages import DecideInput
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.results import RunFailed
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.core.state_parts import BudgetBalance
 from coterie.workflows.core.views import TeamResult
 from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import fresh

@@ -9,16 +9,16 @@ from coterie.activities.contracts import AgentRequest, AgentResponse, SkillReque
 from coterie.dsl.errors import BudgetExceeded
 from coterie.dsl.model.budgets import Budget
 from coterie.dsl.model.causes import BudgetReached
-from coterie.dsl.model.terms import AskTerms
+from coterie.dsl.model.decision_terms import AskTerms
 from coterie.dsl.values import JsonValue
 from coterie.runs.in_process.local_scope import LocalScope
 from coterie.workflows.approvals.decisions import record
 from coterie.workflows.budgets.call_admission import decide
 from coterie.workflows.core.location import Location, Redirected, RunLeft
-from coterie.workflows.core.memory import BudgetBalance
 from coterie.workflows.core.messages import DecideInput
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.core.state_parts import BudgetBalance
 from tests.support.compiling import plan_of
 
 PLAN = plan_of("orchestration: {entry_team: work, teams: {work: {tasks: [{name: note}]}}}")

@@ -12,9 +12,9 @@ from coterie.workflows.control.cancellation import at_last, begin_to_stop, stop
 from coterie.workflows.core.causes.people_causes import TooLate
 from coterie.workflows.core.causes.step_causes import Failed
 from coterie.workflows.core.location import Redirected
-from coterie.workflows.core.memory import Frame, Track
 from coterie.workflows.core.messages import AmendInput
 from coterie.workflows.core.state_keys import StateKey
+from coterie.workflows.core.state_parts import Frame, Track
 from coterie.workflows.core.views import Paused
 from coterie.workflows.interpreter import TeamInterpreter
 from tests.support.compiling import plan_of

@@ -6,9 +6,9 @@ from coterie.dsl.evaluate.context_writes import ContextWrite
 from coterie.dsl.values import Json
 from coterie.workflows.control.pause_and_amend import amend, amend_refusal
 from coterie.workflows.control.steering_refusals import AmendConflicts
-from coterie.workflows.core.memory import Track
 from coterie.workflows.core.messages import AmendInput
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import Track
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CONFLICT = (

@@ -35,11 +35,11 @@ from coterie.workflows.control.steering_refusals import (
 )
 from coterie.workflows.core.causes.message_causes import WorkerBlocked
 from coterie.workflows.core.causes.people_causes import Amended, PauseChanged, TooLate
-from coterie.workflows.core.memory import FanOut, Track
 from coterie.workflows.core.messages import AmendInput, Control, RedirectInput
 from coterie.workflows.core.progress.progress_kinds import ContextDraft
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import FanOut, Track
 from tests.support.compiling import plan_of
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

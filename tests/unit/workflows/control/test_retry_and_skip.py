@@ -25,11 +25,11 @@ from coterie.workflows.control.steering_refusals import (
     TaskUnknown,
     ValueForApproval,
 )
-from coterie.workflows.core.memory import Frame
 from coterie.workflows.core.messages import RetryInput, SkipInput
 from coterie.workflows.core.requests import Decision, Pending
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_keys import MAIN, StateKey, StepKey
+from coterie.workflows.core.state_parts import Frame
 from tests.support.compiling import plan_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

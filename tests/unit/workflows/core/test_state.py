@@ -1,10 +1,10 @@
 """What a run remembers of its own way: the latest entries, within bounds."""
 
 from coterie.dsl.model.causes import RouteCause, RuleMatched, Started
-from coterie.workflows.core.memory import CachedResult, Frame, ReadInProgress, Track
 from coterie.workflows.core.requests import Decision
 from coterie.workflows.core.state import MAX_DECISIONS, RunState, TrailRecord
 from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.state_parts import CachedResult, Frame, ReadInProgress, Track
 from coterie.workflows.core.views import TrailKind
 
 

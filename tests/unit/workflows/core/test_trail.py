@@ -10,9 +10,9 @@ from coterie.dsl.model.causes import RuleMatched
 from coterie.workflows.core.causes.message_causes import MessageRefused, NotificationLost
 from coterie.workflows.core.causes.step_causes import StepStated
 from coterie.workflows.core.location import Location
-from coterie.workflows.core.memory import PendingNotification
 from coterie.workflows.core.state import RunState, TrailRecord
 from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.core.state_parts import PendingNotification
 from coterie.workflows.core.trail import (
     note_budget,
     note_cleanup_failure,

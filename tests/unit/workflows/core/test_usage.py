@@ -13,10 +13,10 @@ from coterie.activities.contracts import (
     TokenUsage,
 )
 from coterie.workflows.core.location import Location
-from coterie.workflows.core.memory import Tally
 from coterie.workflows.core.progress.progress_kinds import SequenceProgress, StartedStep
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.state_parts import Tally
 from coterie.workflows.core.usage import began, count_beside, tally_of, together, total_cost, used
 
 

@@ -12,11 +12,11 @@ from coterie.dsl.task_graph.task_reading import read_tasks
 from coterie.dsl.task_graph.task_schedule import TaskSchedule
 from coterie.dsl.tool_loop.tool_loop_progress import OpenCall, ToolLoopProgress, ToolResult
 from coterie.rendering.run_text import status_text
-from coterie.workflows.core.memory import BudgetBalance, FanOut, Session, SessionMessage, Track
 from coterie.workflows.core.progress.agent_progress import AgentLoopProgress
 from coterie.workflows.core.progress.progress_kinds import TaskAttempts, TaskGraphProgress
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import BudgetBalance, FanOut, Session, SessionMessage, Track
 from coterie.workflows.core.views import Paused, RunStatus, StepInProgress
 from coterie.workflows.handlers.board import board, state_of, status
 from tests.support.engine import plan_of

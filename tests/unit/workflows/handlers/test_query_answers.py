@@ -7,11 +7,11 @@ from coterie.dsl.model.outcomes import Failure, Outcome
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.core.causes.step_causes import Failed
 from coterie.workflows.core.extract import MAX_ANSWER_SIZE
-from coterie.workflows.core.memory import Frame, Routed, Track
 from coterie.workflows.core.messages import StateAsked
 from coterie.workflows.core.requests import Decision, Pending, PlannedCall, RequestView
 from coterie.workflows.core.state import RunState, TrailRecord
 from coterie.workflows.core.state_keys import MAIN, StateKey
+from coterie.workflows.core.state_parts import Frame, Routed, Track
 from coterie.workflows.handlers.query_handlers import events, look, pending, request
 
 

@@ -5,8 +5,8 @@ from temporalio.exceptions import ApplicationError
 
 from coterie.dsl.model.outcomes import Failure
 from coterie.dsl.values import Json
-from coterie.workflows.core.memory import SessionMessage, SessionReply
 from coterie.workflows.core.messages import SEND_MESSAGE, TeamInput
+from coterie.workflows.core.state_parts import SessionMessage, SessionReply
 from coterie.workflows.core.views import TeamResult
 from coterie.workflows.sessions.message_queue import MAX_OPEN_MESSAGES
 from tests.support.compiling import plan_of

@@ -1,9 +1,9 @@
 """What a session remembers of its messages stays bounded, and an open one is never forgotten."""
 
 from coterie.dsl.sizes import json_size
-from coterie.workflows.core.memory import Session, SessionReply
 from coterie.workflows.core.messages import SessionInput
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import Session, SessionReply
 from coterie.workflows.sessions.message_queue import (
     OVERDUE_BYTES,
     OVERDUE_EVENTS,

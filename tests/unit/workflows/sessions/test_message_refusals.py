@@ -11,9 +11,9 @@ from coterie.workflows.control.steering_refusals import (
     RunUnable,
     TooManyMessages,
 )
-from coterie.workflows.core.memory import Routed, Session, SessionMessage, SessionReply
 from coterie.workflows.core.messages import SessionInput
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import Routed, Session, SessionMessage, SessionReply
 from coterie.workflows.sessions.message_queue import (
     MAX_MESSAGE_SIZE,
     MAX_OPEN_MESSAGES,

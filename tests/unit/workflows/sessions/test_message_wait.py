@@ -10,10 +10,10 @@ from coterie.dsl.model.step_kinds.wait_step import MessageWait
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.core.causes.message_causes import MessageTaken
 from coterie.workflows.core.location import Location, Skipped
-from coterie.workflows.core.memory import Session, SessionMessage, SessionReply
 from coterie.workflows.core.messages import SessionInput, SkipInput
 from coterie.workflows.core.scope import Interrupted
 from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.core.state_parts import Session, SessionMessage, SessionReply
 from coterie.workflows.sessions.message_queue import receive
 from coterie.workflows.steps.wait import wait_for_message
 from tests.support.compiling import plan_of

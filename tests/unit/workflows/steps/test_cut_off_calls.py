@@ -20,9 +20,9 @@ from coterie.dsl.values import Json
 from coterie.workflows.budgets.call_estimates import count_cut_off
 from coterie.workflows.budgets.costs import report
 from coterie.workflows.core.location import Location
-from coterie.workflows.core.memory import Tally
 from coterie.workflows.core.scope import Call, Jobs
 from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.core.state_parts import Tally
 from coterie.workflows.interpreter import run
 from coterie.workflows.temporal.activity_calls import CancelledEarly
 from tests.support.compiling import CAPABILITIES

@@ -4,7 +4,7 @@ import pytest
 
 from coterie.activities.contracts import AgentRequest, SkillRequest
 from coterie.dsl.values import Json, JsonValue
-from coterie.workflows.core.memory import SessionMessage
+from coterie.workflows.core.state_parts import SessionMessage
 from coterie.workflows.interpreter import run
 from coterie.workflows.sessions.message_queue import MAX_REPLY_SIZE
 from tests.support.compiling import plan_of

@@ -11,8 +11,8 @@ from temporalio.exceptions import ActivityError, ApplicationError, RetryState
 
 from coterie.activities.contracts import NOTIFY, Notification
 from coterie.workflows.core.causes.message_causes import NotificationLost
-from coterie.workflows.core.memory import PendingNotification
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import PendingNotification
 from coterie.workflows.core.views import Paused
 from coterie.workflows.temporal.activity_calls import Notifier
 from coterie.workflows.temporal.pacer import Pacer

@@ -2,9 +2,9 @@
 
 import pytest
 
-from coterie.workflows.core.memory import Track
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import Track
 from coterie.workflows.core.views import Paused
 from coterie.workflows.temporal.attribute_kinds import KINDS, PLAN, STATE, TEAM, WAITING
 from coterie.workflows.temporal.durable_scope import attributes

@@ -8,10 +8,10 @@ from coterie.dsl.tool_loop.call_checks import fingerprint
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.agents.tool_kinds import forget_result
 from coterie.workflows.core.location import Location
-from coterie.workflows.core.memory import CachedResult
 from coterie.workflows.core.messages import DecideInput
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.state_keys import MAIN
+from coterie.workflows.core.state_parts import CachedResult
 from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import StoppingScope, World, fresh
 from tests.support.tool_agents import (

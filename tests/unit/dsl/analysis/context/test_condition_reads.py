@@ -3,7 +3,7 @@
 import pytest
 from pydantic import JsonValue, TypeAdapter
 
-from coterie.dsl.analysis.reads import Read, condition_reads, update_reads, value_reads
+from coterie.dsl.analysis.template_reads import Read, condition_reads, update_reads, value_reads
 from coterie.dsl.model.conditions import Condition
 from coterie.dsl.values import Json
 

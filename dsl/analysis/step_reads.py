@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from coterie.dsl.analysis.bodies import Bodies, Body, written_at
-from coterie.dsl.analysis.reads import Read, condition_reads, update_reads, value_reads
+from coterie.dsl.analysis.template_reads import Read, condition_reads, update_reads, value_reads
+from coterie.dsl.analysis.variable_scopes import Bodies, Body, written_at
 from coterie.dsl.evaluate.prompt_choice import SYSTEM, asked_prompt
 from coterie.dsl.model.conditions import Condition
 from coterie.dsl.model.facts import OWN_RESULT

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import chain, combinations, islice
 from typing import NamedTuple
 
-from coterie.dsl.analysis.bodies import TEAMS, Bodies, Body
-from coterie.dsl.analysis.routes.teams import Teams
+from coterie.dsl.analysis.routes.team_graph import Teams
+from coterie.dsl.analysis.variable_scopes import TEAMS, Bodies, Body
 from coterie.dsl.evaluate.condition_text import condition_text
 from coterie.dsl.logic.formulas import Formula
 from coterie.dsl.logic.possible_statuses import during

@@ -9,11 +9,11 @@ from functools import reduce
 from itertools import chain
 from typing import NamedTuple
 
-from coterie.dsl.analysis.bodies import TEAMS, Bodies
 from coterie.dsl.analysis.dataflow import Flow
-from coterie.dsl.analysis.reader import Reader
-from coterie.dsl.analysis.reads import Read, condition_reads, update_reads
-from coterie.dsl.analysis.routes.teams import Teams
+from coterie.dsl.analysis.routes.team_graph import Teams
+from coterie.dsl.analysis.step_reads import Reader
+from coterie.dsl.analysis.template_reads import Read, condition_reads, update_reads
+from coterie.dsl.analysis.variable_scopes import TEAMS, Bodies
 from coterie.dsl.model.plan import Team
 from coterie.dsl.model.steps import BranchStep, PersonaStep, Step, TeamStep
 from coterie.dsl.model.traversal.step_walk import walk

@@ -8,8 +8,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from coterie.dsl.analysis.routes.teams import TeamNode, Teams
-from coterie.dsl.analysis.routes.visit_bounds import visits_allowed
+from coterie.dsl.analysis.routes.max_visits_exits import visits_allowed
+from coterie.dsl.analysis.routes.team_graph import TeamNode, Teams
 from coterie.dsl.evaluate.limits import depth_allowed
 from coterie.dsl.logic.components import components, is_cycle
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from coterie.dsl.analysis.bodies import TEAMS, Bodies
 from coterie.dsl.analysis.routes.exits import Exit
-from coterie.dsl.analysis.routes.teams import TeamNode, Teams
+from coterie.dsl.analysis.routes.team_graph import TeamNode, Teams
+from coterie.dsl.analysis.variable_scopes import TEAMS, Bodies
 from coterie.dsl.logic.components import components, is_cycle
 from coterie.dsl.model.steps import ReturnStep, TeamStep
 from coterie.dsl.model.traversal.step_walk import walk

@@ -5,10 +5,10 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from coterie.dsl.analysis.bodies import TEAMS
 from coterie.dsl.analysis.routes.exits import Exit
+from coterie.dsl.analysis.routes.max_visits_exits import with_turns
 from coterie.dsl.analysis.routes.timeout_routes import timeout_routes
-from coterie.dsl.analysis.routes.visit_bounds import with_turns
+from coterie.dsl.analysis.variable_scopes import TEAMS
 from coterie.dsl.compile.route_compiler import targets
 from coterie.dsl.logic.formulas import Formula
 from coterie.dsl.logic.possible_statuses import after_all, after_success

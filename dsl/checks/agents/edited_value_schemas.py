@@ -6,7 +6,7 @@ A plan carries it with the step, so that a run can refuse an invalid edit at onc
 from pydantic import JsonValue
 
 from coterie.dsl.json_schema.schema_problems import schema_problem
-from coterie.dsl.model.terms import Approval, CallApproval
+from coterie.dsl.model.decision_terms import Approval, CallApproval
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node

@@ -151,6 +151,11 @@ VERBS: Mapping[str, Verb] = {
         "show success and time of teams, strategies, decisions and tools over the newest runs",
         "coterie.commands.runs.stats",
     ),
+    "report": Verb(
+        Group.LOOK,
+        "write the page of a run as one HTML file: its path, decisions, calls and costs",
+        "coterie.commands.runs.report",
+    ),
     "export": Verb(
         Group.LOOK,
         "write the state of runs as JSON, or into a table of SQLite or PostgreSQL",

@@ -59,6 +59,8 @@ class RouteArrow:
     """The context paths that it changes."""
     meets: str | None = None
     """The concentrator of a fan-out."""
+    found: tuple[str, ...] = ()
+    """What a run found when it last examined the rule; only where a page shows it."""
 
     @property
     def key(self) -> RouteKey:

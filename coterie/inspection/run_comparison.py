@@ -7,10 +7,10 @@ from temporalio.client import Client
 from coterie.dsl.evaluate.context import PathChange, differences
 from coterie.dsl.values import Documented, Json
 from coterie.failures import CommandError
-from coterie.inspection.trace import traced_run
-from coterie.replay.rebuilt_run import NotFollowed, rebuilt
+from coterie.inspection.followed_run import FollowedRun, run_on_server
+from coterie.inspection.trace import trace_of
+from coterie.replay.rebuilt_run import NotFollowed
 from coterie.replay.trace_events import Visit
-from coterie.runs.run_client import Run
 from coterie.workflows.core.requests import Decision
 from coterie.workflows.core.views import CostRow
 
@@ -82,15 +82,20 @@ async def compared_run(client: Client, id: str) -> ComparedRun:
     Raises:
         CommandError: The run does not exist, or this code cannot follow it.
     """
-    trace = await traced_run(client, id)
-    latest = await rebuilt(await Run(client, id).history())
-    if isinstance(latest, NotFollowed):
-        raise CommandError(f"another version of Coterie ran {id!r} ({latest.cause})")
+    followed = await run_on_server(client, id)
+    if isinstance(followed, NotFollowed):
+        raise CommandError(f"another version of Coterie ran {id!r} ({followed.cause})")
+    return compared(followed)
+
+
+def compared(followed: FollowedRun) -> ComparedRun:
+    """Return what is compared of a run."""
+    latest = followed.latest
     return ComparedRun(
-        run=id,
+        run=followed.id,
         plan=latest.status.plan,
         digest=latest.status.digest,
-        path=tuple(map(_path_step, trace.visits)),
+        path=tuple(map(_path_step, trace_of(followed).visits)),
         cost=latest.cost.total,
         decisions=tuple(
             view.decision for view in latest.requests.values() if view.decision is not None

@@ -4,28 +4,27 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from temporalio.client import Client, WorkflowHistory
+from temporalio.client import Client
 
 from coterie.activities.contracts import AgentRequest, AgentResponse, FailureType
 from coterie.dsl.errors import listed
 from coterie.dsl.model.traversal.step_paths import split_reference
 from coterie.failures import CommandError
-from coterie.inspection.step_trace import StepTrace, step_traces
-from coterie.replay.rebuilt_run import (
-    NotFollowed,
-    Rebuilt,
-    joined_trails,
-    rebuilt,
+from coterie.inspection.followed_run import (
+    FollowedRun,
+    is_history_file,
+    run_in_file,
+    run_on_server,
 )
+from coterie.inspection.step_trace import StepTrace, step_traces
+from coterie.replay.rebuilt_run import NotFollowed, joined_trails
 from coterie.replay.trace_events import Visit
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.histories.history_events import RunClosed, closed
-from coterie.runs.histories.history_links import links
 from coterie.runs.histories.recorded_calls import RecordedCall, in_visits, recorded_calls
 from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
-from coterie.storage.histories import history_in
 from coterie.workflows.core.state_keys import StepKey
 from coterie.workflows.core.views import TrailEntry
 
@@ -150,31 +149,17 @@ async def traced(settings: Settings, source: str) -> Trace:
     Raises:
         CommandError: The run does not exist, or this code cannot follow it.
     """
-    if (settings.cwd / source).is_file() or source.endswith(".json"):
-        history = await history_in(settings.cwd / source, settings)
-        rebuilt_run = await rebuilt(history)
-        if isinstance(rebuilt_run, NotFollowed):
-            raise CommandError(
-                f"{source} is the history of another workflow, or of another version: "
-                f"{rebuilt_run.cause}"
-            )
-        return _trace([history], [rebuilt_run])
+    if is_history_file(settings, source):
+        return trace_of(await run_in_file(settings, source))
     return await traced_run((await open_connection(settings)).client, source)
 
 
 async def traced_run(client: Client, id: str) -> Trace:
     """Return the decisions of a run on the server; raises like `traced`."""
-    histories = [history async for history in links(client, id)]
-    latest = await rebuilt(histories[-1])
-    if isinstance(latest, NotFollowed):
-        return await _reported_by_worker(Run(client, id), latest)
-    parts = [latest]
-    for earlier in reversed(histories[:-1]):
-        part = await rebuilt(earlier)
-        if isinstance(part, NotFollowed):
-            break
-        parts.insert(0, part)
-    return _trace(histories, parts)
+    recorded = await run_on_server(client, id)
+    if isinstance(recorded, NotFollowed):
+        return await _reported_by_worker(Run(client, id), recorded)
+    return trace_of(recorded)
 
 
 async def _reported_by_worker(run: Run, reason: NotFollowed) -> Trace:
@@ -187,7 +172,9 @@ async def _reported_by_worker(run: Run, reason: NotFollowed) -> Trace:
         ) from None
 
 
-def _trace(histories: Sequence[WorkflowHistory], parts: Sequence[Rebuilt]) -> Trace:
+def trace_of(recorded: FollowedRun) -> Trace:
+    """Return the decisions of a run, from its histories."""
+    histories, parts = recorded.histories, recorded.parts
     visits: dict[tuple[str, int], Visit] = {}
     for part in parts:
         for key, visit in part.visits.items():
@@ -196,15 +183,21 @@ def _trace(histories: Sequence[WorkflowHistory], parts: Sequence[Rebuilt]) -> Tr
     end = closed(histories[-1])
     if end is not None:
         visits = {key: _close_visit(visit, end) for key, visit in visits.items()}
-    calls = [call for history in histories for call in recorded_calls(history)]
-    in_visits(calls, trail)
+    calls = calls_of(recorded, trail)
     return Trace(
-        histories[-1].workflow_id,
+        recorded.id,
         tuple(trail),
         tuple(visits.values()),
         tuple(call for call in calls if call.attempts > 1),
         tuple(refused_answers(calls)),
     )
+
+
+def calls_of(recorded: FollowedRun, trail: Sequence[TrailEntry]) -> list[RecordedCall]:
+    """Return every call of a run, each with the visit that made it."""
+    calls = [call for history in recorded.histories for call in recorded_calls(history)]
+    in_visits(calls, trail)
+    return calls
 
 
 def _close_visit(visit: Visit, end: RunClosed) -> Visit:

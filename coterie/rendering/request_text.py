@@ -182,7 +182,7 @@ def asked_change(request: Pending) -> AskedChange:
     return AskedChange(request.show, request.given, request.changing_call, request.commit)
 
 
-def _subject(request: Pending, workspace: Path | None) -> tuple[JsonValue, Sequence[str]]:
+def subject_of(request: Pending, workspace: Path | None) -> tuple[JsonValue, Sequence[str]]:
     """Return what a request shows beside changes of files, and these as a diff."""
     change = asked_change(request)
     _, rest = asked_changes(change)
@@ -199,7 +199,7 @@ def subject_lines(
         workspace: Folder of the files that it would change; None if it is elsewhere.
         whole: The command that shows all of it; None to shorten nothing here.
     """
-    rest, diff = _subject(request, workspace)
+    rest, diff = subject_of(request, workspace)
     yield from show_lines(rest, whole)
     for line in diff if whole is None else cut_diff(diff, _MAX_DIFF_LINES, whole):
         yield f"    {line}"
@@ -263,7 +263,7 @@ def panel_lines(
         workspace: Folder of the files that it would change; None if it is elsewhere.
         max_lines: Of the question and its subject; None for all.
     """
-    rest, diff = _subject(request, workspace)
+    rest, diff = subject_of(request, workspace)
     whole = show_command(run, request.id)
     lines = [ProgressLine(line, "bold") for line in wrapped(request.prompt, width, "")]
     value_lines = list(_value_lines(rest, width))

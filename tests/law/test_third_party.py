@@ -32,6 +32,7 @@ DATA = (
     "docs/schemas",  # generated from our models
     "evals",  # suites and their scripts
     "examples",  # projects that the docs show
+    "gateway/console",  # the templates and the style of our own pages
     "findings",  # scripts that show how outside software behaves
     "tests/chaos",  # projects that die, with corpora of our own
     "tests/data",  # documents, changes and reports of our own

@@ -121,13 +121,16 @@ def chip(cells: Cells, route: RouteArrow, order: str) -> str:
     """Return the label of a route, with the positions at which a run took it."""
     lines = list(_chip_lines(route))
     offset = 16 if route.number is not None else 0
-    high = len(lines) * line_height("condition") + 10
+    found = [line for part in route.found for line in wrapped(part, 256, "soft", lines=2)]
+    high = len(lines) * line_height("condition") + len(found) * line_height("soft") + 10
     ink: list[Element] = []
     if route.number is not None:
         ink.append(shape("circle", "number", cx=0, cy=high / 2, r=8.5))
         ink.append(text(0, high / 2 + 4, str(route.number), "badge"))
     ink += paragraph(offset, 5, lines, "condition")
-    parts = [cells.cell(offset + widest(lines, "condition"), high, ink, pad=14)] if lines else []
+    ink += paragraph(offset, 5 + len(lines) * line_height("condition"), found, "soft")
+    wide = offset + max(widest(lines, "condition"), widest(found, "soft"))
+    parts = [cells.cell(wide, high, ink, pad=14)] if lines else []
     if order:
         badge = moved(0, high / 2 - 9, *pill(order, "done"))
         parts.append(cells.cell(pill_width(order), high, [badge], pad=5))

@@ -5,6 +5,7 @@ over another one. Back edges are laid out reversed, so that the start of a run s
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple, cast
 from xml.etree.ElementTree import Element, fromstring, indent, tostring
 
@@ -162,6 +163,23 @@ def svg_of(picture: Picture, walk: Walk | None = None) -> str:
     root.append(moved(_MARGIN, under, *foot))
     indent(root)
     return tostring(root, encoding="unicode") + "\n"
+
+
+def figure_of(picture: Picture, walk: Walk | None = None) -> Element:
+    """Return the teams and routes with their legend alone, for a page that has the style sheet.
+
+    Raises:
+        CommandError: The layout library is not installed.
+    """
+    picture = with_walk(picture, walk)
+    graph, wide, high = _Drawing(picture, walk).drawn()
+    room = max(wide, _NARROWEST)
+    under, foot = below(picture, None if walk is None else replace(walk, trees=()), room)
+    size = {"width": f"{room:.0f}", "height": f"{high + _MARGIN + under:.0f}"}
+    root = Element("svg", {**size, "viewBox": f"0 0 {size['width']} {size['height']}"})
+    root.append(moved(round((room - wide) / 2), 0, graph))
+    root.append(moved(0, high + _MARGIN, *foot))
+    return root
 
 
 class _Drawing:

@@ -1,0 +1,1 @@
+"""The console: pages of runs, teams and requests, for people."""

@@ -1,0 +1,115 @@
+"""Render pages: every text in them is untrusted, and is escaped and made visible here."""
+
+import base64
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Literal, cast
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from coterie.dsl.visible import visible
+from coterie.gateway.console.page_values import took
+from coterie.graph.drawing.style import style_sheet
+from coterie.text.moments import day_and_clock
+
+ROWS = 200
+"""Rows of a list that a page shows at once; it folds the rest, or leads to it."""
+
+SERVED_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; "
+    "require-trusted-types-for 'script'; trusted-types coterie"
+)
+"""The Content-Security-Policy of every page that the gateway serves."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageFrame:
+    """What surrounds a page."""
+
+    kind: Literal["offline", "served"]
+    """`offline`: one file, which brings its style sheet and leads nowhere."""
+    title: str
+    policy: str
+    style: Markup
+    """Of an offline page; a served one links to it."""
+
+
+def style_text() -> str:
+    """Return the one style sheet of all pages, with that of the graph."""
+    own = files("coterie.gateway.console").joinpath("assets", "console.css").read_text("utf-8")
+    return f"{own}\n.graph {{\n{style_sheet()}}}\n"
+
+
+def frame_of(title: str, kind: Literal["offline", "served"] = "offline") -> PageFrame:
+    """Return the frame of a page."""
+    if kind == "served":
+        return PageFrame(kind, title, SERVED_POLICY, Markup())
+    style = style_text()
+    digest = base64.b64encode(sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'"
+    return PageFrame(kind, title, policy, Markup(style))  # our own file, which no page changes
+
+
+def render(template: str, frame: PageFrame, page: object) -> str:
+    """Return a page as HTML.
+
+    Args:
+        template: Its file in `gateway/console/pages`.
+        frame: What surrounds it.
+        page: Its typed view.
+    """
+    return environment().get_template(template).render(frame=frame, page=page)
+
+
+@cache
+def environment() -> Environment:
+    """Return what reads the templates; a missing value is an error, and never an empty text."""
+    pages = Environment(
+        loader=PackageLoader("coterie.gateway.console", "pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_visible,
+    )
+    filters: dict[str, Callable[..., object]] = {
+        "moment": moment,
+        "duration": took,
+        "folded": folded,
+        "css": css,
+    }
+    cast("dict[str, object]", pages.filters).update(filters)
+    cast("dict[str, object]", pages.globals)["rows_at_once"] = ROWS
+    return pages
+
+
+def _visible(value: object) -> object:
+    """Make control characters visible in every text that a page shows."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return visible(value)
+    return value
+
+
+def moment(at: str | datetime) -> str:
+    """Return a time with its zone; another text as it is."""
+    try:
+        return day_and_clock(at if isinstance(at, str) else at.isoformat())
+    except (ValueError, OverflowError):
+        return str(at)
+
+
+def folded(rows: Sequence[object]) -> tuple[Sequence[object], Sequence[object]]:
+    """Return the rows that a page shows at once, and the rest."""
+    return rows[:ROWS], rows[ROWS:]
+
+
+def css(word: str) -> str:
+    """Return a word as the name of a class."""
+    return re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")

@@ -1,0 +1,214 @@
+"""The page of one run: a typed view of everything that its histories tell. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from coterie.explaining.origins import Effective
+from coterie.gateway.console.bounds_met import Proofs, proofs_of
+from coterie.gateway.console.context_origins import ContextRow, context_of
+from coterie.gateway.console.conversations_view import AgentTalk, conversations_of
+from coterie.gateway.console.decisions_view import VisitCard, visit_cards
+from coterie.gateway.console.drawn_figures import TeamGraph, team_graph
+from coterie.gateway.console.effects_ledger import EffectRow, effects_of
+from coterie.gateway.console.page_values import ShownValue, shown_brief, shown_value
+from coterie.gateway.console.plan_outline import PlanOutline, outline_of
+from coterie.gateway.console.request_cards import RequestCard, request_cards
+from coterie.gateway.console.spending import Spending, spending_of
+from coterie.gateway.console.timeline import Timeline, timeline_of
+from coterie.graph.taken_path import walk_of
+from coterie.inspection.followed_run import FollowedRun
+from coterie.inspection.trace import Trace, calls_of, trace_of
+from coterie.rendering.cost_tables import money_text
+from coterie.rendering.run_text import outputs
+from coterie.replay.rebuilt_run import Rebuilt
+from coterie.runs.ends.end_words import incomplete_reason
+from coterie.runs.histories.history_events import RunClosed, closed, started
+from coterie.runs.progress import Tone
+from coterie.runs.task_trees import TreeRow, task_tree
+from coterie.text.durations import duration
+from coterie.text.problems import counted
+from coterie.workflows.core.progress.progress_kinds import TaskGraphProgress
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.views import RunStatus, TeamResult, TrailEntry
+
+
+@dataclass(frozen=True, slots=True)
+class RunFact:
+    """One figure at the top of a page."""
+
+    name: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunInput:
+    """How a run started."""
+
+    by: str
+    """`team review`, `a plan`, `a fork of run-1`."""
+    context: ShownValue | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskGraphCard:
+    """One task graph as a tree."""
+
+    headline: str
+    rows: tuple[TreeRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """Everything that the page of one run shows."""
+
+    run: str
+    plan: PlanOutline
+    state: str
+    tone: Tone
+    because: str
+    """Why it ended so, or why it is where it is."""
+    began: datetime
+    ended: datetime | None
+    read_at: datetime
+    """When its history was read."""
+    facts: tuple[RunFact, ...]
+    input: RunInput
+    output: tuple[tuple[str, ShownValue], ...]
+    graph: TeamGraph
+    timeline: Timeline
+    visits: tuple[VisitCard, ...]
+    lost: str
+    """What the histories lack; empty: nothing."""
+    agents: tuple[AgentTalk, ...]
+    trees: tuple[TaskGraphCard, ...]
+    context: tuple[ContextRow, ...]
+    effects: tuple[EffectRow, ...]
+    spending: Spending
+    requests: tuple[RequestCard, ...]
+    proofs: Proofs
+
+
+def run_page(
+    recorded: FollowedRun,
+    now: datetime,
+    values: Sequence[Effective] | None = None,
+    workspace: Path | None = None,
+) -> RunPage:
+    """Return the page of a run.
+
+    Args:
+        recorded: The run.
+        now: The time of the view.
+        values: Of the document that compiles to its plan, if it is here.
+        workspace: Folder of the files that requests would change; None if it is elsewhere.
+    """
+    latest, trace = recorded.latest, trace_of(recorded)
+    end = closed(recorded.histories[-1])
+    began = started(recorded.histories[0]).at
+    ended = None if end is None else end.at
+    calls = calls_of(recorded, trace.trail)
+    status = latest.status
+    seen = tuple(_previous_requests(recorded.parts))
+    requests = request_cards(latest.requests, seen, workspace)
+    state, tone, because = _state(end, status)
+    seconds = ((ended or now) - began).total_seconds()
+    walk = walk_of(recorded.id, because or state, trace.trail, status, over=end is not None)
+    visits = {(visit.team, visit.visit): visit for visit in trace.visits}
+    return RunPage(
+        run=recorded.id,
+        plan=outline_of(latest.plan, values),
+        state=state,
+        tone=tone,
+        because=because,
+        began=began,
+        ended=ended,
+        read_at=now,
+        facts=tuple(_facts(status, seconds, trace)),
+        input=_input(recorded),
+        output=() if end is None else _output(end),
+        graph=team_graph(latest.plan, walk, visits),
+        timeline=timeline_of(began, ended or now, trace.visits, calls),
+        visits=visit_cards(trace),
+        lost=_missing_entries(trace.trail),
+        agents=conversations_of(calls),
+        trees=_trees(recorded.parts),
+        context=context_of(latest.context, trace.visits),
+        effects=effects_of(latest.plan, calls),
+        spending=spending_of(latest.cost, seconds, is_open=end is None),
+        requests=requests,
+        proofs=proofs_of(latest.plan, status, sum(not card.is_open for card in requests)),
+    )
+
+
+def _previous_requests(parts: Sequence[Rebuilt]) -> list[Pending]:
+    """Return the requests that people decided, as they were before."""
+    messages = [message for part in parts for message in part.received]
+    return [request for message in messages for request in message.changed]
+
+
+def _state(end: RunClosed | None, status: RunStatus) -> tuple[str, Tone, str]:
+    if end is None:
+        waits = status.state in ("waiting", "paused") or bool(status.waiting_for)
+        state = "waiting" if status.waiting_for and status.state == "running" else status.state
+        return state, "waiting" if waits else "working", status.last_because
+    if end.end.completed:
+        result = end.end.result
+        return "completed", "good", "" if result is None else result.because
+    return end.state, "bad", incomplete_reason(end.end)
+
+
+def _facts(status: RunStatus, seconds: float, trace: Trace) -> list[RunFact]:
+    usage = status.usage
+    money = money_text(status.cost, unpriced=status.unpriced) if status.model_calls else "none"
+    retried = counted(len(trace.retried), "retried call") if trace.retried else ""
+    bound = f"of {status.max_total_teams}"
+    tokens = f"{usage.input_tokens:,} in, {usage.output_tokens:,} out"
+    estimated = f"estimated for {counted(status.estimated, 'call')}" if status.estimated else ""
+    return [
+        RunFact("Duration", duration(max(0.0, seconds))),
+        RunFact("Team visits", f"{status.visits_toward_limit:,}", bound),
+        RunFact("Model calls", f"{status.model_calls:,}", retried),
+        RunFact("Tool calls", f"{status.skill_calls:,}"),
+        RunFact("Tokens", f"{usage.total:,}", tokens if usage.total else ""),
+        RunFact("Cost", money, estimated),
+    ]
+
+
+def _input(recorded: FollowedRun) -> RunInput:
+    first = started(recorded.histories[0]).input
+    match first:
+        case _ if first.fork is not None:
+            by = f"a fork of {first.fork.run}"
+        case _ if first.carried is not None:
+            by = "an earlier part, which is gone"
+        case _ if first.team is not None:
+            by = f"team {first.team}"
+        case _:
+            by = "an inline document" if first.document is not None else "a plan"
+    return RunInput(by, shown_value(first.context) if first.context else None)
+
+
+def _output(end: RunClosed) -> tuple[tuple[str, ShownValue], ...]:
+    result: TeamResult | None = end.end.result
+    if result is None:
+        return ()
+    return tuple((name, shown_brief(data)) for name, data in outputs(result) if data is not None)
+
+
+def _missing_entries(trail: Sequence[TrailEntry]) -> str:
+    """Say which entries of the trail the histories no longer have."""
+    if not trail or trail[0].number == 1:
+        return ""
+    return f"the histories here start at event {trail[0].number:,}; earlier ones are gone"
+
+
+def _trees(parts: Sequence[Rebuilt]) -> tuple[TaskGraphCard, ...]:
+    graphs: dict[str, TaskGraphProgress] = {}
+    for part in parts:
+        graphs |= part.graphs
+    open_graphs = parts[-1].open_graphs
+    trees = [task_tree(step, graph, over=step not in open_graphs) for step, graph in graphs.items()]
+    return tuple(TaskGraphCard(tree.headline, tuple(tree.rows())) for tree in trees)

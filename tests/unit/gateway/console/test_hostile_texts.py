@@ -1,0 +1,114 @@
+"""No text of a run, a plan or a person becomes more than text in a page."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from xml.etree.ElementTree import Element, SubElement
+
+import pytest
+
+from coterie.gateway.console.drawn_figures import UnexpectedDrawing, checked
+from coterie.graph.drawing.svg import figure_of
+from coterie.graph.picture import picture
+from tests.unit.gateway.console.pages import Tree, page_of, parsed, recorded, text_in, with_texts
+
+HOSTILE = (
+    "<img src=x onerror=alert(1)>'\"</style></script><script>alert(2)</script>{{7*7}}\x1b[2J\u202e"
+)
+NOT_SHOWN = {
+    ".tone": "a class",
+    ".effects[].effect": "the page says it in other words",
+    ".plan.teams[].tasks[].path": "its place in the list stands for it",
+    ".requests[].diff[].kind": "a class",
+    ".trees[].rows[][]": "the parent, which is the place in the tree",
+    ".plan.teams[].id": "its name stands for it",
+    ".plan.teams[].type": "a class",
+    ".timeline.bars[].bar.kind": "a class",
+    ".visits[].anchor": "an id",
+    ".visits[].tone": "a class",
+    ".visits[].events[].tone": "a class",
+}
+"""`{path of a text in the view: why no page shows it as text}`."""
+
+
+def hostile(paths: set[str]) -> Callable[[str, str], str]:
+    """Give each text a marker that names its path."""
+
+    def change(path: str, text: str) -> str:
+        if not text:
+            return text
+        paths.add(path)
+        return f"{HOSTILE}⟦{path}⟧"
+
+    return change
+
+
+async def test_every_text_of_a_run_page_stays_text_and_is_shown() -> None:
+    paths: set[str] = set()
+    shown: set[str] = set()
+    for name in CASES:
+        page = with_texts(await page_of(name), hostile(paths))
+        text = harmless(parsed("run.html", page))
+        shown |= set(re.findall("⟦(.*?)⟧", text))
+    assert len(paths) > 80
+    assert sorted(paths - shown - NOT_SHOWN.keys()) == []
+
+
+CASES = ("tool_agent", "task_graph", "steered", "scarce_budgets", "consents", "every_kind", "batch")
+
+
+def harmless(tree: Tree) -> str:
+    """Return the text of a page in which no hostile text became anything else."""
+    assert not tree.xpath("//script | //img | //iframe | //*[@style]")
+    names = {str(name) for node in tree.iter() for name in getattr(node, "attrib", {})}
+    assert not {name for name in names if name.startswith("on")}
+    text = text_in(tree)
+    assert not set(text) & {"\x1b", "\u202e"}
+    assert "{{7*7}}" in text
+    return text
+
+
+async def test_a_drawing_of_hostile_names_holds_no_more_than_text() -> None:
+    run = (await recorded("task_graph")).latest
+    drawn = picture(run.plan)
+    boxes = tuple(
+        replace(
+            box,
+            name=HOSTILE,
+            limits=(HOSTILE,),
+            tasks=tuple(replace(task, name=HOSTILE, detail=(HOSTILE,)) for task in box.tasks),
+        )
+        for box in drawn.boxes
+    )
+    routes = tuple(
+        replace(route, words=(HOSTILE,), found=(HOSTILE,), updates=(HOSTILE,))
+        for route in drawn.routes
+    )
+    figure = figure_of(replace(drawn, name=HOSTILE, boxes=boxes, routes=routes))
+    svg = checked(figure, "a graph").svg
+    assert "<img" not in svg
+    assert "<script" not in svg
+    assert "onerror" in svg
+
+
+@pytest.mark.parametrize(
+    ("tag", "attributes"),
+    [
+        ("script", {}),
+        ("style", {}),
+        ("a", {"href": "https://example.com"}),
+        ("image", {"href": "x"}),
+        ("foreignObject", {}),
+        ("g", {"onload": "x()"}),
+        ("g", {"style": "x"}),
+        ("g", {"fill": "url(https://example.com)"}),
+        ("g", {"class": 'a" onload="x'}),
+    ],
+)
+def test_a_drawing_with_anything_but_shapes_is_refused(
+    tag: str, attributes: dict[str, str]
+) -> None:
+    root = Element("svg")
+    SubElement(root, tag, attributes)
+    with pytest.raises(UnexpectedDrawing):
+        checked(root, "a drawing")

@@ -4,8 +4,11 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Literal
 
+from pydantic import JsonValue
+
 from coterie.dsl.values import Frozen
 from coterie.evals.baselines import Baseline, BaselineCase
+from coterie.evals.graders import Grade
 from coterie.evals.success_rates import wilson
 from coterie.evals.suite import case_digest
 from coterie.evals.suite_runner import SuiteRun, UnjudgedTrial
@@ -78,6 +81,11 @@ class FailedTrial(Frozen):
     case: str
     repeat: int
     because: str
+    input: JsonValue = None
+    """The context of its case; of a session, the messages."""
+    output: JsonValue = None
+    """What its run returned; of a session, the replies."""
+    grades: tuple[Grade, ...] = ()
 
 
 class SuiteReport(Frozen):
@@ -131,7 +139,7 @@ def report_of(run: SuiteRun, baseline: Baseline | None = None) -> SuiteReport:
         at_least=document.at_least,
         left_out=run.left_out,
         variants=tuple(_variants(run, baseline)),
-        failures=tuple(_failed_trial(result) for result in run.results if not result.passed),
+        failures=tuple(_failed_trial(result, run) for result in run.results if not result.passed),
         unjudged=run.unjudged,
         judge_calls=sum(grade.model_calls for grade in grades),
         judge_cost=sum(costs) if costs else None,
@@ -230,11 +238,16 @@ def _pairs(
             yield before[result.repeat], result.passed
 
 
-def _failed_trial(result: TrialResult) -> FailedTrial:
+def _failed_trial(result: TrialResult, run: SuiteRun) -> FailedTrial:
+    cases = {case.name: case for case in run.suite.document.cases}
+    case = cases[result.case]
     return FailedTrial(
         run=result.run,
         variant=result.variant,
         case=result.case,
         repeat=result.repeat,
         because=result.because,
+        input=[*case.messages] if case.messages else case.context,
+        output=[*result.end.replies] if case.messages else result.end.output,
+        grades=result.grades,
     )

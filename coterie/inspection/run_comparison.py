@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from pydantic import JsonValue
 from temporalio.client import Client
 
 from coterie.dsl.evaluate.context import PathChange, differences
@@ -11,6 +12,7 @@ from coterie.inspection.followed_run import FollowedRun, run_on_server
 from coterie.inspection.trace import trace_of
 from coterie.replay.rebuilt_run import NotFollowed
 from coterie.replay.trace_events import Visit
+from coterie.runs.histories.history_events import closed
 from coterie.workflows.core.requests import Decision
 from coterie.workflows.core.views import CostRow
 
@@ -43,6 +45,8 @@ class ComparedRun(Documented):
     """Of people, in the order of the requests."""
     context: Json
     """As it is now, or was at the end."""
+    output: JsonValue = None
+    """What it returned; null while it is open, and if it returned nothing."""
 
 
 class RunComparison(Documented):
@@ -90,7 +94,8 @@ async def compared_run(client: Client, id: str) -> ComparedRun:
 
 def compared(followed: FollowedRun) -> ComparedRun:
     """Return what is compared of a run."""
-    latest = followed.latest
+    latest, closing = followed.latest, closed(followed.histories[-1])
+    result = None if closing is None else closing.end.result
     return ComparedRun(
         run=followed.id,
         plan=latest.status.plan,
@@ -101,6 +106,7 @@ def compared(followed: FollowedRun) -> ComparedRun:
             view.decision for view in latest.requests.values() if view.decision is not None
         ),
         context=latest.context,
+        output=None if result is None else result.output,
     )
 
 

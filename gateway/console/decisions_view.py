@@ -113,7 +113,7 @@ def _card(number: int, visit: Visit, trace: Trace) -> VisitCard:
         events=tuple(map(_event, visit.happened)),
         rules=None if visit.rules is None else tuple(map(_rule, visit.rules)),
         default=visit.default or "",
-        changes=None if visit.ended is None else tuple(map(_change, visit.changes)),
+        changes=None if visit.ended is None else tuple(map(change_row, visit.changes)),
         repeats=repeats,
     )
 
@@ -143,7 +143,7 @@ def _event(event: TraceEvent) -> EventRow:
         ran_because=entry.ran_because,
         rules=tuple(map(_rule, event.alternatives)),
         tests=() if event.when is None else tuple(_tests(event.when, 0)),
-        changes=tuple(map(_change, event.changes)),
+        changes=tuple(map(change_row, event.changes)),
     )
 
 
@@ -184,7 +184,8 @@ def found_by(examined: Examined) -> Sequence[str]:
     return [row.text for row in _tests(examined, 0) if row.text not in ("all of", "any of", "not")]
 
 
-def _change(change: PathChange) -> PathChangeRow:
+def change_row(change: PathChange) -> PathChangeRow:
+    """Return a change of the context for a page."""
     before = None if change.change == "added" else shown_brief(change.before)
     after = None if change.change == "removed" else shown_brief(change.after)
     return PathChangeRow(change.path, change.change, before, after)

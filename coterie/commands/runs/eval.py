@@ -8,7 +8,6 @@ from shlex import quote
 from coterie.documents.worker_trust import key_names, missing_keys
 from coterie.dsl.errors import nearest
 from coterie.evals.baselines import Baseline, baseline_of, baseline_text, read_baseline
-from coterie.evals.report_html import report_html
 from coterie.evals.report_text import report_text, result_line
 from coterie.evals.suite import EvalSuite, trials_of
 from coterie.evals.suite_document import MAX_REPEATS
@@ -17,6 +16,7 @@ from coterie.evals.suite_report import SuiteReport, report_of
 from coterie.evals.suite_runner import SuiteRun, run_suite
 from coterie.evals.trial_results import TrialResult
 from coterie.failures import CommandError, ExitCode
+from coterie.gateway.console.eval_page import report_html
 from coterie.interrupts import run_async
 from coterie.logs import to_file
 from coterie.output_files import write_output

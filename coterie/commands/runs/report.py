@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from coterie.failures import ExitCode
-from coterie.gateway.console.offline_report import report_of_run
+from coterie.gateway.console.offline_report import report_of_comparison, report_of_run
 from coterie.interrupts import run_async
 from coterie.logs import quietly
 from coterie.output_files import write_output
@@ -15,6 +15,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("run", metavar="RUN_OR_FILE", help="the run's id, or its history as JSON")
     parser.add_argument(
+        "--compare",
+        metavar="RUN_OR_FILE",
+        help="write the page that compares the run with this one instead: path, context, cost, "
+        "decisions, answers",
+    )
+    parser.add_argument(
         "-o", "--output", metavar="OUT", help="write to this file; default: standard output"
     )
 
@@ -22,7 +28,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Read the run's history, and write its page."""
     quietly(settings)
-    page = run_async(report_of_run(settings, args.run))
+    other: str | None = args.compare
+    if other is None:
+        page = run_async(report_of_run(settings, args.run))
+    else:
+        page = run_async(report_of_comparison(settings, args.run, other))
     output: str | None = args.output
     if output is None:
         say(page.rstrip("\n"))

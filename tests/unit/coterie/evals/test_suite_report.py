@@ -7,11 +7,11 @@ import pytest
 
 from coterie.evals.baselines import Baseline, baseline_of, baseline_text, read_baseline
 from coterie.evals.graders import Grade
-from coterie.evals.report_html import report_html
 from coterie.evals.report_text import report_text
 from coterie.evals.suite_report import report_of
 from coterie.evals.suite_runner import UnjudgedTrial
 from coterie.failures import CommandError
+from coterie.gateway.console.eval_page import report_html
 from tests.unit.coterie.evals.suites import SUITE, results_of, suite_in
 
 TWENTY = SUITE.replace("repeats: 3", "repeats: 20")
@@ -100,7 +100,7 @@ def test_html_is_one_file_and_escapes_what_models_wrote(tmp_path: Path) -> None:
     assert "<b>it broke" not in page
     assert "<script" not in page
     assert "src=" not in page
-    assert "default-src 'none'" in page
+    assert "default-src &#39;none&#39;" in page
 
 
 def test_report_adds_up_judges_and_names_trials_without_a_verdict(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """No text of a run, a plan or a person becomes more than text in a page."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from xml.etree.ElementTree import Element, SubElement
 
@@ -10,11 +9,9 @@ import pytest
 from coterie.gateway.console.drawn_figures import UnexpectedDrawing, checked
 from coterie.graph.drawing.svg import figure_of
 from coterie.graph.picture import picture
-from tests.unit.gateway.console.pages import Tree, page_of, parsed, recorded, text_in, with_texts
+from tests.unit.gateway.console.hostile_texts import HOSTILE, harmless, hostile
+from tests.unit.gateway.console.pages import page_of, parsed, recorded, with_texts
 
-HOSTILE = (
-    "<img src=x onerror=alert(1)>'\"</style></script><script>alert(2)</script>{{7*7}}\x1b[2J\u202e"
-)
 NOT_SHOWN = {
     ".tone": "a class",
     ".effects[].effect": "the page says it in other words",
@@ -31,18 +28,6 @@ NOT_SHOWN = {
 """`{path of a text in the view: why no page shows it as text}`."""
 
 
-def hostile(paths: set[str]) -> Callable[[str, str], str]:
-    """Give each text a marker that names its path."""
-
-    def change(path: str, text: str) -> str:
-        if not text:
-            return text
-        paths.add(path)
-        return f"{HOSTILE}⟦{path}⟧"
-
-    return change
-
-
 async def test_every_text_of_a_run_page_stays_text_and_is_shown() -> None:
     paths: set[str] = set()
     shown: set[str] = set()
@@ -55,17 +40,6 @@ async def test_every_text_of_a_run_page_stays_text_and_is_shown() -> None:
 
 
 CASES = ("tool_agent", "task_graph", "steered", "scarce_budgets", "consents", "every_kind", "batch")
-
-
-def harmless(tree: Tree) -> str:
-    """Return the text of a page in which no hostile text became anything else."""
-    assert not tree.xpath("//script | //img | //iframe | //*[@style]")
-    names = {str(name) for node in tree.iter() for name in getattr(node, "attrib", {})}
-    assert not {name for name in names if name.startswith("on")}
-    text = text_in(tree)
-    assert not set(text) & {"\x1b", "\u202e"}
-    assert "{{7*7}}" in text
-    return text
 
 
 async def test_a_drawing_of_hostile_names_holds_no_more_than_text() -> None:

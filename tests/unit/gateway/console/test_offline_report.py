@@ -14,7 +14,7 @@ from tests.replay.record import HISTORIES
 def test_a_report_of_a_history_is_one_file_that_loads_nothing(tmp_path: Path) -> None:
     source = HISTORIES / "review_loop.0.1.0.json"
     settings = load({}, tmp_path)
-    done = report.run(Namespace(run=str(source), output="run.html"), settings)
+    done = report.run(Namespace(run=str(source), compare=None, output="run.html"), settings)
     assert done == ExitCode.DONE
     page = (tmp_path / "run.html").read_text()
     assert "<h2>Decisions</h2>" in page

@@ -238,7 +238,7 @@ VERBS: Mapping[str, Verb] = {
     ),
     "serve": Verb(
         Group.SERVE,
-        "offer teams as tools to MCP clients",
+        "serve runs in a browser and over HTTP, or teams to MCP clients",
         "coterie.commands.operations.serve",
     ),
     "tokens": Verb(

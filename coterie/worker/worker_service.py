@@ -2,19 +2,12 @@
 
 import asyncio
 import logging
-import os
-import socket
-import time
-from collections.abc import Iterable
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from shlex import quote
 
 from pydantic import ValidationError
-from temporalio.api.enums.v1 import TaskQueueType
-from temporalio.api.taskqueue.v1 import PollerInfo, TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client
 from temporalio.service import RPCError
 
@@ -23,6 +16,7 @@ from coterie.failures import CommandError, ExitCode
 from coterie.logs import to_stderr
 from coterie.runs.records import PRIVATE, RunRecord, queue_of
 from coterie.runs.run_list import open_executions
+from coterie.runs.task_queues import is_polled
 from coterie.server.connection import Connection, open_connection
 from coterie.server.embedded_server import ServerMoved, supervise
 from coterie.settings import Settings
@@ -32,9 +26,6 @@ from coterie.worker.run_worker import run_worker
 from coterie.worker.workers import STICKY, ServingTerms, working
 
 _LOOK_SECONDS = 5.0
-_POLL_SECONDS = 75.0
-"""A poll lasts a minute at most: a longer silence means that the poller is gone."""
-_SOME_SECONDS = timedelta(seconds=10)
 
 
 class PrivateQueues:
@@ -76,7 +67,7 @@ class PrivateQueues:
                 del self._serving[queue]
         for queue, run in waiting.items():
             record = records.get(queue)
-            if queue in self._serving or record is None or await self._is_polled(queue):
+            if queue in self._serving or record is None or await is_polled(self._client, queue):
                 continue
             problem = self._problem(record)
             if problem is None:
@@ -118,58 +109,11 @@ class PrivateQueues:
         except CommandError as error:
             self._report(f"could not serve run {record.id!r}: {error}")
 
-    async def _is_polled(self, queue: str) -> bool:
-        request = DescribeTaskQueueRequest(
-            namespace=self._client.namespace,
-            task_queue=TaskQueue(name=queue),
-            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
-        )
-        answer = await self._client.workflow_service.describe_task_queue(
-            request, timeout=_SOME_SECONDS
-        )
-        return any_alive(answer.pollers, time.time())
-
     def _report(self, what: str) -> None:
         """Print each message once."""
         if what not in self._reported:
             self._reported.add(what)
             note(what)
-
-
-def any_alive(pollers: Iterable[PollerInfo], now: float) -> bool:
-    """Return whether a queue is polled: a server lists pollers for minutes after they have ended.
-
-    Args:
-        pollers: As listed by the server.
-        now: Unix time in seconds.
-    """
-    return any(
-        now - poller.last_access_time.ToSeconds() < _POLL_SECONDS and not _has_ended(poller)
-        for poller in pollers
-    )
-
-
-def _has_ended(poller: PollerInfo) -> bool:
-    """Return whether the poller was a process of this machine that has ended."""
-    process, _, machine = poller.identity.partition("@")
-    if machine != socket.gethostname() or not process.isdecimal():
-        return False
-    try:
-        os.kill(int(process), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return _is_zombie(process)
-
-
-def _is_zombie(process: str) -> bool:
-    """Return whether the process has ended without being reaped; Linux only."""
-    try:
-        stat_line = Path("/proc", process, "stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return False
-    return stat_line.rpartition(")")[2].split()[:1] == ["Z"]
 
 
 def _read(file: Path) -> RunRecord | None:

@@ -18,6 +18,7 @@ MAX_LINES = 450
 """Of one file."""
 
 _MCP = "the SDK of MCP, which the extra `mcp` installs"
+_SERVE = "FastAPI and what else the extra `serve` installs"
 _WEB = "the libraries of the extra `web`"
 _KNOWLEDGE = "the libraries of the extra `retrieval`"
 _SDK = "the SDK of a vendor: a worker pays only for those that its teams use"
@@ -42,6 +43,7 @@ LOADERS = {
     ("coterie", "coterie.agents.team_program"): _LIGHT,
     ("coterie", "dsl.tool_loop.exchange"): _LIGHT,
     ("coterie.commands.operations.serve", "coterie.mcp_server.client_protocols"): _MCP,
+    ("coterie.commands.operations.serve", "coterie.gateway.serving"): _SERVE,
     ("coterie.commands.screen_option", "coterie.ui.run_screen"): "Textual, of the extra `ui`",
     (
         "coterie.documents.tool_packages",

@@ -1,20 +1,30 @@
 """The operations of the gateway over a real server: who may what, and what a run then records."""
 
 import asyncio
+import re
+import signal
+import socket
+import time
 from collections.abc import AsyncGenerator, Iterator
+from contextlib import ExitStack
 from typing import Any
 from urllib.parse import quote
 
+import httpx2
 import pytest
 import pytest_asyncio
 
+from coterie.failures import ExitCode
 from coterie.gateway.identity.identity import Identity, Role
+from coterie.gateway.identity.program_tokens import create_token
 from coterie.gateway.operations.operation import AnyOperation
 from coterie.gateway.operations.operations_table import OPERATIONS
-from coterie.settings import load
+from coterie.gateway.worker_process import needs_worker
+from coterie.server.connection import open_connection
+from coterie.settings import Settings, load
 from tests.support.cli import DESK
 from tests.support.gateway import client_of, gateway, person
-from tests.support.project import Project, project
+from tests.support.project import Project, project, until
 
 OFFER = """
 llm_config: {personas: {p: {prompts: {user: hello}}}}
@@ -34,12 +44,27 @@ ALL = person("local", *Role)
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """A project with a server and a worker."""
+    """A project with `coterie serve`, which starts a server and a worker."""
     with project(tmp_path_factory.mktemp("gateway") / "desk", sample=DESK) as made:
         (made.folder / "config/teams/offer.yml").write_text(OFFER)
-        assert made.coterie("server").returncode == 0
-        made.begin("worker")
+        serving = made.begin("serve", "--port", "0", "--no-browser")
+        until(lambda: "open " in said(made), "the gateway")
         yield made
+        serving.send_signal(signal.SIGINT)
+        assert serving.wait(60) == ExitCode.INTERRUPTED, said(made)
+        assert "Traceback" not in said(made)
+        settings = load(made.environment, made.folder)
+        assert asyncio.run(is_left_alone(settings)), "its worker still polls"
+
+
+def said(made: Project) -> str:
+    """What `coterie serve` has printed."""
+    return (made.folder / "serve.log").read_text()
+
+
+async def is_left_alone(settings: Settings) -> bool:
+    """Whether no worker polls the queue any more."""
+    return await needs_worker((await open_connection(settings)).client, settings)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -89,6 +114,32 @@ def sent(operation: AnyOperation, run: str) -> tuple[str, dict[str, Any]]:
     if operation.method == "GET":
         return path, {"params": {"other": run} if operation.name == "compare" else {}}
     return path, {"json": bodies.get(operation.name, {})}
+
+
+async def test_the_served_api_takes_tokens_and_half_requests_lock_nobody_out(
+    served: Project,
+) -> None:
+    folder = served.folder
+    port = int(re.findall(r"http://127\.0\.0\.1:(\d+)", said(served))[0])
+    file = folder / ".coterie/tokens.json"
+    token = create_token(file, "ci", ["viewer"], ["*"], time.time(), 600)
+    with ExitStack() as stack:
+        for _ in range(200):
+            half = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            half.send(b"GET /v1/runs HTTP/1.1\r\nHost: x\r\n")
+        async with httpx2.AsyncClient(
+            base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60
+        ) as http:
+            assert (await http.get("/v1/runs")).json()["code"] == "signed_out"
+            assert (await http.get("/v1/openapi.json")).status_code == 401
+            http.headers["Authorization"] = f"Bearer {token}"
+            assert (await http.get("/v1/runs")).status_code == 200
+            refused = await http.post("/v1/runs", json={"team": "chore"})
+            assert refused.json()["code"] == "not_allowed"
+            document = await http.get("/v1/openapi.json")
+            assert document.json()["openapi"] == "3.1.0"
+    logs = "".join(file.read_text(errors="replace") for file in folder.rglob("*.log"))
+    assert token not in logs
 
 
 async def test_every_operation_takes_its_roles_and_refuses_all_others(app: object) -> None:

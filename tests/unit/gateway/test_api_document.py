@@ -11,6 +11,8 @@ from coterie.gateway.endpoints import API, path_fields
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.operation import AnyOperation
 from coterie.gateway.operations.operations_table import OPERATIONS
+from tests.support.documents.operations_page import operation_rows
+from tests.support.places import ROOT
 
 
 @cache
@@ -53,3 +55,9 @@ def test_names_paths_and_sentences_are_each_given_once() -> None:
     for operation in OPERATIONS:
         assert operation.sentence.endswith(".")
         assert operation.method == "GET" or operation.changes_something
+
+
+def test_the_page_has_the_table_of_operations() -> None:
+    """Renew it: python -m tests.support.documents.operations_page."""
+    page = (ROOT / "docs" / "serve.md").read_text()
+    assert "\n".join(operation_rows()) in page

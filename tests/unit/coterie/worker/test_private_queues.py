@@ -8,7 +8,7 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 from temporalio.api.taskqueue.v1 import PollerInfo
 
-from coterie.worker.worker_service import any_alive
+from coterie.runs.task_queues import any_alive
 
 NOW = 1_000_000.0
 HERE = socket.gethostname()

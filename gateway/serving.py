@@ -1,0 +1,182 @@
+"""`coterie serve`: listen, know who asks, and answer; beside it a server and a worker if needed."""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import cast
+
+import uvicorn
+
+from coterie.activities.os_errors import reason_of
+from coterie.documents.catalog import Catalog
+from coterie.dsl.model.sections.access_document import AccessSection, is_safe_url
+from coterie.failures import CommandError
+from coterie.gateway.app import application
+from coterie.gateway.browser_link import show_link
+from coterie.gateway.identity.access_settings import load_access
+from coterie.gateway.operations.run_access import RunAccess
+from coterie.gateway.sign_in import SignIn, token_sign_in
+from coterie.gateway.worker_process import WorkerProcess, needs_worker
+from coterie.http_server.http_connections import ConnectionLimits, connection_maker
+from coterie.http_server.http_listener import HttpServer, listener
+from coterie.logs import quietly
+from coterie.server.connection import Connection, open_connection
+from coterie.server.embedded_server import ServerMoved, supervise
+from coterie.settings import Settings
+from coterie.terminal import note
+
+_LIMITS = ConnectionLimits(authorized=1_000, authorized_per_identity=100)
+_GRACE_SECONDS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """How a gateway is served."""
+
+    host: str
+    port: int
+    """0 takes a free one."""
+    starts_worker: bool = True
+    """Whether to start a worker where none runs, on the embedded server."""
+    opens_browser: bool = True
+
+
+def check_host(host: str, access: AccessSection) -> None:
+    """Refuse to listen where others reach the gateway unless they must sign in, encrypted.
+
+    Raises:
+        CommandError: Says what is missing.
+    """
+    if _is_loopback(host):
+        return
+    missing = [
+        text
+        for text, is_missing in (
+            ("`access.oidc`", access.oidc is None),
+            (
+                "an https `access.public_url`",
+                access.public_url is None or not is_safe_url(access.public_url, loopback=False),
+            ),
+        )
+        if is_missing
+    ]
+    if missing:
+        raise CommandError(
+            f"--host {host} lets other machines reach the gateway, and coterie.yml lacks "
+            f"{' and '.join(missing)}; add it, or leave out --host to listen at 127.0.0.1"
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def address_of(host: str) -> str:
+    """Return the numeric address of a host.
+
+    Raises:
+        CommandError: It has none.
+    """
+    try:
+        return str(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0])
+    except OSError as error:
+        raise CommandError(f"--host {host} has no address: {reason_of(error)}") from None
+
+
+async def serve_gateway(settings: Settings, options: ServeOptions) -> None:
+    """Serve people and programs until it is cancelled.
+
+    Raises:
+        CommandError: It may not listen there, the port is taken, or there is no Temporal server.
+        InvalidDocument: `access` in `coterie.yml` has problems.
+    """
+    check_host(options.host, load_access(settings))
+    quietly(settings)
+    with listener(options.port, address_of(options.host)) as at:
+        connection = await open_connection(settings, start=True)
+        access = RunAccess(settings, connection)
+        sign_in = token_sign_in(settings)
+        port = at.getsockname()[1]
+        _say_where(connection, options.host, port)
+        async with _worker_beside(connection, settings, options), _answering(access, sign_in, at):
+            link = sign_in.link(f"http://{options.host}:{port}")
+            await show_link(link, settings.environment, opens=options.opens_browser)
+            await _supervise_server(access)
+
+
+def _say_where(connection: Connection, host: str, port: int) -> None:
+    note(f"serving   http://{host}:{port}; press Ctrl-C to stop")
+    note(f"Temporal  {connection.address}")
+
+
+@asynccontextmanager
+async def _worker_beside(
+    connection: Connection, settings: Settings, options: ServeOptions
+) -> AsyncGenerator[None]:
+    """Have a worker on the embedded server; never start one for a server of others."""
+    if not await needs_worker(connection.client, settings):
+        yield
+        return
+    if connection.embedded is None or not options.starts_worker:
+        note(f"no worker polls the queue {settings.task_queue!r}: start `coterie worker`")
+        yield
+        return
+    if not Catalog(settings).own():
+        note("the project has no teams yet: `coterie init` creates one, with a test")
+    worker = WorkerProcess(settings)
+    await worker.start()
+    note(f"started a worker; its log is {worker.log_file}")
+    watching = asyncio.create_task(worker.report_end())
+    try:
+        yield
+    finally:
+        watching.cancel()
+        await worker.stop()
+
+
+@asynccontextmanager
+async def _answering(access: RunAccess, sign_in: SignIn, at: socket.socket) -> AsyncGenerator[None]:
+    """Answer requests within the block."""
+    config = uvicorn.Config(
+        application(access, sign_in.authenticate, sign_in.routes),
+        log_config=None,
+        access_log=False,
+        http=cast("type[asyncio.Protocol]", connection_maker(_LIMITS)),
+        ws="none",
+        backlog=_LIMITS.backlog,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+    server = HttpServer(config)
+    serving = asyncio.create_task(server.serve(sockets=[at]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await asyncio.wait({serving}, timeout=2 * _GRACE_SECONDS)
+        serving.cancel()
+
+
+async def _supervise_server(access: RunAccess) -> None:
+    """Restart an embedded server whenever it dies; never return."""
+    while True:
+        embedded = access.connection.embedded
+        if embedded is None:
+            await asyncio.Event().wait()
+            return
+        try:
+            await supervise(
+                embedded.server,
+                embedded.record,
+                lambda: note("the embedded server died and was restarted"),
+            )
+        except ServerMoved as moved:
+            note(f"{moved}; the gateway continues there")
+            access.connection = await open_connection(access.settings, start=True)

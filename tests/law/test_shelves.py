@@ -43,7 +43,7 @@ LOADERS = {
     ("coterie", "coterie.agents.team_program"): _LIGHT,
     ("coterie", "dsl.tool_loop.exchange"): _LIGHT,
     ("coterie.commands.operations.serve", "coterie.mcp_server.client_protocols"): _MCP,
-    ("coterie.commands.operations.serve", "coterie.gateway.serving"): _SERVE,
+    ("coterie.commands.operations.serve", "gateway.serving"): _SERVE,
     ("coterie.commands.screen_option", "coterie.ui.run_screen"): "Textual, of the extra `ui`",
     (
         "coterie.documents.tool_packages",

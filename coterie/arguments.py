@@ -115,11 +115,21 @@ def add_decision(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--all", action="store_true", help="every request that waits")
     parser.add_argument("--by", type=who, help="who decides; default: your login name")
+    add_key(parser)
     parser.add_argument("--comment", type=reason, default="", help="why")
     parser.add_argument(
         "--digest",
         default=None,
         help="decide only if the request still has this digest (see `show`); default: the current",
+    )
+
+
+def add_key(parser: ArgumentParser) -> None:
+    """Add the key that signs what the command sends."""
+    parser.add_argument(
+        "--key",
+        metavar="FILE",
+        help="sign with this key, for runs that take only signed decisions",
     )
 
 

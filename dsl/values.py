@@ -94,6 +94,7 @@ Form = Literal[
     "origin",
     "network",
     "grant",
+    "root_key",
 ]
 """The forms that our own validators want: the types of the errors that they raise."""
 

@@ -16,20 +16,27 @@ from coterie.activities.contracts import (
     CompileResult,
     ForkRequest,
     ForkResult,
-    VisibilitySettings,
 )
 from coterie.dsl.errors import RunRefused
+from coterie.dsl.json_values import json_digest
 from coterie.dsl.model.plan import Plan
 from coterie.workflows.control.fork import fork_off
 from coterie.workflows.core.memo_keys import FORKED_FROM, FORKED_RUN
 from coterie.workflows.core.messages import ForkInput, TeamInput
 from coterie.workflows.core.state import RunState
+from coterie.workflows.signatures.statements import Authority
 
 ACCEPTS_PLANS = "coterie_accepts_plans"
 """The function that reports whether a worker accepts a plan that it did not compile.
 
 It takes the id of the run and the plan.
 """
+
+SIGNS_DECISIONS = "coterie_signs_decisions"
+"""The function that reports whether a worker takes only runs with signed decisions."""
+
+SIGNED = "signed-decisions"
+"""The marker in the history of a run that asks its worker only for the root of decisions."""
 
 
 REFUSED = "raw-plan-refused"
@@ -42,6 +49,25 @@ ADVICE = (
     "the name of a team, or with its document, as `coterie start FILE` does"
 )
 
+
+_UNKNOWN_ROOT = (
+    "this worker takes only runs with signed decisions, and could not tell their root key: start "
+    "the run again"
+)
+_OTHER_ROOT = (
+    "the start expects decisions signed under another root key than this worker's "
+    "(`worker.decisions`); omit `decisions_root`, or use the right worker"
+)
+_FORK_WITH_UPDATES = (
+    "this worker takes only runs with signed decisions, and a fork keeps those of the other run: "
+    "it cannot change the context that they were made about; fork without `updates`, then amend "
+    "the new run with a signature"
+)
+_UNKNOWN_START = (
+    "this worker takes only runs with signed decisions, and cannot tell whether this run continues "
+    "or was started so: it has a cron schedule or was retried; start it without both, for example "
+    "by a Temporal schedule"
+)
 
 UNKNOWN_ORIGIN = (
     "this worker runs no plans that it did not compile (`worker.accept_plans`), and cannot tell "
@@ -64,14 +90,17 @@ async def plan_of(given: TeamInput, state: RunState) -> Plan:
             raise RunRefused(ADVICE)
         if given.carried is not None and _may_be_the_first() and _is_refused(given.plan):
             raise RunRefused(UNKNOWN_ORIGIN)
-        if given.marked:
-            state.visibility = await _visibility_settings(given)
+        if given.carried is not None and _may_be_the_first() and _must_be_signed():
+            raise RunRefused(_UNKNOWN_START)
+        if given.carried is None:
+            await _set_up(given, state)
         return given.plan
     result = await _ask_worker(given, attempts=5)
     if result.plan is None:
         raise RunRefused(result.refused or "the team does not compile")
     state.queues |= result.queues
     state.visibility = result.visibility
+    _take_root(given, state, result.decisions_root)
     return result.plan
 
 
@@ -81,14 +110,56 @@ def _check_one_source(team_input: TeamInput) -> None:
         raise RunRefused("a run starts from one of `team`, `document`, `plan` or `fork`")
 
 
-async def _visibility_settings(team_input: TeamInput) -> VisibilitySettings | None:
-    """Return how the worker shows runs; a worker that does not answer delays no run."""
+async def _set_up(team_input: TeamInput, state: RunState) -> None:
+    """Take over how the worker shows a run that brings its plan, and what it demands of decisions.
+
+    Raises:
+        RunRefused: the worker demands signed decisions, and does not say under which root key.
+    """
+    result = await _worker_settings(team_input) if team_input.marked else None
+    if result is None and _must_be_signed():
+        result = await _ask_worker(team_input, attempts=5)
+        if result.decisions_root is None:
+            raise RunRefused(_UNKNOWN_ROOT)
+    if result is not None:
+        state.visibility = result.visibility if team_input.marked else None
+    _take_root(team_input, state, None if result is None else result.decisions_root)
+
+
+async def _worker_settings(team_input: TeamInput) -> CompileResult | None:
+    """Return the worker's settings of a run; a worker that does not answer delays no run."""
     try:
-        return (await _ask_worker(team_input, attempts=1)).visibility
+        return await _ask_worker(team_input, attempts=1)
     except (ActivityError, ApplicationError) as error:  # a local activity fails with its own
         if is_cancelled_exception(error):
             raise
         return None
+
+
+def _take_root(team_input: TeamInput, state: RunState, root: str | None) -> None:
+    """Demand signed decisions under the worker's root key, for the whole life of the run.
+
+    Raises:
+        RunRefused: the start expects another root.
+    """
+    if team_input.decisions_root not in (None, root):
+        raise RunRefused(_OTHER_ROOT)
+    if root is not None:
+        info = workflow.info()
+        execution = json_digest(info.original_execution_run_id, str(workflow.random_seed()))
+        state.authority = Authority(root=root, run=info.first_execution_run_id, execution=execution)
+
+
+def change_authority(state: RunState, seed: int) -> None:
+    """Refuse what was signed before a reset, or before the run continued as new.
+
+    After a reset, Temporal gives the run another seed; it may be the reset of a history that
+    has only just begun, which nothing else tells from that history.
+    """
+    authority = state.authority
+    if authority is not None:
+        execution = json_digest(authority.execution, str(seed))
+        state.authority = authority.model_copy(update={"execution": execution})
 
 
 async def _ask_worker(team_input: TeamInput, attempts: int) -> CompileResult:
@@ -117,9 +188,12 @@ async def _plan_of_fork(team_input: TeamInput, fork: ForkInput, state: RunState)
     result = await _find(point)
     if result.plan is None or result.carried is None:
         raise RunRefused(result.refused or "the other run has no state to go on from")
+    if result.decisions_root is not None and fork.updates:
+        raise RunRefused(_FORK_WITH_UPDATES)
     other = RunState.resumed(result.carried)
     fork_off(other, fork, result.at, workflow.now(), result.plan.context)
     state.become(other)
+    _take_root(team_input, state, result.decisions_root)
     workflow.upsert_memo({FORKED_FROM: f"{fork.run} at {result.at}", FORKED_RUN: fork.run})
     return result.plan
 
@@ -155,6 +229,19 @@ def _may_be_the_first() -> bool:
     """
     info = workflow.info()
     return info.attempt > 1 or bool(info.cron_schedule)
+
+
+def _must_be_signed() -> bool:
+    """Return whether the worker on which a run starts takes only runs with signed decisions.
+
+    As with `_is_refused`, every replay gives the same answer.
+    """
+    signs = cast(
+        "Mapping[str, Callable[[], bool]]",
+        workflow.extern_functions(),  # pyright: ignore[reportUnknownMemberType]
+    ).get(SIGNS_DECISIONS)
+    must_sign = workflow.unsafe.is_replaying() or (signs is not None and signs())
+    return must_sign and workflow.patched(SIGNED)
 
 
 def _is_refused(plan: Plan) -> bool:

@@ -35,7 +35,7 @@ from coterie.workflows.handlers.query_handlers import QueryHandlers
 from coterie.workflows.handlers.session_messages import SessionMessages
 from coterie.workflows.handlers.start_checks import begin
 from coterie.workflows.interpreter import TeamInterpreter, run
-from coterie.workflows.plan_source import plan_of
+from coterie.workflows.plan_source import change_authority, plan_of
 from coterie.workflows.temporal.durable_scope import DurableScope
 
 METADATA = "__temporal_workflow_metadata"
@@ -150,6 +150,7 @@ class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessa
         self.input = TeamInput()
         self._begun = False
         self._first_stretch: asyncio.Task[None] | None = None
+        workflow.register_random_seed_callback(lambda seed: change_authority(self.state, seed))
         try:
             if len(raw.payload.data) > MAX_VALUE_SIZE:
                 raise RunRefused(
@@ -162,6 +163,7 @@ class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessa
                 if not ours:
                     raise RunRefused("`carried` is for runs that continue as new")
                 self.state = RunState.resumed(self.input.carried)
+                change_authority(self.state, workflow.random_seed())
             else:
                 check_context(self.input.context)
                 self.state.main.context = self.input.context

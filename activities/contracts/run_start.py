@@ -41,6 +41,8 @@ class CompileResult(Frozen):
     """Queues of the providers with a rate limit."""
     visibility: VisibilitySettings | None = None
     """None: only what is free of charge."""
+    decisions_root: str | None = None
+    """The public key that certifies who may sign decisions; None: they need no signature."""
 
 
 class ForkRequest(Frozen):
@@ -62,3 +64,5 @@ class ForkResult(Frozen):
     carried: Json | None = None
     at: str = ""
     refused: str | None = None
+    decisions_root: str | None = None
+    """As in `CompileResult`."""

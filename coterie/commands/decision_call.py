@@ -10,6 +10,7 @@ from coterie.dsl.values import Json
 from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
 from coterie.settings import Settings
+from coterie.signing.own_keys import signer_of
 from coterie.workflows.core.messages import DecideInput
 
 
@@ -27,9 +28,10 @@ def run_decision(
     requests = WantedRequests(args.request, args.all)
     if args.all and args.request is not None:
         raise CommandError("choose --all or a REQUEST, not both")
-    names = DecidingNames(login_name(), args.by)
+    signer = signer_of(settings, args.key)
+    names = DecidingNames(login_name(), args.by if signer is None else signer.subject)
     decide_input = DecideInput(
         id="", decision=decision, by=names.login, comment=args.comment, digest=args.digest
     )
     decide_input = decide_input.model_copy(update=payload)
-    return run_async(decide(settings, args.run, requests, decide_input, names))
+    return run_async(decide(settings, args.run, requests, decide_input, names, signer))

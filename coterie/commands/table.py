@@ -181,6 +181,11 @@ VERBS: Mapping[str, Verb] = {
         "reject requests of a run",
         "coterie.commands.control.reject",
     ),
+    "verify": Verb(
+        Group.DECIDE,
+        "prove who decided what in a run, from its history alone",
+        "coterie.commands.runs.verify",
+    ),
     "pause": Verb(
         Group.STEER,
         "start nothing new in a run and stop its deadlines",
@@ -245,6 +250,11 @@ VERBS: Mapping[str, Verb] = {
         Group.SERVE,
         "create, list and revoke the tokens of programs for `coterie serve`",
         "coterie.commands.operations.tokens",
+    ),
+    "keys": Verb(
+        Group.SERVE,
+        "make the keys of signed decisions: a root, certificates for people and gateways",
+        "coterie.commands.operations.keys",
     ),
     "index": Verb(
         Group.SERVE,

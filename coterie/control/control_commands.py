@@ -14,7 +14,7 @@ from coterie.rendering.request_text import decision_text
 from coterie.rendering.run_text import end_text
 from coterie.runs.call_errors import has_ended
 from coterie.runs.histories.recorded_plans import declared_context
-from coterie.runs.run_client import Run
+from coterie.runs.run_client import MessageSigner, Run
 from coterie.runs.run_waits import standing_reached, wait_for
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
@@ -52,11 +52,17 @@ async def control(
 
 
 async def amend(
-    settings: Settings, id: str, written: Sequence[WrittenSetting], by: str, why: str
+    settings: Settings,
+    id: str,
+    written: Sequence[WrittenSetting],
+    by: str,
+    why: str,
+    signer: MessageSigner | None = None,
 ) -> ExitCode:
     """Change the run's context at its next step."""
     client = (await open_connection(settings)).client
     run = Run(client, id)
+    run.signer = signer
     await run.describe()
     updates = read_updates(written, await declared_context(client, id))
     await run.amend(AmendInput(updates=updates, by=by, why=why))
@@ -64,17 +70,28 @@ async def amend(
     return ExitCode.DONE
 
 
-async def redirect(settings: Settings, id: str, team: str, by: str, why: str) -> ExitCode:
+async def redirect(
+    settings: Settings,
+    id: str,
+    team: str,
+    by: str,
+    why: str,
+    signer: MessageSigner | None = None,
+) -> ExitCode:
     """Send the run to another team when its current one ends."""
     run = await _existing_run(settings, id)
+    run.signer = signer
     await run.redirect(RedirectInput(team=team, by=by, why=why))
     say(f"{id}: {team} comes next")
     return ExitCode.DONE
 
 
-async def skip(settings: Settings, id: str, asked: SkipInput) -> ExitCode:
+async def skip(
+    settings: Settings, id: str, asked: SkipInput, signer: MessageSigner | None = None
+) -> ExitCode:
     """Skip a task."""
     run = await _existing_run(settings, id)
+    run.signer = signer
     say(decision_text(await run.skip(asked)))
     return ExitCode.DONE
 

@@ -10,6 +10,7 @@ from coterie.failures import ExitCode
 from coterie.logs import quietly
 from coterie.rendering.request_text import decision_text
 from coterie.runs.histories.recorded_plans import declared_context
+from coterie.runs.run_client import MessageSigner
 from coterie.server.connection import Connection, open_connection
 from coterie.settings import Settings
 from coterie.terminal import note, say
@@ -22,12 +23,15 @@ async def retry(
     asked: RetryInput,
     written: Sequence[WrittenSetting],
     new: str | None,
+    signer: MessageSigner | None = None,
 ) -> ExitCode:
     """Retry a waiting failed task; for a failed run, start another one where it failed."""
     quietly(settings)
     connection = await open_connection(settings)
     updates = await _updates(connection, id, written)
-    retried = await retry_or_fork(settings, connection.client, id, asked, updates, new)
+    retried = await retry_or_fork(
+        settings, connection.client, id, asked, updates, new, signer
+    )
     if isinstance(retried, NewFork):
         await _print_fork(connection, retried)
     else:

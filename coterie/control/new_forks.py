@@ -13,7 +13,7 @@ from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.histories.recorded_plans import started_name
 from coterie.runs.new_runs import start_run
 from coterie.runs.records import find, kept, new_id
-from coterie.runs.run_client import Run
+from coterie.runs.run_client import MessageSigner, Run
 from coterie.settings import Settings
 from coterie.storage.wire import text_of
 from coterie.workflows.core.memo_keys import FORKED_FROM
@@ -35,7 +35,13 @@ class NewFork:
 
 
 async def retry_or_fork(
-    settings: Settings, client: Client, id: str, asked: RetryInput, updates: Json, new: str | None
+    settings: Settings,
+    client: Client,
+    id: str,
+    asked: RetryInput,
+    updates: Json,
+    new: str | None,
+    signer: MessageSigner | None = None,
 ) -> Decision | NewFork:
     """Retry a waiting failed task; for a failed run, start another one where it failed.
 
@@ -46,11 +52,13 @@ async def retry_or_fork(
         asked: The task, if the run is open.
         updates: Changes to the context.
         new: Id of another run; None to generate one.
+        signer: Signs what is sent to an open run.
 
     Raises:
         CommandError: The run has not failed, or nothing waits to be retried.
     """
     run = Run(client, id)
+    run.signer = signer
     description = await run.describe()
     if description.status == WorkflowExecutionStatus.RUNNING:
         if new is not None:

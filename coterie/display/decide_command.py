@@ -22,7 +22,7 @@ from coterie.logs import quietly
 from coterie.rendering.commit_diffs import CommitDiffs
 from coterie.rendering.request_text import decision_text, shown_text
 from coterie.runs.call_errors import Unanswered, has_ended
-from coterie.runs.run_client import Run
+from coterie.runs.run_client import MessageSigner, Run
 from coterie.runs.run_workspaces import workspace_of_run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
@@ -77,6 +77,7 @@ async def decide(
     wanted: WantedRequests,
     asked: DecideInput,
     names: DecidingNames,
+    signer: MessageSigner | None = None,
 ) -> ExitCode:
     """Decide one request, or all that match a pattern.
 
@@ -86,12 +87,14 @@ async def decide(
         wanted: Which requests.
         asked: The decision, without request and digest, unless the person gives the digest.
         names: The names under which the person decides.
+        signer: Signs the decisions.
     """
     quietly(settings)
     run = Run((await open_connection(settings)).client, id)
     description = await run.describe()
     if description.status != WorkflowExecutionStatus.RUNNING:
         raise has_ended(id)
+    run.signer = signer
     folder = workspace_of_run(settings, id)
     run.complete = CommitDiffs(folder, settings.environment).complete
     pending, place = await run.pending(), _Place(settings, folder)

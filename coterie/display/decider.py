@@ -19,7 +19,6 @@ from coterie.rendering.request_text import decision_text, shown_text
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
 from coterie.terminal import note
-from coterie.workflows.approvals.decisions import request_digest
 from coterie.workflows.core.messages import (
     AmendInput,
     DecideInput,
@@ -27,7 +26,7 @@ from coterie.workflows.core.messages import (
     RetryInput,
     SkipInput,
 )
-from coterie.workflows.core.requests import Decision, Pending
+from coterie.workflows.core.requests import Decision, Pending, request_digest
 from coterie.workflows.core.state_keys import StepKey
 
 _ASK_COMMENT = "comment (may be empty): "

@@ -64,6 +64,8 @@ class TrustedConfig(Frozen):
     web: WebSection = WebSection()
     accept_plans: bool = True
     """Run plans that this worker did not compile."""
+    decisions_root: str | None = None
+    """The public root key of signed decisions; None: decisions need no signature."""
     search_attributes: bool = False
     event_groups: bool = False
     providers: dict[str, ProviderSection] = Field(default_factory=dict[str, ProviderSection])
@@ -127,6 +129,7 @@ def resolved(
         accept_plans=settings.address is None
         if worker.accept_plans is None
         else worker.accept_plans,
+        decisions_root=None if worker.decisions is None else worker.decisions.root,
         search_attributes=worker.search_attributes,
         event_groups=worker.event_groups,
         providers=BUILT_IN_PROVIDERS | absolute_providers(providers, tree, settings),

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from time import monotonic
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from pydantic import BaseModel
 from temporalio.client import (
@@ -40,6 +40,7 @@ from coterie.workflows.core.messages import (
     DecideInput,
     RedirectInput,
     RetryInput,
+    SignedInput,
     SkipInput,
     StateAsked,
 )
@@ -52,6 +53,7 @@ from coterie.workflows.core.views import (
     TrailEntry,
     TrailPage,
 )
+from coterie.workflows.signatures.statements import Authority
 
 _ANSWER_SECONDS = timedelta(seconds=8)
 """Timeout of a query or a decision: a live worker answers in a fraction of it."""
@@ -61,6 +63,17 @@ the run for its timeout of 10 s, and only then can another worker answer."""
 _AGAIN_SECONDS = 0.2
 
 T = TypeVar("T")
+
+
+Signed = TypeVar("Signed", bound=SignedInput)
+
+
+class MessageSigner(Protocol):
+    """Signs messages to runs that take only signed ones."""
+
+    def sign(self, asked: Signed, authority: Authority, request: Pending | None) -> Signed:
+        """Return a message with its proof; `request` is what a decision is about."""
+        ...
 
 
 async def _as_it_is(request: Pending) -> Pending:
@@ -82,6 +95,8 @@ class Run:
         self._served_here = served_here
         self.complete: Callable[[Pending], Awaitable[Pending]] = _as_it_is
         """Adds to a request what only its files tell."""
+        self.signer: MessageSigner | None = None
+        """Signs what is sent to a run that takes only signed decisions."""
         self._client = client
         self.handle: WorkflowHandle[object, TeamResult] = client.get_workflow_handle(
             id, result_type=TeamResult
@@ -172,23 +187,31 @@ class Run:
         Raises:
             CommandError: The run rejects the decision, or no worker answers.
         """
-        return await self._update("decide", asked, Decision)
+        return await self._update("decide", await self._with_proof(asked, asked.id), Decision)
 
     async def retry(self, asked: RetryInput) -> Decision:
         """Retry a failed task that waits; raises like `decide`."""
-        return await self._update("retry", asked, Decision)
+        return await self._update("retry", await self._with_proof(asked), Decision)
 
     async def skip(self, asked: SkipInput) -> Decision:
         """Skip a task; raises like `decide`."""
-        return await self._update("skip", asked, Decision)
+        return await self._update("skip", await self._with_proof(asked), Decision)
 
     async def amend(self, asked: AmendInput) -> None:
         """Change the context at the next step; raises like `decide`."""
-        await self._update("amend", asked, int)
+        await self._update("amend", await self._with_proof(asked), int)
 
     async def redirect(self, asked: RedirectInput) -> None:
         """Redirect the run to another team when its current one ends; raises like `decide`."""
-        await self._update("redirect", asked, object)
+        await self._update("redirect", await self._with_proof(asked), object)
+
+    async def _with_proof(self, asked: Signed, request: str | None = None) -> Signed:
+        """Return a message with the proof that the run demands, if it demands one."""
+        authority = None if self.signer is None else (await self.status()).authority
+        if self.signer is None or authority is None:
+            return asked
+        shown = None if request is None else (await self.request(request)).pending
+        return self.signer.sign(asked, authority, shown)
 
     async def signal(self, name: str, asked: BaseModel) -> None:
         """Send a signal to the run.

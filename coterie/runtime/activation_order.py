@@ -65,6 +65,12 @@ def _activate(activate: Activate, act: WorkflowActivation) -> WorkflowActivation
     """Apply an activation, in two parts if messages came after other events."""
     if len(act.jobs) == 1:
         return activate(act)
+    seeds, others = _seeds(act)
+    if seeds and others:
+        completion = activate(_with_jobs(act, seeds))
+        if completion.HasField("failed"):
+            return completion
+        return _join_completions(completion, _activate(activate, _with_jobs(act, others)))
     first, second = _parts(act)
     if not second:
         return activate(_with_jobs(act, first))
@@ -87,6 +93,19 @@ def _activate(activate: Activate, act: WorkflowActivation) -> WorkflowActivation
     if not second:
         return completion
     return _join_completions(completion, activate(_with_jobs(act, second)))
+
+
+def _seeds(
+    act: WorkflowActivation,
+) -> tuple[list[WorkflowActivationJob], list[WorkflowActivationJob]]:
+    """Split off the mark of a reset: the run must know of it before the server repeats messages."""
+    kinds = [job.WhichOneof("variant") for job in act.jobs]
+    if "update_random_seed" not in kinds or "initialize_workflow" in kinds:
+        return [], [*act.jobs]
+    return (
+        [job for job in act.jobs if job.HasField("update_random_seed")],
+        [job for job in act.jobs if not job.HasField("update_random_seed")],
+    )
 
 
 def _parts(

@@ -134,6 +134,7 @@ LIBRARIES = (
     "jinja2",
     "markupsafe",
     "re2",
+    "cryptography",
     "_re2",
 )
 LANGUAGE = ("coterie.dsl", "coterie.activities", "coterie.checkout")
@@ -149,6 +150,7 @@ DATA = (
     "coterie.workflows.core.state",
     "coterie.workflows.core.state_keys",
     "coterie.workflows.core.views",
+    "coterie.workflows.signatures",
 )
 """Types of messages and state, which call nothing."""
 

@@ -12,6 +12,7 @@ from uuid import uuid4
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from coterie.dsl.model.sections.worker_document import TEST_ROOT
 from coterie.dsl.model.traversal.step_paths import message_wait_paths
 from coterie.failures import CommandError
 from coterie.runs.call_errors import Unanswered
@@ -165,7 +166,12 @@ class _Play:
         await start_run(
             self.client,
             self.run.id,
-            TeamInput(plan=plan, context=self.case.context),
+            TeamInput(
+                plan=plan,
+                context=self.case.context,
+                marked=self.stage.takes_signed_decisions,
+                decisions_root=TEST_ROOT if self.stage.takes_signed_decisions else None,
+            ),
             task_queue=self.stage.queue,
             summary=self.case.name,
         )

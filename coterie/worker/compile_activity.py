@@ -112,6 +112,7 @@ class CompileActivities:
         self._client = client
         self._runner = runner or ThreadRunner()
         self._visibility = visibility
+        self._decisions_root = trusted.decisions_root
         self._settings = settings
         self._trusted = trusted
         self._queues = dict(queues or {})
@@ -132,7 +133,7 @@ class CompileActivities:
     async def compile_team(self, request: CompileRequest) -> CompileResult:
         """Return the plan or all problems; never raise for a person's mistake."""
         if request.team is None and request.document is None:
-            return CompileResult(visibility=self._visibility)
+            return CompileResult(visibility=self._visibility, decisions_root=self._decisions_root)
         try:
             compiled = await self._compile_request(request)
         except InvalidDocument as error:
@@ -140,7 +141,12 @@ class CompileActivities:
         if compiled.plan is None:
             return CompileResult(refused=compiled.refused)
         queues = self._queues_of(compiled.plan)
-        return CompileResult(plan=compiled.plan, queues=queues, visibility=self._visibility)
+        return CompileResult(
+            plan=compiled.plan,
+            queues=queues,
+            visibility=self._visibility,
+            decisions_root=self._decisions_root,
+        )
 
     def _queues_of(self, plan: Plan) -> dict[str, OwnQueue]:
         """Return the queues of rate-limited providers, so that no first call is redirected."""

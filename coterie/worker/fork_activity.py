@@ -50,4 +50,9 @@ class ForkActivities:
             raise
         except CommandError as error:
             return ForkResult(refused=str(error))
-        return ForkResult(plan=point.plan, carried=point.carried, at=point.at)
+        return ForkResult(
+            plan=point.plan,
+            carried=point.carried,
+            at=point.at,
+            decisions_root=self._policy.decisions_root,
+        )

@@ -19,7 +19,7 @@ from temporalio.worker import (
 )
 
 from coterie.dsl.model.plan import Plan
-from coterie.workflows.plan_source import ACCEPTS_PLANS
+from coterie.workflows.plan_source import ACCEPTS_PLANS, SIGNS_DECISIONS
 
 
 class OwnRuns(Protocol):
@@ -39,15 +39,23 @@ class NoRuns:
 
 
 class PlanPolicy(Interceptor):
-    """Tells the runs of one worker whether it accepts their plans."""
+    """Tells the runs of one worker which plans it accepts, and whether they sign decisions."""
 
-    def __init__(self, *, accept_plans: bool, own_runs: OwnRuns | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        accept_plans: bool,
+        own_runs: OwnRuns | None = None,
+        decisions_root: str | None = None,
+    ) -> None:
         """Store the policy.
 
         Args:
             accept_plans: Accept every plan.
             own_runs: The runs whose plans it accepts in any case.
+            decisions_root: The root key of signed decisions; None: they need no signature.
         """
+        self.decisions_root = decisions_root
         self._accept_plans = accept_plans
         self._own_runs = own_runs or NoRuns()
 
@@ -60,10 +68,11 @@ class PlanPolicy(Interceptor):
     ) -> type[WorkflowInboundInterceptor] | None:
         """Pass the answer into the sandbox; intercept nothing."""
         functions = cast(
-            "dict[str, Callable[[str, Plan], bool]]",
+            "dict[str, Callable[..., bool]]",
             input.unsafe_extern_functions,  # pyright: ignore[reportUnknownMemberType]
         )
         functions[ACCEPTS_PLANS] = self.accepts
+        functions[SIGNS_DECISIONS] = lambda: self.decisions_root is not None
         return None
 
 

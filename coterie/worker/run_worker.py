@@ -36,6 +36,10 @@ def run_worker(
         grace: Time for calls in progress after the block.
         sticky: How long the run waits for this worker after it was killed.
     """
-    policy = PlanPolicy(accept_plans=record.trusted.accept_plans, own_runs=RecordedRuns(settings))
+    policy = PlanPolicy(
+        accept_plans=record.trusted.accept_plans,
+        own_runs=RecordedRuns(settings),
+        decisions_root=record.trusted.decisions_root,
+    )
     terms = ServingTerms(record.task_queue, grace, sticky)
     return working(client, settings, record.trusted, terms, policy)

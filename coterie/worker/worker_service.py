@@ -147,7 +147,7 @@ async def _serve_at(
     connection: Connection, settings: Settings, trusted: TrustedConfig, grace: float
 ) -> None:
     terms = ServingTerms(settings.task_queue, timedelta(seconds=grace))
-    policy = PlanPolicy(accept_plans=trusted.accept_plans)
+    policy = PlanPolicy(accept_plans=trusted.accept_plans, decisions_root=trusted.decisions_root)
     async with working(connection.client, settings, trusted, terms, policy):
         note(
             f"serving the task queue {settings.task_queue!r} of {connection.address} on "

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,12 +26,16 @@ from temporalio.worker import WorkflowRunner
 
 from coterie.activities.contracts import CALL_SKILL
 from coterie.dsl.model.price import Price
+from coterie.dsl.model.sections.worker_document import TEST_ROOT
 from coterie.dsl.values import Json
 from coterie.replay.replay import replay
 from coterie.runs.histories.history_links import links
+from coterie.runs.run_client import Run
 from coterie.storage.histories import read_history
+from coterie.testing.simulation.simulated_signer import SimulatedSigner
 from coterie.version import own_version
 from coterie.worker.plan_policy import PlanPolicy
+from coterie.workflows.core.messages import DecideInput
 from tests.replay.numbered_executions import NumberedExecutions
 from tests.replay.placeless import placeless
 from tests.support.engine import engine
@@ -74,6 +78,8 @@ class Case:
     skip."""
     prices: dict[str, Price]
     """Of the models."""
+    signed: bool
+    """Whether the run takes only signed decisions."""
     accepts_plans: bool
     """Whether the worker accepts plans that a run brings."""
 
@@ -105,6 +111,7 @@ def cases() -> list[Case]:
                 fork=cast("Json | None", script.get("fork")),
                 continue_after=cast("int | None", script.get("continue_after")),
                 prices=_PRICES.validate_python(script.get("prices", {})),
+                signed=cast("bool", script.get("signed", False)),
                 accepts_plans=cast("bool", script.get("accepts_plans", True)),
             )
         )
@@ -117,14 +124,15 @@ async def record(
     """Run the case to its end; its history, or one for each link when it continues as new."""
     late = LateTask()
     functions = {LATE_TASK: late.skill()}
-    policy = [] if case.accepts_plans else [PlanPolicy(accept_plans=False)]
+    root = TEST_ROOT if case.signed else None
+    policy = PlanPolicy(accept_plans=case.accepts_plans, decisions_root=root)
     async with engine(
         env,
         folder,
         case.answers,
         prices=case.prices,
         functions=functions,
-        interceptors=policy,
+        interceptors=[] if case.accepts_plans and not case.signed else [policy],
         name=case.name,
         runner=runner,
     ) as running:
@@ -136,6 +144,8 @@ async def record(
         while left:
             for id in [str(one["id"]) for one in await _pending(handle)]:
                 answer = {"id": id, "decision": left.pop(id), "by": "ann", "comment": "so be it"}
+                if case.signed:
+                    answer = await _signed(answer, handle, env)
                 await handle.execute_update("decide", answer)
             await env.sleep(timedelta(minutes=10))
         try:
@@ -146,6 +156,15 @@ async def record(
             handle = await running.start_raw({"fork": {"run": handle.id, **case.fork}})
             await handle.result()
         return [history async for history in links(env.client, handle.id)]
+
+
+async def _signed(answer: dict[str, str], handle: Any, env: WorkflowEnvironment) -> Any:
+    """Sign a decision, as the people of team tests do."""
+    run = Run(env.client, handle.id)
+    authority, request = (await run.status()).authority, await run.request(answer["id"])
+    assert authority is not None
+    signer = SimulatedSigner((await env.get_current_time()).astimezone(UTC))
+    return signer.sign(DecideInput.model_validate(answer), authority, request.pending)
 
 
 async def _act(act: Json, handle: Any, env: WorkflowEnvironment, late: LateTask) -> None:

@@ -32,6 +32,7 @@ from coterie.dsl.model.capabilities import Capabilities, Reach
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.price import Price
 from coterie.dsl.values import Json
+from coterie.testing.simulation.simulated_signer import start_settings
 from coterie.worker.fork_activity import ForkActivities
 from coterie.worker.plan_policy import PlanPolicy
 from coterie.workflows.core.messages import TeamInput
@@ -180,6 +181,7 @@ async def engine(
             skills.call_skill,
             ForkActivities(client, PlanPolicy(accept_plans=True)).fork_run,
             notices.notify,
+            start_settings,
         ],
         interceptors=interceptors,
         workflow_runner=runner or prepared_sandbox(everything=everything),

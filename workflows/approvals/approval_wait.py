@@ -21,7 +21,7 @@ from coterie.dsl.model.traversal.approvers import people
 from coterie.dsl.person_names import each_once
 from coterie.dsl.sizes import MAX_SHOWN, check_size
 from coterie.dsl.visible import shortened_text
-from coterie.workflows.approvals.decisions import approvable, origin_digest, record, request_digest
+from coterie.workflows.approvals.decisions import approvable, record
 from coterie.workflows.core.causes.people_causes import (
     ApprovalAsked,
     RequestDecided,
@@ -32,7 +32,13 @@ from coterie.workflows.core.causes.trail_because import asked_because, trail_bec
 from coterie.workflows.core.causes.trail_causes import TrailCause, shortened
 from coterie.workflows.core.location import Location, Redirected, Skipped
 from coterie.workflows.core.messages import DecideInput
-from coterie.workflows.core.requests import Decision, Pending, PlannedCall
+from coterie.workflows.core.requests import (
+    Decision,
+    Pending,
+    PlannedCall,
+    origin_digest,
+    request_digest,
+)
 from coterie.workflows.core.scope import Scope, on_abort
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_parts import PendingNotification

@@ -34,7 +34,7 @@ from coterie.workflows.approvals.decision_refusals import (
     RequestUnknown,
 )
 from coterie.workflows.core.messages import DecideInput
-from coterie.workflows.core.requests import Decision, How, Pending, PlannedCall, Verdict
+from coterie.workflows.core.requests import Decision, How, Pending, Verdict, request_digest
 from coterie.workflows.core.state import MAX_DECISIONS, RunState
 
 MAX_CHANGES = 20
@@ -74,27 +74,12 @@ def _changes(before: JsonValue, after: JsonValue, where: str) -> Iterator[str]:
 _MAX_NAMED_REQUESTS = 50
 
 
-def origin_digest(run: str, execution: str, request: str) -> str:
-    """Return the digest of the run, its execution and the id of a request."""
-    return json_digest(run, execution, request)
-
-
-def request_digest(
-    origin: str, prompt: str, show: JsonValue, call: PlannedCall | None = None
-) -> str:
-    """Return the digest of one request and what it shows, which a decision may name.
-
-    It covers the execution and the request, so a decision that somebody copies fits nowhere else.
-    """
-    behind = () if call is None or call.input is None else (call.input,)
-    return json_digest(origin, prompt, show, *behind)
-
-
 def refusal(state: RunState, asked: DecideInput) -> DecisionRefusal | None:
     """Return why the run refuses this decision, or None if it accepts it."""
     earlier = state.decisions.get(asked.id)
     if earlier is not None:
-        return RequestClosed(asked.id, earlier.model_copy(update={"payload": None}))
+        brief = earlier.model_copy(update={"payload": None, "proofs": ()})
+        return RequestClosed(asked.id, brief)
     request = state.pending.get(asked.id)
     if request is None:
         return RequestUnknown(asked.id, tuple(state.pending)[:_MAX_NAMED_REQUESTS])
@@ -222,6 +207,8 @@ def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decis
     approve = asked.decision == "approve"
     names = (*request.approved_by, by) if approve else (by,)
     enough = not approve or how == "deadline" or len(names) >= request.quorum
+    own_proofs = () if asked.proof is None else (asked.proof,)
+    proofs = (*request.proofs, *own_proofs) if approve and how != "deadline" else own_proofs
     decision = Decision(
         id=asked.id,
         verdict=refused_as(request) if not approve else "approved" if enough else "counted",
@@ -232,9 +219,12 @@ def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decis
         payload=request.show if approve and request.editable else None,
         changes=request.changes if approve else (),
         digest=request.digest,
+        proofs=proofs if enough else own_proofs,
     )
     if not enough:
-        state.pending[asked.id] = request.model_copy(update={"approved_by": names})
+        state.pending[asked.id] = request.model_copy(
+            update={"approved_by": names, "proofs": proofs}
+        )
         return decision
     del state.pending[asked.id]
     state.decide(decision)
@@ -252,6 +242,7 @@ def _with_new_value(request: Pending, show: JsonValue, by: str) -> Pending:
             "digest": request_digest(request.origin, request.prompt, show),
             "edited": True,
             "approved_by": (),
+            "proofs": (),
             "changes": (*request.changes, *new_changes)[-MAX_CHANGES:],
         }
     )

@@ -25,6 +25,7 @@ def fork_off(
         RunRefused: the context cannot take these changes.
     """
     state.execution = ""  # this run has its own
+    state.authority, state.used_proofs = None, {}
     state.progress.requests.clear()  # this run asks anew
     state.progress.sending_calls.clear()
     state.progress.parked_turns.clear()  # their batches belong to the other run

@@ -26,11 +26,12 @@ from coterie.workflows.control.steering_refusals import (
     ValueForApproval,
 )
 from coterie.workflows.core.causes.people_causes import SkipAsked
-from coterie.workflows.core.messages import RetryInput, SkipInput
+from coterie.workflows.core.messages import RetryInput, SignedInput, SkipInput
 from coterie.workflows.core.requests import Decision, How, Pending
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_keys import MAIN, StepKey
 from coterie.workflows.core.trail import note_control
+from coterie.workflows.signatures.statements import Proof
 
 CHOICES = ("retry", "skip", "fail")
 """The decisions that a person may make about a failed task."""
@@ -54,6 +55,7 @@ def retry(state: RunState, asked: RetryInput, at: datetime, how: How) -> Decisio
         at=_moment_text(at),
         how=how,
         digest=request.digest,
+        proofs=_proofs(asked),
     )
     del state.pending[request.id]
     state.decide(decision)
@@ -101,6 +103,7 @@ def skip(
         how=how,
         payload=asked.value,
         digest=request.digest if request else "",
+        proofs=_proofs(asked),
     )
     state.decide(decision, awaited=request is not None)
     if request is not None:
@@ -110,6 +113,10 @@ def skip(
     note_control(state, at, SkipAsked("skip_asked", key, asked.by, asked.why))
     cut(key)
     return decision
+
+
+def _proofs(asked: SignedInput) -> tuple[Proof, ...]:
+    return () if asked.proof is None else (asked.proof,)
 
 
 def _moment_text(at: datetime) -> str:

@@ -21,6 +21,7 @@ _NOUNS: Mapping[str, str] = {
     "RedirectInput": "a redirect",
     "RetryInput": "a retry",
     "SessionInput": "a message of a session",
+    "SignedInput": "a signed message",
     "SkipInput": "a skip",
 }
 _FORMS: Mapping[str, str] = {

@@ -11,6 +11,7 @@ from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_seri
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.sizes import MAX_BY_LENGTH, MAX_NAME_LENGTH, MAX_WHY_LENGTH
 from coterie.dsl.values import Frozen, Json
+from coterie.workflows.signatures.statements import Proof
 
 By = Annotated[str, Field(max_length=MAX_BY_LENGTH)]
 Why = Annotated[str, Field(max_length=MAX_WHY_LENGTH)]
@@ -48,6 +49,9 @@ class TeamInput(Frozen):
     """The state of a run that continues as new; only the run itself writes this."""
     first_message: bool = False
     """The first message of the session comes with the start: if it is refused, the run ends."""
+    decisions_root: str | None = None
+    """The public root key of signed decisions that the caller expects; a worker with another one,
+    or without one, refuses the run."""
     marked: bool = False
     """With a plan: whether to ask the worker for its visibility settings. Without one it always
     sends them.
@@ -65,50 +69,53 @@ class Control(Frozen):
     why: Why = ""
 
 
-class AmendInput(Frozen):
+class SignedInput(Frozen):
+    """A message that a run with signed decisions takes only with a proof."""
+
+    by: By = "unknown"
+    proof: Proof | None = None
+    """Who signed it; the run then takes `by` from there."""
+
+
+class AmendInput(SignedInput):
     """The payload of the update `amend`: changes to the context before the next step or route."""
 
     updates: Json
     """`{dotted path: value}`."""
-    by: By = "unknown"
     why: Why = ""
 
 
-class RedirectInput(Frozen):
+class RedirectInput(SignedInput):
     """The payload of the update `redirect`: the next team, in place of the routes."""
 
     team: Name
-    by: By = "unknown"
     why: Why = ""
 
 
-class RetryInput(Frozen):
+class RetryInput(SignedInput):
     """The payload of the update and the signal `retry`: retry a failed task that waits."""
 
     task: Name | None = None
     """`team/task`, or its end; optional when just one task waits."""
-    by: By = "unknown"
     why: Why = ""
 
 
-class SkipInput(Frozen):
+class SkipInput(SignedInput):
     """The payload of the update and the signal `skip`: skip a task, now or when it starts."""
 
     task: Name
     """`team/task`, or its end."""
     value: JsonValue = None
     """The data of the task from then on."""
-    by: By = "unknown"
     why: Why = ""
 
 
-class Answer(Frozen):
+class Answer(SignedInput):
     """The payload of the signals `approve` and `reject`."""
 
     id: Name
     """Id of the request, as the query `pending` lists it: `team/step#number`. The number counts the
     step's requests in this run."""
-    by: By = "unknown"
     comment: Why = ""
     digest: str | None = None
     """Digest of the request as the query `pending` shows it. If the request has changed since, the

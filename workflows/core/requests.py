@@ -6,9 +6,11 @@ from typing import Final, Literal
 from pydantic import Field, JsonValue
 
 from coterie.dsl.egress.met_labels import MetLabel
+from coterie.dsl.json_values import json_digest
 from coterie.dsl.model.capabilities import Effect
 from coterie.dsl.values import Frozen, Json
 from coterie.workflows.core.causes.people_causes import ApprovalAsked
+from coterie.workflows.signatures.statements import Proof
 
 Verdict = Literal["approved", "rejected", "counted", "retried", "skipped", "failed"]
 
@@ -59,6 +61,8 @@ class Pending(Frozen):
     """Why a call that sends data out asks: what the run has met, and the calls that brought it."""
     approved_by: tuple[str, ...] = ()
     """Who has approved so far, where one is not enough."""
+    proofs: tuple[Proof, ...] = ()
+    """Of these approvals, if the run takes only signed decisions."""
     editable: bool = False
     payload_schema: Json | None = None
     """JSON Schema that an edited value must meet."""
@@ -104,6 +108,22 @@ class Pending(Frozen):
         return "fail" if self.edited and self.on_timeout == "approve" else self.on_timeout
 
 
+def origin_digest(run: str, execution: str, request: str) -> str:
+    """Return the digest of the run, its execution and the id of a request."""
+    return json_digest(run, execution, request)
+
+
+def request_digest(
+    origin: str, prompt: str, show: JsonValue, call: PlannedCall | None = None
+) -> str:
+    """Return the digest of one request and what it shows, which a decision may name.
+
+    It covers the execution and the request, so a decision that somebody copies fits nowhere else.
+    """
+    behind = () if call is None or call.input is None else (call.input,)
+    return json_digest(origin, prompt, show, *behind)
+
+
 class Decision(Frozen):
     """A decided request, as the state keeps it."""
 
@@ -126,6 +146,8 @@ class Decision(Frozen):
     """Digest of what was decided: the prompt and the value shown, with all changes."""
     run: str | None = None
     """The run that got the decision, if this run was forked from it later."""
+    proofs: tuple[Proof, ...] = ()
+    """The signed statements of those who decided, if the run takes only signed decisions."""
 
 
 class RequestView(Frozen):

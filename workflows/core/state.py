@@ -34,6 +34,7 @@ from coterie.workflows.core.state_parts import (
     Track,
 )
 from coterie.workflows.core.views import CollectedFiles, Paused, TrailEntry, TrailKind
+from coterie.workflows.signatures.statements import Authority
 
 
 @dataclass(slots=True)
@@ -155,6 +156,10 @@ class RunState:
     execution: str = ""
     """Temporal's id of the execution in which the run began (`original_execution_run_id`). A reset
     keeps it, and the run carries it along when it continues as new; a fork has its own."""
+    authority: Authority | None = None
+    """What the run demands of decisions; None: they need no signature."""
+    used_proofs: dict[str, float] = field(default_factory=dict[str, float])
+    """`{digest of a signed statement: Unix time until which it could be sent again}`."""
     hooks_asked: bool = False
     """Whether the plan's `before_run` hooks have let the run begin."""
     visibility: VisibilitySettings | None = None

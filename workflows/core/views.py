@@ -14,6 +14,7 @@ from coterie.dsl.values import Frozen, Json
 from coterie.workflows.core.causes.step_causes import WhenAsked
 from coterie.workflows.core.causes.trail_causes import TrailCause
 from coterie.workflows.core.requests import Decision
+from coterie.workflows.signatures.statements import Authority
 
 TrailKind = Literal["team", "step", "route", "approval", "refused", "control", "budget", "notice"]
 
@@ -183,6 +184,8 @@ class RunStatus(Frozen):
     """Trail entries so far."""
     trail_digest: str = ""
     """Chained over every decision so far; equal in all workers that decide alike."""
+    authority: Authority | None = None
+    """What the run demands of decisions; None: they need no signature."""
 
     @property
     def visits_toward_limit(self) -> int:

@@ -187,6 +187,7 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
         last_because=_cut(state.main.routed.because),
         events=state.trail_length,
         trail_digest=state.trail_digest,
+        authority=state.authority,
     )
 
 

@@ -24,6 +24,14 @@ from coterie.dsl.model.traversal.step_walk import waited_for
 from coterie.dsl.sizes import MAX_SIGNALLED, too_large
 from coterie.workflows.approvals import decisions
 from coterie.workflows.approvals.decision_refusals import DecisionRefusal, decision_refusal_text
+from coterie.workflows.approvals.signed_messages import (
+    SignatureInvalid,
+    SignatureMissing,
+    SignatureRefusal,
+    authenticated,
+    signature_refusal_text,
+    use_proof,
+)
 from coterie.workflows.control import pause_and_amend as control
 from coterie.workflows.control import retry_and_skip as steering
 from coterie.workflows.control.steering_refusals import (
@@ -36,6 +44,7 @@ from coterie.workflows.control.steering_refusals import (
 from coterie.workflows.core.causes.message_causes import MessageRefused, SignalsDropped
 from coterie.workflows.core.causes.trail_causes import shortened
 from coterie.workflows.core.decoding import message, plain, size_of, takes_any_arguments
+from coterie.workflows.core.message_claims import claim_of
 from coterie.workflows.core.messages import (
     AmendInput,
     Answer,
@@ -48,6 +57,7 @@ from coterie.workflows.core.messages import (
 from coterie.workflows.core.requests import MALFORMED, Decision, How, RunNotReady
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.trail import note_refusal
+from coterie.workflows.signatures.statements import MessageClaim
 
 MAX_EARLY_SIGNALS = 1_000
 """Maximum signals, over all names."""
@@ -95,7 +105,7 @@ class EarlySignals:
 
 Asked = TypeVar("Asked", bound=BaseModel)
 Done = TypeVar("Done")
-AnyRefusal = SteeringRefusal | DecisionRefusal | RunNotReady
+AnyRefusal = SteeringRefusal | DecisionRefusal | SignatureRefusal | RunNotReady
 
 
 class SteeredRun:
@@ -118,6 +128,8 @@ class MessageKind(Generic[Asked, Done]):
     """Returns why the run refuses it, or None."""
     act: Callable[[SteeredRun, Asked, datetime, How], Done]
     """Applies it; it has not been refused."""
+    claim: Callable[[Asked], MessageClaim] | None = None
+    """Returns what its signed statement must say; None if it never needs one."""
 
 
 def _short_for(decision: Literal["approve", "reject"]) -> MessageKind[Answer, Decision]:
@@ -132,6 +144,7 @@ def _short_for(decision: Literal["approve", "reject"]) -> MessageKind[Answer, De
         lambda run, message_input, now, how: decisions.record(
             run.state, decided(message_input), now, how
         ),
+        lambda message_input: claim_of(decided(message_input)),
     )
 
 
@@ -155,6 +168,7 @@ DECIDE = MessageKind[DecideInput, Decision](
     DecideInput,
     lambda run, message_input: decisions.refusal(run.state, message_input),
     lambda run, message_input, now, how: decisions.record(run.state, message_input, now, how),
+    claim_of,
 )
 
 APPROVE = _short_for("approve")
@@ -167,6 +181,7 @@ AMEND = MessageKind[AmendInput, int](
         or control.amend_refusal(run.state, message_input, _declarations_of(run))
     ),
     _amend,
+    claim_of,
 )
 
 REDIRECT = MessageKind[RedirectInput, str](
@@ -176,12 +191,14 @@ REDIRECT = MessageKind[RedirectInput, str](
         or control.redirect_refusal(run.plan, run.state, message_input)
     ),
     _redirect,
+    claim_of,
 )
 
 RETRY = MessageKind[RetryInput, Decision](
     RetryInput,
     lambda run, message_input: steering.retry_refusal(run.state, message_input),
     lambda run, message_input, now, how: steering.retry(run.state, message_input, now, how),
+    claim_of,
 )
 
 SKIP = MessageKind[SkipInput, Decision](
@@ -190,6 +207,7 @@ SKIP = MessageKind[SkipInput, Decision](
     lambda run, message_input, now, how: steering.skip(
         run.plan, run.state, message_input, now, how, run.cut
     ),
+    claim_of,
 )
 
 PAUSE = MessageKind[Control, None](
@@ -221,6 +239,8 @@ def _text(refusal: AnyRefusal) -> str:
         text = refusal.message
     elif isinstance(refusal, DecisionRefusal):
         text = decision_refusal_text(refusal)
+    elif isinstance(refusal, SignatureMissing | SignatureInvalid):
+        text = signature_refusal_text(refusal)
     else:
         text = refusal_text(refusal)
     return text if len(text) <= _MAX_TEXT_LENGTH else f"{text[:_MAX_TEXT_LENGTH]}..."
@@ -274,11 +294,29 @@ class MessageJudge(SteeredRun):
 
     def checked_update(self, kind: MessageKind[Asked, Done], given: Sequence[RawValue]) -> Asked:
         """Decode an update; refuse it if the run does not do what it asks."""
-        message_input = _decode_message(kind, given)
-        refusal = kind.refusal(self, message_input)
+        message_input, refusal = self.judged(kind, _decode_message(kind, given))
         if refusal is not None:
             raise refusal_error(refusal)
         return message_input
+
+    def judged(
+        self, kind: MessageKind[Asked, Done], message_input: Asked
+    ) -> tuple[Asked, AnyRefusal | None]:
+        """Return a message under the name of its signer, and why the run refuses it, if it does."""
+        if kind.claim is not None:
+            believed = authenticated(self.state, message_input, kind.claim, workflow.now())
+            if isinstance(believed, SignatureMissing | SignatureInvalid):
+                return message_input, believed
+            message_input = believed
+        return message_input, kind.refusal(self, message_input)
+
+    def act(self, kind: MessageKind[Asked, Done], message_input: Asked, how: How) -> Done:
+        """Do what a message asks."""
+        now = workflow.now()
+        done = kind.act(self, message_input, now, how)
+        if kind.claim is not None and self.state.authority is not None:
+            use_proof(self.state, message_input, kind.claim(message_input), now)
+        return done
 
     async def admitted(self, name: str, given: Sequence[RawValue]) -> bool:
         """Wait until the run can judge a signal; False when too many wait already."""
@@ -301,7 +339,7 @@ def _update(name: str, description: str, kind: MessageKind[Asked, Done]) -> obje
     async def handle(self: MessageJudge, *payloads: RawValue) -> Done:
         await self.listening()
         message_input = self.checked_update(kind, payloads)
-        return kind.act(self, message_input, workflow.now(), "update")
+        return self.act(kind, message_input, "update")
 
     @handle.validator
     @takes_any_arguments
@@ -326,9 +364,9 @@ def _signal(name: str, description: str, kind: MessageKind[Asked, Done]) -> obje
         except RunRefused as error:
             self.note_refused(_malformed_message(error))
             return
-        refusal = kind.refusal(self, message_input)
+        message_input, refusal = self.judged(kind, message_input)
         if refusal is None:
-            kind.act(self, message_input, workflow.now(), "signal")
+            self.act(kind, message_input, "signal")
         else:
             self.note_refused(refusal)
 

@@ -99,6 +99,8 @@ class RunStarted(RecordedEvent):
     previous: str
     """The run id of the history before continue-as-new; empty if there is none."""
     memo: Mapping[str, str]
+    first: str
+    """The run id of the first history."""
 
     @property
     def input(self) -> TeamInput:
@@ -366,7 +368,8 @@ def _of_run(event: HistoryEvent, at: datetime) -> RecordedEvent:
             it = event.workflow_execution_started_event_attributes
             memo = {key: text_of(value) for key, value in it.memo.fields.items()}
             value, before = RecordedValue(it.input.payloads), it.continued_execution_run_id
-            return RunStarted(id, at, it.task_queue.name, value, before, memo)
+            first = it.first_execution_run_id
+            return RunStarted(id, at, it.task_queue.name, value, before, memo, first)
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
             it = event.workflow_execution_continued_as_new_event_attributes
             return ContinuedAsNew(id, at, RecordedValue(it.input.payloads))

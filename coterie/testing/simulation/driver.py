@@ -13,6 +13,7 @@ from coterie.testing.simulation.clock import Broken, Clock, Overshot, Sight
 from coterie.testing.simulation.crashes import Crash
 from coterie.testing.simulation.gate import Gate
 from coterie.testing.simulation.scheduled_events import Scene, ScheduledEvent, Watched
+from coterie.testing.simulation.simulated_signer import SimulatedSigner
 from coterie.testing.simulation.stage import Stage
 
 _SOONEST, _LATEST = 0.02, 0.05
@@ -75,6 +76,8 @@ class Driver:
             ahead = [moment for moment, _ in due] + ([sight.wake] if sight.wake else [])
             if now:
                 _, event = min(now, key=lambda pair: (not pair[1].quiet, pair[0]))
+                if self.stage.takes_signed_decisions:
+                    self.run.signer = SimulatedSigner(sight.now)
                 await event.happen(self.run, scene)
                 continue
             if not ahead:

@@ -36,6 +36,7 @@ from coterie.settings import STATE_FOLDER
 from coterie.storage.value_storage import ONE_BY_ONE
 from coterie.testing.files.case_reader import Case, TestFile
 from coterie.testing.simulation.gate import Gate
+from coterie.testing.simulation.simulated_signer import start_settings
 from coterie.testing.simulation.stub_model import StubModel
 from coterie.testing.simulation.stub_notifications import StubNotifications
 from coterie.testing.simulation.stub_skills import StubSkills
@@ -126,6 +127,11 @@ class Stage:
             await worker.shutdown()
             await task
 
+    @property
+    def takes_signed_decisions(self) -> bool:
+        """Whether the project's workers take only signed decisions."""
+        return self.file.team.trusted.decisions_root is not None
+
     def _worker(self, gate: Gate | None) -> Worker:
         agents = AgentActivities(
             self.model,
@@ -143,7 +149,12 @@ class Stage:
             interceptors=[self.pulse],
             task_queue=self.queue,
             workflows=[TeamWorkflow],
-            activities=[agents.run_agent, self.skills.call_skill, self.notifications.notify],
+            activities=[
+                agents.run_agent,
+                self.skills.call_skill,
+                self.notifications.notify,
+                start_settings,
+            ],
             # No user code runs inside a workflow; our own tests check ours in the sandbox.
             workflow_runner=ContextFreeRunner(UnsandboxedWorkflowRunner()),
             build_id=own_version(),

@@ -245,6 +245,33 @@ class WebSection(Frozen):
     """The search engines of `Web.search`; empty for all."""
 
 
+TEST_ROOT = "MRfD6mvw7UNADQJ1rIO7f6Aiwrti4ABGTw41dfiJzqQ="
+"""The public root key of `coterie test`, whose private half everybody knows."""
+
+
+class DecisionsSection(Frozen):
+    """What the runs of a worker demand of decisions."""
+
+    signed: Literal["required"]
+    """Every decision, and what changes the course of a run, needs a signature."""
+    root: str
+    """The public root key, as `coterie keys init` prints it."""
+
+    @field_validator("root")
+    @classmethod
+    def _is_real(cls, root: str) -> str:
+        if re.fullmatch(r"[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=", root) is None:
+            raise form_mismatch(
+                "root_key", "a root key is 32 bytes as base64; `coterie keys init` prints it"
+            )
+        if root == TEST_ROOT:
+            raise form_mismatch(
+                "root_key",
+                "a root key of your own: everybody has this one, which is for team tests",
+            )
+        return root
+
+
 class WorkerSection(Frozen):
     """Settings of the worker's own configuration; a run can name them, never set them."""
 
@@ -279,6 +306,8 @@ class WorkerSection(Frozen):
     """What skills may reach on the web; nothing by default."""
     accept_plans: bool | None = None
     """Run plans that this worker did not compile. Default: only with the embedded server."""
+    decisions: DecisionsSection | None = None
+    """Which decisions its runs take; by default any, under any name."""
     search_attributes: bool = False
     """Runs show their plan, teams, state and what they wait for in Temporal's lists."""
     event_groups: bool = False

@@ -11,8 +11,8 @@ import pytest
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.dsl.values import Json
-from coterie.workflows.approvals.decisions import origin_digest, request_digest
 from coterie.workflows.core.messages import TeamInput
+from coterie.workflows.core.requests import origin_digest, request_digest
 from tests.support.engine import engine, plan_of
 from tests.support.runs import Handle, asked, decide, failure, refused
 from tests.support.simulation.simulated_server import Message, SimulatedServer

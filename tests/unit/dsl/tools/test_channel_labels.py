@@ -43,7 +43,7 @@ CHANNELS = {
 """`{key of the worker's configuration that opens a way out: the test of its labels}`."""
 OTHER_KEYS = {
     *("workspace", "trusted_paths", "agent_env", "tool_env"),
-    *("accept_plans", "search_attributes", "event_groups"),
+    *("accept_plans", "decisions", "search_attributes", "event_groups"),
     *("agent_packages", "provider_packages"),
 }
 """Keys that open no way out which a run could choose: agents' own code calls no skill that sends

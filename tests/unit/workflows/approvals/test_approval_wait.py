@@ -14,7 +14,6 @@ from coterie.dsl.sizes import MAX_SHOWN
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.approvals import decisions
 from coterie.workflows.approvals.approval_wait import PersonRequest, ask
-from coterie.workflows.approvals.decisions import origin_digest, request_digest
 from coterie.workflows.core.causes.people_causes import (
     RequestDecided,
     RequestEscalated,
@@ -22,7 +21,7 @@ from coterie.workflows.core.causes.people_causes import (
 )
 from coterie.workflows.core.location import Location, Redirected, Skipped
 from coterie.workflows.core.messages import DecideInput
-from coterie.workflows.core.requests import Decision, Pending
+from coterie.workflows.core.requests import Decision, Pending, origin_digest, request_digest
 from coterie.workflows.core.scope import Interrupted
 from coterie.workflows.core.state_keys import MAIN
 from tests.support.compiling import plan_of

@@ -15,9 +15,9 @@ from coterie.workflows.approvals.decision_refusals import (
     RequestClosed,
     RequestUnknown,
 )
-from coterie.workflows.approvals.decisions import approvable, origin_digest, refusal, request_digest
+from coterie.workflows.approvals.decisions import approvable, refusal
 from coterie.workflows.core.messages import DecideInput
-from coterie.workflows.core.requests import Decision, Pending
+from coterie.workflows.core.requests import Decision, Pending, origin_digest, request_digest
 from coterie.workflows.core.state import RunState
 
 ID = "a/s#1"

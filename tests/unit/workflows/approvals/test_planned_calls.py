@@ -5,9 +5,8 @@ import pytest
 from coterie.dsl.model.step_kinds.step_base import SkillTerms
 from coterie.dsl.model.tools.tool_contract import AgentTool, McpTool, SkillTool, TeamTool, Tool
 from coterie.workflows.agents.tool_kinds import planned_tool_call
-from coterie.workflows.approvals.decisions import request_digest
 from coterie.workflows.core.messages import DecideInput
-from coterie.workflows.core.requests import Pending, PlannedCall
+from coterie.workflows.core.requests import Pending, PlannedCall, request_digest
 from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import StoppingScope, World, fresh

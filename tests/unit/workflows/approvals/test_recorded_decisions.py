@@ -6,9 +6,9 @@ from typing import get_args
 import pytest
 
 from coterie.dsl.values import Json, JsonValue
-from coterie.workflows.approvals.decisions import record, request_digest
+from coterie.workflows.approvals.decisions import record
 from coterie.workflows.core.messages import DecideInput
-from coterie.workflows.core.requests import Decision, How, Pending, Verdict
+from coterie.workflows.core.requests import Decision, How, Pending, Verdict, request_digest
 from coterie.workflows.core.state import MAX_DECISIONS, RunState
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

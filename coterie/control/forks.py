@@ -29,9 +29,7 @@ async def retry(
     quietly(settings)
     connection = await open_connection(settings)
     updates = await _updates(connection, id, written)
-    retried = await retry_or_fork(
-        settings, connection.client, id, asked, updates, new, signer
-    )
+    retried = await retry_or_fork(settings, connection.client, id, asked, updates, new, signer)
     if isinstance(retried, NewFork):
         await _print_fork(connection, retried)
     else:

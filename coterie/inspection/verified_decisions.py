@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from pydantic import ValidationError
 from temporalio.client import WorkflowHistory
 
-from coterie.replay.observer import ReceivedMessage, ReplayObserver, observed
+from coterie.replay.observed_replay import ReceivedMessage, ReplayObserver, observed
 from coterie.runs.histories.history_events import started
 from coterie.workflows.core.requests import Decision
 from coterie.workflows.core.state import RunState

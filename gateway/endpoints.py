@@ -92,8 +92,7 @@ def _endpoint(operation: AnyOperation, access: RunAccess) -> Callable[..., Await
 
     parameters = [_parameter("request", Request)]
     parameters += [
-        _parameter(name, Annotated[str, Path(description=_description(operation, name))])
-        for name in in_path
+        _parameter(name, Annotated[str, _path_parameter(operation, name)]) for name in in_path
     ]
     if rest is not None:
         parameters.append(_rest_parameter(operation, rest))
@@ -142,8 +141,10 @@ def _field_names(operation: AnyOperation) -> str:
     return ", ".join(operation.input.model_fields)
 
 
-def _description(operation: AnyOperation, name: str) -> str:
-    return operation.input.model_fields[name].description or ""
+def _path_parameter(operation: AnyOperation, name: str) -> Any:
+    """Describe a part of the path. It is checked after it is decoded, with the whole input."""
+    schema = operation.input.model_json_schema()["properties"][name]
+    return Path(json_schema_extra=schema)
 
 
 def _rest_model(operation: AnyOperation, in_path: tuple[str, ...]) -> type[BaseModel] | None:

@@ -35,6 +35,10 @@ class Unanswered(CommandError):
     """No answer in time: the server is down, or no worker serves the run."""
 
 
+class QueryRefused(Unanswered):
+    """The run's workflow refuses a query: what it names does not exist, or it cannot run here."""
+
+
 class UnknownRun(CommandError):
     """The server does not know the run."""
 

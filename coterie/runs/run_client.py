@@ -25,7 +25,7 @@ from temporalio.service import RPCError
 
 from coterie.failures import CommandError
 from coterie.runs.call_errors import (
-    Unanswered,
+    QueryRefused,
     UpdateName,
     call_error,
     check_sent,
@@ -292,7 +292,7 @@ class Run:
             except WorkflowQueryFailedError as error:
                 if (await self.describe()).workflow_type != WORKFLOW:
                     raise CommandError(f"{self.id!r} is not a Coterie run") from None
-                raise Unanswered(f"run {self.id!r} cannot answer: {error}") from None
+                raise QueryRefused(f"run {self.id!r} cannot answer: {error}") from None
             except RPCError as error:
                 if not waits_its_turn(error) or _is_past(until):
                     raise call_error(self.id, error) from None

@@ -10,7 +10,7 @@ from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.values import Documented
 from coterie.dsl.visible import shortened_text, visible
 from coterie.failures import CommandError, ExitCode
-from coterie.runs.call_errors import NoWorker, Unanswered, UnknownRun
+from coterie.runs.call_errors import NoWorker, QueryRefused, Unanswered, UnknownRun
 from coterie.runs.sessions import MessageRefusedError
 
 _MAX_MESSAGE_LENGTH: Final = 2_000
@@ -110,6 +110,8 @@ def failed_request(error: CommandError | InvalidDocument) -> FailedRequest:
             return _error_report(
                 404, "unknown_run", error, "GET /v1/runs lists the runs that you may see."
             )
+        case QueryRefused():
+            return _error_report(404, "unknown_part", error, "")
         case NoWorker():
             fix = "Start `coterie worker` in the project, then repeat the request."
             return _error_report(503, "no_worker", error, fix)

@@ -233,6 +233,9 @@ async def test_steering_is_recorded_by_the_identity_and_read_back_in_every_view(
         assert "ann (oidc)" in trail
         state = await http.get(f"/v1/runs/{run}/state", params={"path": "context.note"})
         assert state.json()["value"] == "changed"
+        for part, name in (("state", "path"), ("show", "name")):
+            unknown = await http.get(f"/v1/runs/{run}/{part}", params={name: "nothing/here"})
+            assert (unknown.status_code, unknown.json()["code"]) == (404, "unknown_part")
         why_answer = (await http.get(f"/v1/runs/{run}/why", params={"about": "first"})).json()
         assert why_answer["visits"][0]["next_team"] == "last"
         shown = await http.get(f"/v1/runs/{run}/show", params={"name": request})

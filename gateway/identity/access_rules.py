@@ -1,46 +1,16 @@
 """What an identity may do: grants by group and subject, and the name that decides requests."""
 
 from collections.abc import Collection, Mapping
-from fnmatch import fnmatchcase
-from typing import NamedTuple
 
 from coterie.dsl.model.sections.access_document import AccessSection, OidcSection
 from coterie.dsl.values import JsonValue
-from coterie.gateway.identity.identity import Grant, Identity, Role
+from coterie.gateway.identity.identity import Grant, Role
 
 EVERYBODY = "*"
 """The group of everybody who signs in at the provider."""
 
 ALL_ROLES = tuple(Grant(role=role) for role in Role)
 """What the local user may do."""
-
-
-class MissingRole(NamedTuple):
-    """Why an identity may not do something."""
-
-    role: Role
-    """The role that it lacks."""
-    team: str | None
-    """The team for which it lacks it; None: for all teams."""
-
-
-def refusal(identity: Identity, role: Role, team: str | None) -> MissingRole | None:
-    """Return why an identity may not act in a role on runs of a team; None if it may.
-
-    Args:
-        identity: Who asks.
-        role: What the operation demands.
-        team: The team of the run. None for what concerns no single team: then a grant must cover
-            all teams.
-    """
-    if any(grant.role is role and covers(grant.teams, team) for grant in identity.grants):
-        return None
-    return MissingRole(role, team)
-
-
-def covers(pattern: str, team: str | None) -> bool:
-    """Return whether a pattern of teams covers one team, or all teams (None)."""
-    return pattern == EVERYBODY if team is None else fnmatchcase(team, pattern)
 
 
 def grants_of(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 from filelock import FileLock
@@ -109,7 +110,7 @@ def create_token(
         if any(one.name == name for one in tokens):
             raise CommandError(
                 f"there is a token {name!r}; choose another name, or revoke it first: "
-                f"coterie tokens revoke {name}"
+                f"coterie tokens revoke {quote(name)}"
             )
         if len(tokens) >= MAX_TOKENS:
             raise CommandError(f"{file} has {MAX_TOKENS} tokens; revoke some")

@@ -15,7 +15,7 @@ Crossing = Literal["other site", "other origin", "no origin"]
 
 
 def crossing(
-    method: str, sites: Sequence[str], origins: Sequence[str], own: Collection[str]
+    method: str, sites: Sequence[str], origins: Sequence[str], own: str
 ) -> Crossing | None:
     """Return why a request may not change anything; None if it may, or only reads.
 
@@ -23,7 +23,7 @@ def crossing(
         method: Of the request.
         sites: The values of its headers `Sec-Fetch-Site`.
         origins: The values of its headers `Origin`.
-        own: Our own origins.
+        own: The origin of ours that it names.
     """
     if method.upper() in _READING:
         return None
@@ -31,17 +31,18 @@ def crossing(
         return None if set(sites) == {"same-origin"} else "other site"
     if not origins:
         return "no origin"
-    return None if len(origins) == 1 and origins[0] in own else "other origin"
+    return None if len(origins) == 1 and origins[0] == own else "other origin"
 
 
-def is_own_host(hosts: Sequence[str], own: Collection[str]) -> bool:
-    """Return whether a request names one of our addresses: others are resolved to us by attackers.
+def own_origin(hosts: Sequence[str], own: Collection[str]) -> str | None:
+    """Return the address of ours that a request names; None for another, led to us by an attacker.
 
     Args:
         hosts: The values of its headers `Host`.
         own: Our origins, like `https://coterie.example.com` and `http://127.0.0.1:8080`.
     """
-    return len(hosts) == 1 and hosts[0].lower() in {host for url in own for host in _hosts(url)}
+    host = hosts[0].lower() if len(hosts) == 1 else ""
+    return next((origin for origin in own if host in _hosts(origin)), None)
 
 
 def _hosts(origin: str) -> tuple[str, ...]:

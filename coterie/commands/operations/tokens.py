@@ -4,6 +4,7 @@ import json
 import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from shlex import quote
 from typing import get_args
 
 from coterie.arguments import duration_given
@@ -82,7 +83,7 @@ def _file(args: Namespace, settings: Settings) -> Path:
 
 def _name(args: Namespace) -> str:
     if args.name is None:
-        raise CommandError(f"`coterie tokens {args.action}` needs the NAME of a token")
+        raise CommandError(f"`coterie tokens {quote(args.action)}` needs the NAME of a token")
     return args.name
 
 

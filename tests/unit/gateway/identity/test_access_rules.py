@@ -17,9 +17,8 @@ from coterie.gateway.identity.access_rules import (
     groups_in,
     is_program,
     named_groups,
-    refusal,
 )
-from coterie.gateway.identity.identity import Grant, Identity, Role
+from coterie.gateway.identity.identity import Role
 
 OIDC = OidcSection(issuer="https://login.example.com", client_id="coterie")
 ACCESS = AccessSection(
@@ -54,33 +53,6 @@ def test_access_grants_roles_by_group_and_subject(
 ) -> None:
     found = grants_of(ACCESS, groups, subjects, person=person)
     assert {f"{grant.role} {grant.teams}" for grant in found} == granted
-
-
-@pytest.mark.parametrize(
-    ("role", "team", "allowed"),
-    [
-        (Role.APPROVER, "pay_out", True),
-        (Role.APPROVER, "PAY_OUT", False),
-        (Role.APPROVER, "payroll", False),
-        (Role.APPROVER, None, False),
-        (Role.VIEWER, None, True),
-        (Role.VIEWER, "anything", True),
-        (Role.OPERATOR, "pay_out", False),
-    ],
-)
-def test_a_role_counts_for_the_teams_of_its_grant(
-    role: Role, team: str | None, allowed: bool
-) -> None:
-    grants = (Grant(role=Role.VIEWER), Grant(role=Role.APPROVER, teams="pay_*"))
-    identity = Identity(subject="7", method="oidc", grants=grants)
-    assert (refusal(identity, role, team) is None) is allowed
-
-
-def test_an_admin_has_no_other_role() -> None:
-    admin = Identity(subject="7", method="oidc", grants=(Grant(role=Role.ADMIN),))
-    refused = refusal(admin, Role.APPROVER, "pay")
-    assert refused is not None
-    assert (refused.role, refused.team) == (Role.APPROVER, "pay")
 
 
 @pytest.mark.parametrize(

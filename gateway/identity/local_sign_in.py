@@ -13,7 +13,7 @@ from coterie.activities.os_errors import reason_of
 from coterie.activities.workspace.project_files import write_private
 from coterie.failures import CommandError
 from coterie.gateway.identity.sealed_values import KEY_BYTES, SealKeys, written_key, written_keys
-from coterie.gateway.identity.sessions import Session, local_session
+from coterie.gateway.identity.session_cookies import PersonSession, local_session
 from coterie.gateway.identity.sign_in_failures import SignInFailure
 from coterie.settings import Settings, state_folder
 
@@ -42,7 +42,7 @@ class LocalSignIn:
         self._codes[_digest(code)] = self._clock() + CODE_LIFE
         return f"{origin}{OPEN}#{code}"
 
-    def sign_in(self, code: str) -> Session:
+    def sign_in(self, code: str) -> PersonSession:
         """Return the session for a code, which counts no longer.
 
         Raises:
@@ -67,7 +67,7 @@ def local_host(settings: Settings) -> str:
     Raises:
         CommandError: The project's folder cannot be written.
     """
-    name = _kept(settings, _NAME_FILE, lambda: secrets.token_hex(4))
+    name = _read_or_make(settings, _NAME_FILE, lambda: secrets.token_hex(4))
     if not (name.isascii() and name.isalnum() and len(name) <= 32):
         name = sha256(name.encode()).hexdigest()[:8]
     return f"coterie-{name}.localhost"
@@ -79,11 +79,11 @@ def project_keys(settings: Settings) -> SealKeys:
     Raises:
         CommandError: The project's folder cannot be written, or the file has no keys.
     """
-    text = _kept(settings, _KEYS_FILE, lambda: written_key(secrets.token_bytes(KEY_BYTES)))
+    text = _read_or_make(settings, _KEYS_FILE, lambda: written_key(secrets.token_bytes(KEY_BYTES)))
     return SealKeys(written_keys(text, str(settings.state / _KEYS_FILE)))
 
 
-def _kept(settings: Settings, name: str, make: Callable[[], str]) -> str:
+def _read_or_make(settings: Settings, name: str, make: Callable[[], str]) -> str:
     """Return what a private file of the project has; write it at first."""
     file: Path = state_folder(settings) / name
     try:

@@ -238,7 +238,7 @@ class OidcProvider:
         try:
             async with (
                 asyncio.timeout(_TIMEOUT),
-                self._connected().stream(method, address, headers=headers, data=form) as answer,
+                self._http_client().stream(method, address, headers=headers, data=form) as answer,
             ):
                 async for chunk in answer.aiter_bytes():
                     content += chunk
@@ -257,7 +257,7 @@ class OidcProvider:
                 return answer.status_code, None
             raise provider_invalid(f"no JSON ({what})") from None
 
-    def _connected(self) -> httpx2.AsyncClient:
+    def _http_client(self) -> httpx2.AsyncClient:
         if self._client is None:
             self._client = httpx2.AsyncClient(
                 verify=trusted(),

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from coterie.dsl.model.sections.access_document import AccessSection, OidcSection
 from coterie.dsl.values import Json, JsonValue
+from coterie.dsl.visible import shortened_text
 from coterie.gateway.identity.access_rules import (
     approver_of,
     display_name,
@@ -21,12 +22,12 @@ from coterie.gateway.identity.access_rules import (
 )
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.identity.oidc_provider import GrantRefusedError, OidcProvider, TokenAnswer
-from coterie.gateway.identity.sessions import (
+from coterie.gateway.identity.session_cookies import (
     PENDING_LIFE,
     EndedSessions,
     PendingSignIn,
+    PersonSession,
     Renewal,
-    Session,
 )
 from coterie.gateway.identity.sign_in_failures import SignInFailure, provider_invalid
 from coterie.gateway.identity.token_claims import (
@@ -46,7 +47,7 @@ _RENEWALS_KEPT = 60.0
 
 
 class Begun(NamedTuple):
-    """A sign-in that goes on at the provider."""
+    """A sign-in that continues at the provider."""
 
     address: str
     pending: PendingSignIn
@@ -55,7 +56,7 @@ class Begun(NamedTuple):
 class SignedIn(NamedTuple):
     """A session, and what renews it; None: it ends after its life."""
 
-    session: Session
+    session: PersonSession
     renewal: Renewal | None
 
 
@@ -142,9 +143,9 @@ class ProviderSignIn:
             )
         except GrantRefusedError:
             raise _refused_by_provider("the code") from None
-        return await self._signed_in(answer, pending.nonce, None)
+        return await self._session_of(answer, pending.nonce, None)
 
-    async def renew(self, session: Session, renewal: Renewal) -> SignedIn | None:
+    async def renew(self, session: PersonSession, renewal: Renewal) -> SignedIn | None:
         """Return a session that the provider vouches for again; None if it does not.
 
         Raises:
@@ -171,7 +172,7 @@ class ProviderSignIn:
         audience = self._oidc.audience
         if audience is None or token.count(".") != 2:
             return None
-        signed = await self._signed(token)
+        signed = await self._verify(token)
         if signed is None or access_token_problem(signed, self._rules, audience) is not None:
             return None
         claims = signed.claims
@@ -198,7 +199,7 @@ class ProviderSignIn:
         Raises:
             SignInFailure: The token is not valid.
         """
-        signed = await self._signed(token)
+        signed = await self._verify(token)
         problem = (
             "signature"
             if signed is None
@@ -246,7 +247,7 @@ class ProviderSignIn:
     def _rules(self) -> ClaimRules:
         return ClaimRules(self._oidc.issuer, self._clock(), self._oidc.clock_skew)
 
-    async def _renew(self, session: Session, renewal: Renewal) -> SignedIn | None:
+    async def _renew(self, session: PersonSession, renewal: Renewal) -> SignedIn | None:
         if self._clock() >= session.ends:
             return None
         try:
@@ -257,16 +258,16 @@ class ProviderSignIn:
             return None
         if answer.refresh_token is None:
             answer = answer.model_copy(update={"refresh_token": renewal.token})
-        renewed = await self._signed_in(answer, None, session)
+        renewed = await self._session_of(answer, None, session)
         return renewed if renewed.session.subject == session.subject else None
 
-    async def _signed_in(
-        self, answer: TokenAnswer, nonce: str | None, before: Session | None
+    async def _session_of(
+        self, answer: TokenAnswer, nonce: str | None, before: PersonSession | None
     ) -> SignedIn:
         """Return the session of tokens whose claims are verified."""
         if answer.id_token is None:
             raise provider_invalid("no id_token")
-        signed = await self._signed(answer.id_token)
+        signed = await self._verify(answer.id_token)
         if signed is None:
             raise provider_invalid("an id_token with another signature")
         problem = id_token_problem(signed.claims, self._rules, self._oidc.client_id, nonce)
@@ -278,16 +279,16 @@ class ProviderSignIn:
             return SignedIn(session, None)
         return SignedIn(session, Renewal(subject=session.subject, token=answer.refresh_token))
 
-    def _session(self, claims: Json, before: Session | None) -> Session:
+    def _session(self, claims: Json, before: PersonSession | None) -> PersonSession:
         now = self._clock()
         provider_session = claims.get("sid")
         if not isinstance(provider_session, str):
             provider_session = "" if before is None else before.provider_session
-        return Session(
+        return PersonSession(
             subject=str(claims["sub"]),
             method="oidc",
-            name=display_name(claims)[:200],
-            approver=approver_of(claims, self._oidc)[:300],
+            name=shortened_text(display_name(claims), 200),
+            approver=approver_of(claims, self._oidc),
             groups=named_groups(self._access, groups_in(claims, self._oidc.groups_claim)),
             provider_session=provider_session,
             signed_in=now if before is None else before.signed_in,
@@ -304,7 +305,7 @@ class ProviderSignIn:
             return claims
         return {**more, **claims}
 
-    async def _signed(self, token: str) -> SignedClaims | None:
+    async def _verify(self, token: str) -> SignedClaims | None:
         return signed_claims(token, await self._provider.keys(key_id_of(token)))
 
 

@@ -16,7 +16,7 @@ from coterie.gateway.identity.program_tokens import PREFIX, TokenFile
 from coterie.gateway.identity.provider_sign_in import ProviderSignIn, SignedIn
 from coterie.gateway.identity.request_origins import crossing, own_origin
 from coterie.gateway.identity.sealed_values import SealKeys
-from coterie.gateway.identity.sessions import (
+from coterie.gateway.identity.session_cookies import (
     MAX_COOKIE,
     MAX_PENDING,
     PENDING_LIFE,
@@ -24,8 +24,8 @@ from coterie.gateway.identity.sessions import (
     RENEWAL_COOKIE,
     SESSION_COOKIE,
     PendingSignIn,
+    PersonSession,
     Renewal,
-    Session,
     cookies_in,
     drop_cookie,
     identity_of_session,
@@ -192,7 +192,7 @@ class SignInGate:
 
     async def _of_session(self, cookies: dict[str, str], address: str) -> Admission:
         sealed = cookies.get(SESSION_COOKIE)
-        session = self._keys.open("session", sealed, Session)
+        session = self._keys.open("session", sealed, PersonSession)
         if session is None:
             return Admission(address, None)
         if session.method == "local":
@@ -213,7 +213,7 @@ class SignInGate:
         identity = identity_of_session(renewed.session, self.access)
         return Admission(address, identity, self.session_cookies(renewed))
 
-    def _of_local_session(self, session: Session, address: str) -> Admission:
+    def _of_local_session(self, session: PersonSession, address: str) -> Admission:
         now = self.clock()
         if self.local is None or now >= session.expires:
             return Admission(address, None, (drop_cookie(SESSION_COOKIE),))

@@ -77,7 +77,7 @@ def link_page() -> str:
 
 
 def signed_out_page(provider: str | None) -> str:
-    """Return the page after sign-out; with the provider's address, it goes on there."""
+    """Return the page after sign-out; with the provider's address, it continues there."""
     if provider is None:
         return page(
             "Signed out",

@@ -16,7 +16,7 @@ from coterie.gateway.identity.identity import Identity
 from coterie.gateway.identity.local_sign_in import OPEN
 from coterie.gateway.identity.provider_sign_in import CALLBACK, SIGNED_OUT, SignedIn
 from coterie.gateway.identity.request_origins import own_path
-from coterie.gateway.identity.sessions import (
+from coterie.gateway.identity.session_cookies import (
     PENDING_PREFIX,
     RENEWAL_COOKIE,
     SESSION_COOKIE,
@@ -97,7 +97,7 @@ def sign_in_routes(gate: SignInGate) -> list[Route]:
         Route("/sign-in.css", _style),
         Route("/sign-in/code", routes.use_code, methods=["POST"]),
         Route(SIGN_OUT, routes.sign_out, methods=["POST"]),
-        Route(SIGNED_OUT, _signed_out),
+        Route(SIGNED_OUT, _show_signed_out),
         Route(BACK_CHANNEL, routes.end_from_provider, methods=["POST"]),
     ]
 
@@ -165,7 +165,7 @@ class SignInRoutes:
         return await self._answer(request, use, counts=True)
 
     async def sign_out(self, request: Request) -> Response:
-        """End the session of this browser; go on to the provider.
+        """End the session of this browser; continue at the provider.
 
         By a page and not by a redirect: `form-action 'self'` of our pages forbids that a form leads
         elsewhere.
@@ -218,7 +218,7 @@ async def _style(_: Request) -> Response:
     return Response(STYLE, headers=HEADERS, media_type="text/css")
 
 
-async def _signed_out(_: Request) -> Response:
+async def _show_signed_out(_: Request) -> Response:
     return _page(signed_out_page(None))
 
 

@@ -89,7 +89,7 @@ def test_an_access_token_of_a_person_is_not_a_program(claims: Json, program: boo
     assert is_program(claims) is program
 
 
-def test_groups_are_texts_and_only_named_ones_are_kept() -> None:
+def test_groups_are_texts_and_only_named_ones_are_read_or_make() -> None:
     assert groups_in({"groups": ["leads", 7, "staff"]}, "groups") == ("leads", "staff")
     assert groups_in({"groups": "leads"}, "groups") == ("leads",)
     assert groups_in({"_claim_names": {"groups": "src1"}}, "groups") == ()

@@ -11,7 +11,7 @@ from coterie.gateway.identity.access_settings import load_access
 from coterie.gateway.identity.identity import Role
 from coterie.gateway.identity.local_sign_in import local_host, project_keys
 from coterie.gateway.identity.program_tokens import create_token
-from coterie.gateway.identity.sessions import cookies_in, local_session
+from coterie.gateway.identity.session_cookies import cookies_in, local_session
 from coterie.gateway.identity.sign_in_setup import check_listening, sign_in_gate
 from coterie.settings import load
 from tests.unit.gateway.identity.conftest import Gateway, browser_of

@@ -324,5 +324,5 @@ async def test_answers_of_a_provider_are_bounded(answer: str) -> None:
 async def test_sign_in_goes_nowhere_else_afterwards(gateway: Gateway) -> None:
     assert (await gateway.sign_in("https://evil.example")).headers["location"] == "/"
     begun = await gateway.browser.get("/sign-in", params={"to": "//evil.example"})
-    assert begun.headers["location"] == "/", "who has a session goes on at once"
+    assert begun.headers["location"] == "/", "who has a session continues at once"
     assert PUBLIC.startswith("https")

@@ -21,11 +21,11 @@ PENDING_LIFE: Final = 600.0
 MAX_PENDING: Final = 8
 """Sign-ins in progress of one browser: each has a cookie, and headers have an end."""
 MAX_COOKIE: Final = 4000
-"""Characters of a cookie with its name: browsers drop longer ones in silence."""
+"""Characters of a cookie with its name: browsers drop longer ones silently."""
 _MAX_REVOKED: Final = 10_000
 
 
-class Session(Frozen):
+class PersonSession(Frozen):
     """A person who has signed in."""
 
     subject: str
@@ -76,7 +76,7 @@ class PendingSignIn(Frozen):
         return "PendingSignIn(...)"
 
 
-def identity_of_session(session: Session, access: AccessSection) -> Identity:
+def identity_of_session(session: PersonSession, access: AccessSection) -> Identity:
     """Return whom a session stands for, with the roles that `access` grants now."""
     if session.method == "local":
         grants = ALL_ROLES
@@ -94,10 +94,10 @@ def identity_of_session(session: Session, access: AccessSection) -> Identity:
     )
 
 
-def local_session(user: str, now: float) -> Session:
+def local_session(user: str, now: float) -> PersonSession:
     """Return the session of the local user."""
     name = f"local user {user}"
-    return Session(
+    return PersonSession(
         subject=name, method="local", name=name, approver=name, signed_in=now, issued=now
     )
 
@@ -120,7 +120,7 @@ class EndedSessions:
         while len(self._ended) > _MAX_REVOKED:
             self._ended.popitem(last=False)
 
-    def has(self, session: Session) -> bool:
+    def has(self, session: PersonSession) -> bool:
         """Return whether a session was ended after it was last vouched for."""
         keys = (("sid", session.provider_session), ("sub", session.subject))
         return any(self._ended.get(key, float("-inf")) >= session.signed_in for key in keys)

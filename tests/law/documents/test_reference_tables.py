@@ -5,6 +5,7 @@ import re
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from types import ModuleType
+from typing import cast
 
 import pytest
 from pydantic import BaseModel
@@ -195,7 +196,8 @@ def test_default_in_a_table_is_the_default_in_the_code(title: str, key: str, cel
         value = read(f"k: {cell[1:-1]}", "cell").plain()
         assert isinstance(value, dict)
         written = seconds(value["k"]) if isinstance(default, float) else value["k"]
-        assert written == (list(default) if isinstance(default, tuple) else default)
+        plain = list(cast("tuple[object, ...]", default)) if isinstance(default, tuple) else default
+        assert written == plain
     else:
         assert field.is_required() or not default or default == "." or key == "llm_config"
 

@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 from temporalio.api.common.v1 import Payload, RetryPolicy
-from temporalio.api.enums.v1 import EventType
+from temporalio.api.enums.v1 import EventType, WorkflowTaskFailedCause
 from temporalio.api.failure.v1 import Failure
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
@@ -25,6 +25,7 @@ from coterie.workflows.core.views import TeamResult
 
 Model = TypeVar("Model", bound=BaseModel)
 _MAX_ERROR_LENGTH = 500
+_FAILED_CAUSE = "WORKFLOW_TASK_FAILED_CAUSE_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class RecordedFailure:
 
 @dataclass(frozen=True, slots=True)
 class RecordedEvent:
-    """One event; one that no reader needs stays this class."""
+    """One event."""
 
     id: int
     at: datetime
@@ -99,13 +100,44 @@ class RunStarted(RecordedEvent):
     previous: str
     """The run id of the history before continue-as-new; empty if there is none."""
     memo: Mapping[str, str]
-    first: str
-    """The run id of the first history."""
+    first: str = ""
+    """The run id of the first history of the chain."""
+    original: str = ""
+    """Its own run id; of a reset run, the one whose start this event repeats."""
 
     @property
     def input(self) -> TeamInput:
         """The input of the run."""
         return self.value.read(TeamInput)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowTask(RecordedEvent):
+    """A workflow task is scheduled, started or completed.
+
+    A server may deliver the first two before they are recorded, and record another event in their
+    place.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowTaskFailed(RecordedEvent):
+    """A workflow task has failed: a defect, other code, or a reset."""
+
+    cause: str
+    failure: RecordedFailure | None
+    base: str
+    """Of a reset: the run id of the history that this one repeats up to here."""
+    reset: str
+    """Of a reset: the run id of the history that begins here."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherEvent(RecordedEvent):
+    """An event that only its type tells."""
+
+    type: str
+    """`TIMER_CANCELED`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +244,8 @@ class ContinuedAsNew(RecordedEvent):
     """The history ends, and the next one continues with this state."""
 
     value: RecordedValue
+    next: str = ""
+    """The run id of the next history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +257,8 @@ class RunClosed(RecordedEvent):
     failure: RecordedFailure | None = None
     reason: str = ""
     """Of a termination."""
+    next: str = ""
+    """The run id of the history that follows by a retry policy or a schedule; empty if none."""
 
     @property
     def why(self) -> str:
@@ -368,23 +404,46 @@ def _of_run(event: HistoryEvent, at: datetime) -> RecordedEvent:
             it = event.workflow_execution_started_event_attributes
             memo = {key: text_of(value) for key, value in it.memo.fields.items()}
             value, before = RecordedValue(it.input.payloads), it.continued_execution_run_id
-            first = it.first_execution_run_id
-            return RunStarted(id, at, it.task_queue.name, value, before, memo, first)
+            first, original = it.first_execution_run_id, it.original_execution_run_id
+            return RunStarted(id, at, it.task_queue.name, value, before, memo, first, original)
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
             it = event.workflow_execution_continued_as_new_event_attributes
-            return ContinuedAsNew(id, at, RecordedValue(it.input.payloads))
+            return ContinuedAsNew(id, at, RecordedValue(it.input.payloads), it.new_execution_run_id)
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED:
             it = event.workflow_execution_completed_event_attributes
-            return RunClosed(id, at, "completed", RecordedValue(it.result.payloads))
+            value, next = RecordedValue(it.result.payloads), it.new_execution_run_id
+            return RunClosed(id, at, "completed", value, next=next)
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
-            failure = event.workflow_execution_failed_event_attributes.failure
-            return RunClosed(id, at, "failed", failure=RecordedFailure.of(failure))
+            it = event.workflow_execution_failed_event_attributes
+            failure, next = RecordedFailure.of(it.failure), it.new_execution_run_id
+            return RunClosed(id, at, "failed", failure=failure, next=next)
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED:
             return RunClosed(id, at, "cancelled")
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED:
             reason = event.workflow_execution_terminated_event_attributes.reason
             return RunClosed(id, at, "terminated", reason=reason)
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT:
-            return RunClosed(id, at, "timed out")
+            next = event.workflow_execution_timed_out_event_attributes.new_execution_run_id
+            return RunClosed(id, at, "timed out", next=next)
         case _:
-            return RecordedEvent(id, at)
+            return _of_task(event, at)
+
+
+def _of_task(event: HistoryEvent, at: datetime) -> RecordedEvent:
+    id = event.event_id
+    match event.event_type:
+        case (
+            EventType.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED
+            | EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED
+            | EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
+        ):
+            return WorkflowTask(id, at)
+        case EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
+            it = event.workflow_task_failed_event_attributes
+            cause = WorkflowTaskFailedCause.Name(it.cause).removeprefix(_FAILED_CAUSE)
+            failure = RecordedFailure.of(it.failure) if it.HasField("failure") else None
+            return WorkflowTaskFailed(id, at, cause, failure, it.base_run_id, it.new_run_id)
+        case type:
+            is_known = type in EventType.values()  # a newer server may have others
+            name = EventType.Name(type) if is_known else str(int(type))
+            return OtherEvent(id, at, name.removeprefix("EVENT_TYPE_"))

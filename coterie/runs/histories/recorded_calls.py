@@ -126,7 +126,7 @@ def recorded_calls(history: WorkflowHistory) -> list[RecordedCall]:
             case CallEnded() if event.scheduled in calls:
                 _end(calls[event.scheduled], event)
             case MarkerRecorded(name=name) if name == _LOCAL:
-                numbered_call = _local(event)
+                numbered_call = local_call(event)
                 if numbered_call is not None:
                     local.setdefault(event.task, []).append(numbered_call)
                     places[event.id] = event.task
@@ -205,7 +205,7 @@ class _LocalData(BaseModel):
     """By the run's clock."""
 
 
-def _local(marker: MarkerRecorded) -> tuple[int, RecordedCall] | None:
+def local_call(marker: MarkerRecorded) -> tuple[int, RecordedCall] | None:
     """Return the skill call that a marker stands for, with its number.
 
     A call that its worker has handed on to an activity is none.

@@ -1,0 +1,314 @@
+"""Read the events of one history as rows: what is kept of them, and sent to viewers."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from coterie.activities.contracts import (
+    CALL_SKILL,
+    RUN_AGENT,
+    AgentResponse,
+    named_turn,
+    skill_step,
+)
+from coterie.dsl.sizes import json_size
+from coterie.gateway.streams import run_events as events
+from coterie.gateway.streams.cursors import Cursor
+from coterie.runs.histories import history_events as recorded
+from coterie.runs.histories.recorded_calls import local_call
+from coterie.workflows.core.messages import TeamInput
+
+MAX_ANSWER = 16_384
+"""Bytes of an answer in a row; a larger one is left out, and an operation returns it."""
+_LOCAL = "core_local_activity"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One event, as it is kept and sent."""
+
+    cursor: Cursor
+    type: str
+    data: bytes
+    """The event in JSON."""
+
+
+class CallName(NamedTuple):
+    """What names a call."""
+
+    call: str
+    kind: events.CallKind
+    step: str
+
+
+_UNKNOWN = CallName("", "other", "")
+
+
+class _Task(BaseModel):
+    task: str = ""
+
+
+class _Skill(BaseModel):
+    skill: str = ""
+
+
+class _By(BaseModel):
+    by: str = ""
+
+
+class RowReader:
+    """Reads one history in its order; remembers the calls in progress."""
+
+    def __init__(self, run: str, first: str, run_id: str) -> None:
+        """Take the id of the run, and the run ids of the chain and of the history."""
+        self.run = run
+        self._first = first
+        self._run_id = run_id
+        self._calls: dict[int, recorded.CallScheduled | CallName] = {}
+        """`{event that scheduled a call in progress: the call}`."""
+
+    @property
+    def calls(self) -> dict[str, CallName]:
+        """The calls in progress, by their ids."""
+        named = (self._name(scheduled) for scheduled in self._calls)
+        return {name.call: name for name in named}
+
+    def rows(self, page: Iterable[recorded.RecordedEvent], after: int = 0) -> list[Row]:
+        """Return a row for each event with an id above `after`.
+
+        Events that are not in order, or that were read before, are passed over.
+        """
+        rows: list[Row] = []
+        for event in page:
+            if event.id > after:
+                row = self._row(event)
+                if row is not None:
+                    rows.append(row)
+                    after = event.id
+            elif isinstance(event, recorded.CallScheduled):
+                self._calls[event.id] = event
+            if isinstance(event, recorded.CallEnded):
+                self._calls.pop(event.scheduled, None)
+        for scheduled in self._calls:
+            self._name(scheduled)  # keeps no event beyond its page
+        return rows
+
+    def _name(self, scheduled: int) -> CallName:
+        call = self._calls.get(scheduled, _UNKNOWN)
+        if isinstance(call, recorded.CallScheduled):
+            call = self._calls[scheduled] = _call_name(call)
+        return call
+
+    def _row(self, event: recorded.RecordedEvent) -> Row | None:
+        if isinstance(event, recorded.WorkflowTask):
+            return None
+        cursor = Cursor(self._first, self._run_id, event.id)
+        made = self._event(event, str(cursor), moment(event.at))
+        return Row(cursor, made.type, made.model_dump_json(exclude_none=True).encode())
+
+    def _event(self, event: recorded.RecordedEvent, cursor: str, at: str) -> events.RunEvent:
+        run = self.run
+        match event:
+            case recorded.CallScheduled():
+                self._calls[event.id] = event
+                return _scheduled(run, cursor, at, event, self._name(event.id))
+            case recorded.CallStarted():
+                call, kind, step = self._name(event.scheduled)
+                return events.CallStarted(
+                    run=run,
+                    cursor=cursor,
+                    at=at,
+                    call=call,
+                    kind=kind,
+                    step=step,
+                    scheduled=event.scheduled,
+                    attempt=event.attempt,
+                    error=_text(event.failure),
+                )
+            case recorded.CallEnded():
+                return _ended(run, cursor, at, event, self._name(event.scheduled))
+            case recorded.MarkerRecorded(name=name) if name == _LOCAL:
+                return _local(run, cursor, at, event)
+            case recorded.RunStarted():
+                return events.Started(
+                    run=run,
+                    cursor=cursor,
+                    at=at,
+                    continues=event.previous,
+                    forked_from=None if event.previous else _origin(event),
+                )
+            case _:
+                return _plain(run, cursor, at, event)
+
+
+def _plain(run: str, cursor: str, at: str, event: recorded.RecordedEvent) -> events.RunEvent:
+    """Return the event of one that belongs to no call."""
+    return _of_message(run, cursor, at, event) or _of_run(run, cursor, at, event)
+
+
+def _of_message(
+    run: str, cursor: str, at: str, event: recorded.RecordedEvent
+) -> events.RunEvent | None:
+    match event:
+        case recorded.TimerStarted():
+            seconds, summary = event.length.total_seconds(), event.summary
+            return events.TimerStarted(
+                run=run, cursor=cursor, at=at, seconds=seconds, summary=summary
+            )
+        case recorded.TimerFired():
+            return events.TimerFired(run=run, cursor=cursor, at=at)
+        case recorded.SignalReceived(id=id, name=name):
+            return events.MessageReceived(
+                run=run, cursor=cursor, at=at, form="signal", name=name, event=id, by=_by(event)
+            )
+        case recorded.UpdateAccepted(id=id, name=name, update=update):
+            return events.MessageReceived(
+                run=run,
+                cursor=cursor,
+                at=at,
+                form="update",
+                name=name,
+                event=id,
+                update=update,
+                by=_by(event),
+            )
+        case recorded.UpdateCompleted(accepted=accepted, update=update):
+            error = _text(event.failure)
+            return events.UpdateAnswered(
+                run=run, cursor=cursor, at=at, accepted=accepted, update=update, error=error
+            )
+        case _:
+            return None
+
+
+def _of_run(run: str, cursor: str, at: str, event: recorded.RecordedEvent) -> events.RunEvent:
+    match event:
+        case recorded.CancelRequested():
+            return events.CancelRequested(run=run, cursor=cursor, at=at)
+        case recorded.WorkflowTaskFailed() if event.reset:
+            back_to = event.id - 1
+            return events.Reset(run=run, cursor=cursor, at=at, base=event.base, back_to=back_to)
+        case recorded.WorkflowTaskFailed():
+            error = _text(event.failure)
+            return events.TaskFailed(run=run, cursor=cursor, at=at, cause=event.cause, error=error)
+        case recorded.ContinuedAsNew():
+            return events.ContinuedAsNew(run=run, cursor=cursor, at=at, next=event.next)
+        case recorded.RunClosed(state=state, why=why, next=next):
+            return events.Closed(run=run, cursor=cursor, at=at, state=state, why=why, next=next)
+        case recorded.OtherEvent():
+            return events.Other(run=run, cursor=cursor, at=at, name=event.type)
+        case recorded.MarkerRecorded():
+            return events.Other(run=run, cursor=cursor, at=at, name=f"MARKER {event.name}")
+        case _:
+            return events.Other(run=run, cursor=cursor, at=at, name=type(event).__name__)
+
+
+def _call_name(event: recorded.CallScheduled) -> CallName:
+    match event.activity:
+        case activity if activity == RUN_AGENT:
+            return CallName(event.call, "turn", _turn(event)[0])
+        case activity if activity == CALL_SKILL:
+            skill = event.value.read_if(_Skill)
+            step = skill_step(event.summary, "" if skill is None else skill.skill)
+            return CallName(event.call, "skill", step)
+        case _:
+            return CallName(event.call, "other", event.summary)
+
+
+def _turn(event: recorded.CallScheduled) -> tuple[str, str]:
+    asked = event.value.read_if(_Task)
+    step, suffix = named_turn(event.summary, "" if asked is None else asked.task)
+    return step, str(suffix)
+
+
+def _scheduled(
+    run: str, cursor: str, at: str, event: recorded.CallScheduled, name: CallName
+) -> events.CallScheduled:
+    skill = event.value.read_if(_Skill) if name.kind == "skill" else None
+    return events.CallScheduled(
+        run=run,
+        cursor=cursor,
+        at=at,
+        call=name.call,
+        kind=name.kind,
+        step=name.step,
+        event=event.id,
+        skill="" if skill is None else skill.skill,
+        turn=_turn(event)[1] if name.kind == "turn" else "",
+    )
+
+
+def _ended(
+    run: str, cursor: str, at: str, event: recorded.CallEnded, name: CallName
+) -> events.CallEnded:
+    is_answer = event.end == "completed" and name.kind == "turn"
+    response = event.value.read_if(AgentResponse) if is_answer else None
+    answer: JsonValue = None
+    is_cut = is_answer  # a value that is stored elsewhere is large
+    error = _text(event.failure)
+    if response is not None:
+        is_cut = json_size(response.data) > MAX_ANSWER
+        answer = None if is_cut else response.data
+        error = "" if response.error is None else f"{response.error.type}: {response.error.message}"
+    usage = None if response is None else response.usage
+    return events.CallEnded(
+        run=run,
+        cursor=cursor,
+        at=at,
+        call=name.call,
+        kind=name.kind,
+        step=name.step,
+        scheduled=event.scheduled,
+        end=event.end,
+        error=error,
+        answer=answer,
+        cut=is_cut,
+        model="" if response is None else response.model or "",
+        tokens=None if usage is None else usage.total,
+        cost=None if response is None else response.cost,
+    )
+
+
+def _local(run: str, cursor: str, at: str, event: recorded.MarkerRecorded) -> events.RunEvent:
+    found = local_call(event)
+    if found is None:
+        return events.Other(run=run, cursor=cursor, at=at, name=f"MARKER {event.name}")
+    call = found[1]
+    failed = event.failure is not None
+    return events.CallEnded(
+        run=run,
+        cursor=cursor,
+        at=at,
+        call=call.id,
+        kind="skill",
+        step=call.path,
+        skill=event.summary.rpartition(": ")[2],
+        end="failed" if failed else "completed",
+        error=_text(event.failure),
+    )
+
+
+def _origin(event: recorded.RunStarted) -> events.Origin | None:
+    team_input = event.value.read_if(TeamInput)
+    fork = None if team_input is None else team_input.fork
+    return None if fork is None else events.Origin(run=fork.run, run_id=fork.run_id or "")
+
+
+def _by(event: recorded.SignalReceived | recorded.UpdateAccepted) -> str:
+    try:
+        value = event.value.read_if(_By)
+    except (ValidationError, TypeError, KeyError):
+        return ""
+    return "" if value is None else value.by
+
+
+def _text(failure: recorded.RecordedFailure | None) -> str:
+    return "" if failure is None else failure.text
+
+
+def moment(at: datetime) -> str:
+    """Format a time as the events have it."""
+    return at.isoformat(timespec="milliseconds")

@@ -1,0 +1,200 @@
+"""Read histories page by page: forwards, waiting for more, and backwards from the newest event."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.workflowservice.v1 import (
+    DescribeWorkflowExecutionRequest,
+    GetWorkflowExecutionHistoryRequest,
+    GetWorkflowExecutionHistoryReverseRequest,
+)
+from temporalio.client import Client, WorkflowExecutionDescription
+from temporalio.service import RPCError, RPCStatusCode
+
+from coterie.gateway.streams.lineage import Ancestry, Part
+from coterie.runs.histories.history_events import (
+    RecordedEvent,
+    RunStarted,
+    WorkflowTaskFailed,
+    read_events,
+)
+from coterie.runs.run_client import Run
+
+_REQUEST_SECONDS = timedelta(seconds=10)
+_WAIT_SECONDS = timedelta(seconds=40)
+"""The server answers a request that waits after 20 s."""
+_MAX_ANCESTRIES = 10_000
+_EMPTY_WAITS = frozenset({RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED})
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some events, and how to go on."""
+
+    events: tuple[RecordedEvent, ...]
+    token: bytes
+    """Empty after the last page."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatestHistory:
+    """The latest history of a run, as the server describes it."""
+
+    run_id: str
+    first: str
+    """The run id of the first history of its chain."""
+
+
+class HistoryPages:
+    """Reads the histories of a server, and counts the requests."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.requests = 0
+        """Requests so far, for figures."""
+        self._ancestries: dict[tuple[str, str], Ancestry] = {}
+
+    async def latest(self, run: str) -> LatestHistory:
+        """Return the latest history of a run; raises RPCError."""
+        self.requests += 1
+        answer = await self.client.workflow_service.describe_workflow_execution(
+            DescribeWorkflowExecutionRequest(
+                namespace=self.client.namespace, execution=WorkflowExecution(workflow_id=run)
+            ),
+            timeout=_REQUEST_SECONDS,
+        )
+        info = answer.workflow_execution_info
+        return LatestHistory(info.execution.run_id, info.first_run_id or info.execution.run_id)
+
+    async def describe(self, run: str) -> WorkflowExecutionDescription:
+        """Return the server's description of a run; raises CommandError."""
+        self.requests += 1
+        return await Run(self.client, run).describe()
+
+    async def forwards(self, run: str, run_id: str) -> AsyncGenerator[Page]:
+        """Yield the pages of a history from its first event to its last one; raises RPCError."""
+        token = b""
+        while True:
+            page = await self.page(run, run_id, token)
+            yield page
+            if not page.token:
+                return
+            token = page.token
+
+    async def page(
+        self,
+        run: str,
+        run_id: str,
+        token: bytes,
+        *,
+        size: int = 0,
+        waits: bool = False,
+        seconds: float | None = None,
+    ) -> Page:
+        """Return a page of a history; raises RPCError.
+
+        Args:
+            run: The id of the run.
+            run_id: The run id of the history.
+            token: Of the page before, which was read with the same `waits`; empty at first.
+            size: How many transactions it may have; 0 for the server's default.
+            waits: Whether to wait for events that are not there yet.
+            seconds: How long to wait; default: as long as the server does.
+        """
+        self.requests += 1
+        timeout = _WAIT_SECONDS if waits else _REQUEST_SECONDS
+        if waits and seconds is not None:
+            timeout = timedelta(seconds=seconds)
+        try:
+            answer = await self.client.workflow_service.get_workflow_execution_history(
+                GetWorkflowExecutionHistoryRequest(
+                    namespace=self.client.namespace,
+                    execution=WorkflowExecution(workflow_id=run, run_id=run_id),
+                    maximum_page_size=size,
+                    next_page_token=token,
+                    wait_new_event=waits,
+                    skip_archival=True,
+                ),
+                timeout=timeout,
+            )
+        except RPCError as error:
+            if waits and token and error.status in _EMPTY_WAITS:
+                return Page((), token)
+            raise
+        return Page(tuple(read_events(answer.history.events)), answer.next_page_token)
+
+    async def backwards(self, run: str, run_id: str, size: int) -> AsyncGenerator[Page]:
+        """Yield the pages of a history from its newest event, each in the order of the history."""
+        token = b""
+        while True:
+            self.requests += 1
+            answer = await self.client.workflow_service.get_workflow_execution_history_reverse(
+                GetWorkflowExecutionHistoryReverseRequest(
+                    namespace=self.client.namespace,
+                    execution=WorkflowExecution(workflow_id=run, run_id=run_id),
+                    maximum_page_size=size,
+                    next_page_token=token,
+                ),
+                timeout=_REQUEST_SECONDS,
+            )
+            token = answer.next_page_token
+            yield Page(tuple(read_events(reversed(answer.history.events))), token)
+            if not token:
+                return
+
+    async def ancestry(self, run: str, run_id: str) -> Ancestry | None:
+        """Return what came before a history; None if the server has deleted it.
+
+        It never changes, so it is read once.
+        """
+        key = (run, run_id)
+        if key not in self._ancestries:
+            try:
+                found = await self._read_ancestry(run, run_id)
+            except RPCError as error:
+                if error.status == RPCStatusCode.NOT_FOUND:
+                    return None
+                raise
+            while len(self._ancestries) >= _MAX_ANCESTRIES:
+                del self._ancestries[next(iter(self._ancestries))]
+            self._ancestries[key] = found
+        return self._ancestries[key]
+
+    async def _read_ancestry(self, run: str, run_id: str) -> Ancestry:
+        first = await self.page(run, run_id, b"", size=1)
+        start = next((event for event in first.events if isinstance(event, RunStarted)), None)
+        if start is None:
+            return Ancestry()
+        if start.original in ("", run_id):
+            return Ancestry(start.previous)
+        async for page in self.forwards(run, run_id):
+            for event in page.events:
+                if isinstance(event, WorkflowTaskFailed) and event.reset == run_id:
+                    return Ancestry(start.previous, event.base, event.id - 1)
+        return Ancestry(start.previous)
+
+    async def lineage(self, run: str, run_id: str, until: str = "") -> tuple[Part, ...]:
+        """Return the histories that lead to one, oldest first; raises RPCError.
+
+        Args:
+            run: The id of the run.
+            run_id: The run id of the history.
+            until: The run id of the history at which it may begin.
+        """
+        parts: list[Part] = []
+        before = ""
+        while run_id:
+            ancestry = await self.ancestry(run, run_id)
+            if ancestry is None and parts and run_id != before:
+                parts[-1] = Part(parts[-1].run)  # its base is deleted, and it repeats all of it
+                run_id = before
+                continue
+            if ancestry is None:
+                break
+            parts.append(Part(run_id, ancestry.repeated))
+            if run_id == until:
+                break
+            run_id, before = ancestry.parent, ancestry.before
+        return tuple(reversed(parts))

@@ -1,0 +1,86 @@
+"""Reads what an event stream sends, and what the histories of a run say it must send."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterable
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+from temporalio.client import Client
+
+from coterie.gateway.streams.cursors import Cursor
+from coterie.gateway.streams.event_rows import RowReader
+from coterie.gateway.streams.event_stream import EventStream, StreamRequest
+from coterie.gateway.streams.history_pages import HistoryPages
+from coterie.gateway.streams.stream_hub import StreamHub
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a stream."""
+
+    event: str
+    data: dict[str, JsonValue]
+    id: str = ""
+
+
+def parse_message(text: bytes) -> Message | None:
+    """Return the message of one block; None for a comment or a time."""
+    fields: dict[str, str] = {}
+    for line in text.decode().splitlines():
+        name, _, value = line.partition(": ")
+        fields[name] = value
+    if "event" not in fields:
+        return None
+    return Message(fields["event"], json.loads(fields["data"]), fields.get("id", ""))
+
+
+async def parsed(blocks: AsyncIterable[bytes]) -> AsyncGenerator[Message]:
+    """Yield the messages of a stream."""
+    async for block in blocks:
+        message = parse_message(block)
+        if message is not None:
+            yield message
+
+
+async def events_until(
+    hub: StreamHub, request: StreamRequest, type: str, seconds: float = 60
+) -> list[Message]:
+    """Return the events of histories that a stream sends, up to the first of a type."""
+    found: list[Message] = []
+    messages = EventStream(hub, request).messages()
+    try:
+        async with asyncio.timeout(seconds):
+            async for message in parsed(messages):
+                if message.event == "history":
+                    found.append(message)
+                    if message.data["type"] == type:
+                        break
+    finally:
+        await messages.aclose()
+    return found
+
+
+async def expected_cursors(client: Client, run: str) -> list[str]:
+    """Return the cursors of all events of a run, in their order, by reading all its histories."""
+    pages = HistoryPages(client)
+    latest = await pages.latest(run)
+    found: list[str] = []
+    for part in await pages.lineage(run, latest.run_id):
+        reader, after = RowReader(run, latest.first, part.run), part.after
+        async for page in pages.forwards(run, part.run):
+            rows = reader.rows(page.events, after)
+            after = rows[-1].cursor.event if rows else after
+            found += [str(row.cursor) for row in rows]
+    return found
+
+
+def in_order(cursors: list[str]) -> bool:
+    """Return whether events of the same history have rising ids, and none is there twice."""
+    last: dict[str, int] = {}
+    for text in cursors:
+        cursor = Cursor.parse(text)
+        if cursor.event <= last.get(cursor.run, 0):
+            return False
+        last[cursor.run] = cursor.event
+    return True

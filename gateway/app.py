@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
 from coterie.gateway.endpoints import API, add_operation, error_response
+from coterie.gateway.event_routes import event_routes
 from coterie.gateway.operations.error_reports import (
     SIGNED_OUT,
     UNEXPECTED,
@@ -26,6 +27,8 @@ from coterie.gateway.operations.error_reports import (
 from coterie.gateway.operations.operations_table import OPERATIONS
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.request_gate import Authenticate, RequestGate
+from coterie.gateway.streams.history_pages import HistoryPages
+from coterie.gateway.streams.stream_hub import StreamHub
 from coterie.version import own_version
 
 _FAILURES: dict[int, FailedRequest] = {
@@ -61,6 +64,9 @@ def application(
     )
     for operation in OPERATIONS:
         add_operation(app, operation, access)
+    hub = StreamHub(HistoryPages(lambda: access.client))
+    app.state.streams = hub
+    app.router.routes.extend(event_routes(hub, access))
     app.add_route(f"{API}/openapi.json", _openapi, include_in_schema=False)
     app.router.routes.extend(routes)
     app.add_exception_handler(RequestValidationError, _refuse_input)
@@ -68,6 +74,13 @@ def application(
     app.add_exception_handler(Exception, _report_defect)
     app.add_middleware(RequestGate, authenticate=authenticate)
     return app
+
+
+def streams_of(app: FastAPI) -> StreamHub:
+    """Return what follows the runs for the streams; close it before the server stops."""
+    hub = app.state.streams
+    assert isinstance(hub, StreamHub)
+    return hub
 
 
 def openapi_of(app: FastAPI) -> dict[str, Any]:

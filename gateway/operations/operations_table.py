@@ -3,6 +3,7 @@
 from coterie.gateway.operations import (
     request_decisions,
     run_explanations,
+    run_history,
     run_listing,
     run_parts,
     run_starts,
@@ -14,6 +15,7 @@ from coterie.gateway.operations.operation import AnyOperation
 OPERATIONS: tuple[AnyOperation, ...] = (
     *run_listing.OPERATIONS,
     *run_parts.OPERATIONS,
+    *run_history.OPERATIONS,
     *run_explanations.OPERATIONS,
     *request_decisions.OPERATIONS,
     *run_starts.OPERATIONS,

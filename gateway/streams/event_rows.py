@@ -27,7 +27,7 @@ _LOCAL = "core_local_activity"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StreamRow:
     """One event, as it is kept and sent."""
 
     cursor: Cursor
@@ -76,12 +76,12 @@ class RowReader:
         named = (self._name(scheduled) for scheduled in self._calls)
         return {name.call: name for name in named}
 
-    def rows(self, page: Iterable[recorded.RecordedEvent], after: int = 0) -> list[Row]:
+    def rows(self, page: Iterable[recorded.RecordedEvent], after: int = 0) -> list[StreamRow]:
         """Return a row for each event with an id above `after`.
 
         Events that are not in order, or that were read before, are passed over.
         """
-        rows: list[Row] = []
+        rows: list[StreamRow] = []
         for event in page:
             if event.id > after:
                 row = self._row(event)
@@ -102,22 +102,22 @@ class RowReader:
             call = self._calls[scheduled] = _call_name(call)
         return call
 
-    def _row(self, event: recorded.RecordedEvent) -> Row | None:
-        if isinstance(event, recorded.WorkflowTask):
+    def _row(self, event: recorded.RecordedEvent) -> StreamRow | None:
+        if isinstance(event, recorded.TaskEvent):
             return None
         cursor = Cursor(self._first, self._run_id, event.id)
         made = self._event(event, str(cursor), moment(event.at))
-        return Row(cursor, made.type, made.model_dump_json(exclude_none=True).encode())
+        return StreamRow(cursor, made.type, made.model_dump_json(exclude_none=True).encode())
 
     def _event(self, event: recorded.RecordedEvent, cursor: str, at: str) -> events.RunEvent:
         run = self.run
         match event:
             case recorded.CallScheduled():
                 self._calls[event.id] = event
-                return _scheduled(run, cursor, at, event, self._name(event.id))
+                return _event_of_schedule(run, cursor, at, event, self._name(event.id))
             case recorded.CallStarted():
                 call, kind, step = self._name(event.scheduled)
-                return events.CallStarted(
+                return events.CallStartedEvent(
                     run=run,
                     cursor=cursor,
                     at=at,
@@ -129,11 +129,11 @@ class RowReader:
                     error=_text(event.failure),
                 )
             case recorded.CallEnded():
-                return _ended(run, cursor, at, event, self._name(event.scheduled))
+                return _event_of_end(run, cursor, at, event, self._name(event.scheduled))
             case recorded.MarkerRecorded(name=name) if name == _LOCAL:
-                return _local(run, cursor, at, event)
+                return _event_of_local(run, cursor, at, event)
             case recorded.RunStarted():
-                return events.Started(
+                return events.StartedEvent(
                     run=run,
                     cursor=cursor,
                     at=at,
@@ -141,10 +141,12 @@ class RowReader:
                     forked_from=None if event.previous else _origin(event),
                 )
             case _:
-                return _plain(run, cursor, at, event)
+                return _event_without_call(run, cursor, at, event)
 
 
-def _plain(run: str, cursor: str, at: str, event: recorded.RecordedEvent) -> events.RunEvent:
+def _event_without_call(
+    run: str, cursor: str, at: str, event: recorded.RecordedEvent
+) -> events.RunEvent:
     """Return the event of one that belongs to no call."""
     return _of_message(run, cursor, at, event) or _of_run(run, cursor, at, event)
 
@@ -155,17 +157,17 @@ def _of_message(
     match event:
         case recorded.TimerStarted():
             seconds, summary = event.length.total_seconds(), event.summary
-            return events.TimerStarted(
+            return events.TimerStartedEvent(
                 run=run, cursor=cursor, at=at, seconds=seconds, summary=summary
             )
         case recorded.TimerFired():
-            return events.TimerFired(run=run, cursor=cursor, at=at)
+            return events.TimerFiredEvent(run=run, cursor=cursor, at=at)
         case recorded.SignalReceived(id=id, name=name):
-            return events.MessageReceived(
+            return events.MessageReceivedEvent(
                 run=run, cursor=cursor, at=at, form="signal", name=name, event=id, by=_by(event)
             )
         case recorded.UpdateAccepted(id=id, name=name, update=update):
-            return events.MessageReceived(
+            return events.MessageReceivedEvent(
                 run=run,
                 cursor=cursor,
                 at=at,
@@ -177,7 +179,7 @@ def _of_message(
             )
         case recorded.UpdateCompleted(accepted=accepted, update=update):
             error = _text(event.failure)
-            return events.UpdateAnswered(
+            return events.UpdateAnsweredEvent(
                 run=run, cursor=cursor, at=at, accepted=accepted, update=update, error=error
             )
         case _:
@@ -187,23 +189,29 @@ def _of_message(
 def _of_run(run: str, cursor: str, at: str, event: recorded.RecordedEvent) -> events.RunEvent:
     match event:
         case recorded.CancelRequested():
-            return events.CancelRequested(run=run, cursor=cursor, at=at)
-        case recorded.WorkflowTaskFailed() if event.reset:
+            return events.CancelRequestedEvent(run=run, cursor=cursor, at=at)
+        case recorded.TaskFailure() if event.reset:
             back_to = event.id - 1
-            return events.Reset(run=run, cursor=cursor, at=at, base=event.base, back_to=back_to)
-        case recorded.WorkflowTaskFailed():
+            return events.ResetEvent(
+                run=run, cursor=cursor, at=at, base=event.base, back_to=back_to
+            )
+        case recorded.TaskFailure():
             error = _text(event.failure)
-            return events.TaskFailed(run=run, cursor=cursor, at=at, cause=event.cause, error=error)
+            return events.TaskFailedEvent(
+                run=run, cursor=cursor, at=at, cause=event.cause, error=error
+            )
         case recorded.ContinuedAsNew():
-            return events.ContinuedAsNew(run=run, cursor=cursor, at=at, next=event.next)
+            return events.ContinuedEvent(run=run, cursor=cursor, at=at, next=event.next)
         case recorded.RunClosed(state=state, why=why, next=next):
-            return events.Closed(run=run, cursor=cursor, at=at, state=state, why=why, next=next)
+            return events.ClosedEvent(
+                run=run, cursor=cursor, at=at, state=state, why=why, next=next
+            )
         case recorded.OtherEvent():
-            return events.Other(run=run, cursor=cursor, at=at, name=event.type)
+            return events.OtherTypeEvent(run=run, cursor=cursor, at=at, name=event.type)
         case recorded.MarkerRecorded():
-            return events.Other(run=run, cursor=cursor, at=at, name=f"MARKER {event.name}")
+            return events.OtherTypeEvent(run=run, cursor=cursor, at=at, name=f"MARKER {event.name}")
         case _:
-            return events.Other(run=run, cursor=cursor, at=at, name=type(event).__name__)
+            return events.OtherTypeEvent(run=run, cursor=cursor, at=at, name=type(event).__name__)
 
 
 def _call_name(event: recorded.CallScheduled) -> CallName:
@@ -224,11 +232,11 @@ def _turn(event: recorded.CallScheduled) -> tuple[str, str]:
     return step, str(suffix)
 
 
-def _scheduled(
+def _event_of_schedule(
     run: str, cursor: str, at: str, event: recorded.CallScheduled, name: CallName
-) -> events.CallScheduled:
+) -> events.CallScheduledEvent:
     skill = event.value.read_if(_Skill) if name.kind == "skill" else None
-    return events.CallScheduled(
+    return events.CallScheduledEvent(
         run=run,
         cursor=cursor,
         at=at,
@@ -241,9 +249,9 @@ def _scheduled(
     )
 
 
-def _ended(
+def _event_of_end(
     run: str, cursor: str, at: str, event: recorded.CallEnded, name: CallName
-) -> events.CallEnded:
+) -> events.CallEndedEvent:
     is_answer = event.end == "completed" and name.kind == "turn"
     response = event.value.read_if(AgentResponse) if is_answer else None
     answer: JsonValue = None
@@ -254,7 +262,7 @@ def _ended(
         answer = None if is_cut else response.data
         error = "" if response.error is None else f"{response.error.type}: {response.error.message}"
     usage = None if response is None else response.usage
-    return events.CallEnded(
+    return events.CallEndedEvent(
         run=run,
         cursor=cursor,
         at=at,
@@ -272,13 +280,15 @@ def _ended(
     )
 
 
-def _local(run: str, cursor: str, at: str, event: recorded.MarkerRecorded) -> events.RunEvent:
+def _event_of_local(
+    run: str, cursor: str, at: str, event: recorded.MarkerRecorded
+) -> events.RunEvent:
     found = local_call(event)
     if found is None:
-        return events.Other(run=run, cursor=cursor, at=at, name=f"MARKER {event.name}")
+        return events.OtherTypeEvent(run=run, cursor=cursor, at=at, name=f"MARKER {event.name}")
     call = found[1]
     failed = event.failure is not None
-    return events.CallEnded(
+    return events.CallEndedEvent(
         run=run,
         cursor=cursor,
         at=at,
@@ -291,10 +301,10 @@ def _local(run: str, cursor: str, at: str, event: recorded.MarkerRecorded) -> ev
     )
 
 
-def _origin(event: recorded.RunStarted) -> events.Origin | None:
+def _origin(event: recorded.RunStarted) -> events.ForkedFrom | None:
     team_input = event.value.read_if(TeamInput)
     fork = None if team_input is None else team_input.fork
-    return None if fork is None else events.Origin(run=fork.run, run_id=fork.run_id or "")
+    return None if fork is None else events.ForkedFrom(run=fork.run, run_id=fork.run_id or "")
 
 
 def _by(event: recorded.SignalReceived | recorded.UpdateAccepted) -> str:

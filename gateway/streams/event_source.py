@@ -50,7 +50,7 @@ class EventSourceResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send all messages; cut a client that does not read."""
         sending = asyncio.create_task(self._send_all(scope, send))
-        leaving = asyncio.create_task(_left(receive))
+        leaving = asyncio.create_task(_wait_until_left(receive))
         try:
             await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -81,7 +81,7 @@ class EventSourceResponse(Response):
             await send({"type": "http.response.body", "body": message, "more_body": True})
 
 
-async def _left(receive: Receive) -> None:
+async def _wait_until_left(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -12,8 +12,8 @@ from temporalio.service import RPCError
 from coterie.dsl.values import Frozen
 from coterie.failures import CommandError
 from coterie.gateway.streams.cursors import Cursor, joint_cursor
-from coterie.gateway.streams.event_rows import Row
-from coterie.gateway.streams.live_calls import LiveText
+from coterie.gateway.streams.event_rows import StreamRow
+from coterie.gateway.streams.live_calls import StreamedText
 from coterie.gateway.streams.stream_hub import StreamHub
 from coterie.gateway.streams.viewers import Viewer
 from coterie.runs.call_errors import call_error
@@ -110,7 +110,7 @@ class EventStream:
                     yield _state("closing", ending)
                 if ending is not None or not self._viewers:
                     return
-                if not await self._woken():
+                if not await self._wait_for_news():
                     yield _COMMENT
 
     async def _open(self, stack: AsyncExitStack, place: int) -> AsyncGenerator[bytes]:
@@ -149,13 +149,13 @@ class EventStream:
         except RPCError as error:
             viewer.follower.failure = call_error(viewer.follower.run, error)
         for state in viewer.news():
-            yield _state("text" if isinstance(state, LiveText) else "calls", state)
+            yield _state("text" if isinstance(state, StreamedText) else "calls", state)
         failure = viewer.follower.failure
         if failure is not None:
             del self._viewers[place]
             yield _state("gone", Gone(run=viewer.follower.run, message=str(failure)))
 
-    def _of_row(self, place: int, row: Row) -> bytes:
+    def _of_row(self, place: int, row: StreamRow) -> bytes:
         self._positions[place] = row.cursor
         return message("history", row.data, self._id(place))
 
@@ -178,7 +178,7 @@ class EventStream:
             return Closing(because="session expired", resume=False)
         return None
 
-    async def _woken(self) -> bool:
+    async def _wait_for_news(self) -> bool:
         """Wait for news, or until it is time for a comment or for the end of the session."""
         seconds = KEEP_ALIVE_SECONDS
         if self._request.expires is not None:

@@ -10,10 +10,10 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.failures import CommandError
 from coterie.gateway.streams.cursors import Cursor
-from coterie.gateway.streams.event_rows import CallName, Row, RowReader
+from coterie.gateway.streams.event_rows import CallName, RowReader, StreamRow
 from coterie.gateway.streams.history_pages import HistoryPages
-from coterie.gateway.streams.lineage import Part, parts_after
-from coterie.gateway.streams.live_calls import CallsInProgress, calls_of, has_turn
+from coterie.gateway.streams.lineage import LineagePart, parts_after
+from coterie.gateway.streams.live_calls import ActiveCalls, calls_of, has_turn
 from coterie.gateway.streams.older_rows import MAX_EVENT, rows_before
 from coterie.gateway.streams.patience import Patience
 from coterie.gateway.streams.poll_turns import PollTurns
@@ -40,14 +40,14 @@ class Follower:
         self.window = Window()
         self.first_row_is_oldest = False
         """Whether the window began with the first event of the run."""
-        self.calls = CallsInProgress(run=run)
+        self.calls = ActiveCalls(run=run)
         self.answers: tuple[LiveAnswer, ...] = ()
         self.live_version = 0
         """Counts changes of the calls and the answers."""
         self.listeners: set[asyncio.Event] = set()
         """Set when there is something new, one for each viewer."""
         self.failure: CommandError | None = None
-        """Why it cannot go on; None while it does."""
+        """Why it cannot continue; None while it does."""
         self._pages = pages
         self._turns = turns
         self._names: Mapping[str, CallName] = {}
@@ -65,7 +65,7 @@ class Follower:
         """Begin to follow."""
         self._turns.followers += 1
         self._tasks = [
-            asyncio.create_task(self._guarded()),
+            asyncio.create_task(self._follow_or_fail()),
             asyncio.create_task(self._watch_calls()),
         ]
 
@@ -95,7 +95,7 @@ class Follower:
         self._opened.set()
         self._notify()
 
-    async def _guarded(self) -> None:
+    async def _follow_or_fail(self) -> None:
         try:
             await self._follow()
         except RPCError as error:
@@ -108,7 +108,7 @@ class Follower:
 
     async def _follow(self) -> None:
         position = await self._open()
-        waiting: deque[Part] = deque([Part(position.run, position.event)])
+        waiting: deque[LineagePart] = deque([LineagePart(position.run, position.event)])
         first = position.first
         while True:
             part = waiting.popleft()
@@ -116,7 +116,7 @@ class Follower:
             last = await self._read(reading)
             self._take([], {})
             if isinstance(last, ContinuedAsNew | RunClosed) and last.next:
-                waiting.appendleft(Part(last.next))
+                waiting.appendleft(LineagePart(last.next))
             elif not waiting:
                 first, parts = await self._next_parts(reading.position)
                 waiting.extend(parts)
@@ -170,7 +170,7 @@ class Follower:
                 return last
             token = page.token
 
-    def _take(self, rows: list[Row], names: Mapping[str, CallName]) -> None:
+    def _take(self, rows: list[StreamRow], names: Mapping[str, CallName]) -> None:
         if names != self._names:
             self._names = names
             self._called.set()
@@ -178,8 +178,8 @@ class Follower:
             self.window.add(rows)
             self._notify()
 
-    async def _next_parts(self, position: Cursor) -> tuple[str, tuple[Part, ...]]:
-        """Wait until a run that has ended goes on in another history: by a reset, or a new start.
+    async def _next_parts(self, position: Cursor) -> tuple[str, tuple[LineagePart, ...]]:
+        """Wait until a run that has ended continues in another history: by a reset, or a new start.
 
         Returns:
             The run id of the first history of its chain, and the histories to read.
@@ -205,7 +205,7 @@ class Follower:
             if self._names and self.listeners:
                 pause = await self._look_at_calls()
             elif self.calls.calls:
-                self._take_calls(CallsInProgress(run=self.run), ())
+                self._take_calls(ActiveCalls(run=self.run), ())
             elif not self._names:
                 await self._called.wait()
             self._called.clear()
@@ -226,7 +226,7 @@ class Follower:
             return _TEXT_SECONDS
         return _TURN_SECONDS if has_turn(names.values()) else _CALL_SECONDS
 
-    def _take_calls(self, calls: CallsInProgress, answers: tuple[LiveAnswer, ...]) -> None:
+    def _take_calls(self, calls: ActiveCalls, answers: tuple[LiveAnswer, ...]) -> None:
         if (calls, answers) != (self.calls, self.answers):
             self.calls, self.answers = calls, answers
             self.live_version += 1
@@ -236,13 +236,13 @@ class Follower:
 class _Reading:
     """How far a history was read."""
 
-    def __init__(self, run: str, first: str, part: Part) -> None:
+    def __init__(self, run: str, first: str, part: LineagePart) -> None:
         self.part = part
         self.position = Cursor(first, part.run, part.after)
         self._run = run
         self.reader = RowReader(run, first, part.run)
 
-    def rows(self, page: tuple[RecordedEvent, ...]) -> list[Row]:
+    def rows(self, page: tuple[RecordedEvent, ...]) -> list[StreamRow]:
         """Return the rows of a page that are new."""
         rows = self.reader.rows(page, self.position.event)
         if rows:

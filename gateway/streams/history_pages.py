@@ -1,6 +1,6 @@
 """Read histories page by page: forwards, waiting for more, and backwards from the newest event."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -13,11 +13,11 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client, WorkflowExecutionDescription
 from temporalio.service import RPCError, RPCStatusCode
 
-from coterie.gateway.streams.lineage import Ancestry, Part
+from coterie.gateway.streams.lineage import Ancestry, LineagePart
 from coterie.runs.histories.history_events import (
     RecordedEvent,
     RunStarted,
-    WorkflowTaskFailed,
+    TaskFailure,
     read_events,
 )
 from coterie.runs.run_client import Run
@@ -30,8 +30,8 @@ _EMPTY_WAITS = frozenset({RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELL
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """Some events, and how to go on."""
+class HistoryPage:
+    """Some events, and the token of the next ones."""
 
     events: tuple[RecordedEvent, ...]
     token: bytes
@@ -50,8 +50,9 @@ class LatestHistory:
 class HistoryPages:
     """Reads the histories of a server, and counts the requests."""
 
-    def __init__(self, client: Client) -> None:
-        self.client = client
+    def __init__(self, client: Callable[[], Client]) -> None:
+        """Take what returns the client now: an embedded server may move."""
+        self._client = client
         self.requests = 0
         """Requests so far, for figures."""
         self._ancestries: dict[tuple[str, str], Ancestry] = {}
@@ -59,9 +60,10 @@ class HistoryPages:
     async def latest(self, run: str) -> LatestHistory:
         """Return the latest history of a run; raises RPCError."""
         self.requests += 1
-        answer = await self.client.workflow_service.describe_workflow_execution(
+        client = self._client()
+        answer = await client.workflow_service.describe_workflow_execution(
             DescribeWorkflowExecutionRequest(
-                namespace=self.client.namespace, execution=WorkflowExecution(workflow_id=run)
+                namespace=client.namespace, execution=WorkflowExecution(workflow_id=run)
             ),
             timeout=_REQUEST_SECONDS,
         )
@@ -71,9 +73,9 @@ class HistoryPages:
     async def describe(self, run: str) -> WorkflowExecutionDescription:
         """Return the server's description of a run; raises CommandError."""
         self.requests += 1
-        return await Run(self.client, run).describe()
+        return await Run(self._client(), run).describe()
 
-    async def forwards(self, run: str, run_id: str) -> AsyncGenerator[Page]:
+    async def forwards(self, run: str, run_id: str) -> AsyncGenerator[HistoryPage]:
         """Yield the pages of a history from its first event to its last one; raises RPCError."""
         token = b""
         while True:
@@ -92,7 +94,7 @@ class HistoryPages:
         size: int = 0,
         waits: bool = False,
         seconds: float | None = None,
-    ) -> Page:
+    ) -> HistoryPage:
         """Return a page of a history; raises RPCError.
 
         Args:
@@ -107,10 +109,11 @@ class HistoryPages:
         timeout = _WAIT_SECONDS if waits else _REQUEST_SECONDS
         if waits and seconds is not None:
             timeout = timedelta(seconds=seconds)
+        client = self._client()
         try:
-            answer = await self.client.workflow_service.get_workflow_execution_history(
+            answer = await client.workflow_service.get_workflow_execution_history(
                 GetWorkflowExecutionHistoryRequest(
-                    namespace=self.client.namespace,
+                    namespace=client.namespace,
                     execution=WorkflowExecution(workflow_id=run, run_id=run_id),
                     maximum_page_size=size,
                     next_page_token=token,
@@ -121,18 +124,18 @@ class HistoryPages:
             )
         except RPCError as error:
             if waits and token and error.status in _EMPTY_WAITS:
-                return Page((), token)
+                return HistoryPage((), token)
             raise
-        return Page(tuple(read_events(answer.history.events)), answer.next_page_token)
+        return HistoryPage(tuple(read_events(answer.history.events)), answer.next_page_token)
 
-    async def backwards(self, run: str, run_id: str, size: int) -> AsyncGenerator[Page]:
+    async def backwards(self, run: str, run_id: str, size: int) -> AsyncGenerator[HistoryPage]:
         """Yield the pages of a history from its newest event, each in the order of the history."""
-        token = b""
+        client, token = self._client(), b""
         while True:
             self.requests += 1
-            answer = await self.client.workflow_service.get_workflow_execution_history_reverse(
+            answer = await client.workflow_service.get_workflow_execution_history_reverse(
                 GetWorkflowExecutionHistoryReverseRequest(
-                    namespace=self.client.namespace,
+                    namespace=client.namespace,
                     execution=WorkflowExecution(workflow_id=run, run_id=run_id),
                     maximum_page_size=size,
                     next_page_token=token,
@@ -140,7 +143,7 @@ class HistoryPages:
                 timeout=_REQUEST_SECONDS,
             )
             token = answer.next_page_token
-            yield Page(tuple(read_events(reversed(answer.history.events))), token)
+            yield HistoryPage(tuple(read_events(reversed(answer.history.events))), token)
             if not token:
                 return
 
@@ -171,11 +174,11 @@ class HistoryPages:
             return Ancestry(start.previous)
         async for page in self.forwards(run, run_id):
             for event in page.events:
-                if isinstance(event, WorkflowTaskFailed) and event.reset == run_id:
+                if isinstance(event, TaskFailure) and event.reset == run_id:
                     return Ancestry(start.previous, event.base, event.id - 1)
         return Ancestry(start.previous)
 
-    async def lineage(self, run: str, run_id: str, until: str = "") -> tuple[Part, ...]:
+    async def lineage(self, run: str, run_id: str, until: str = "") -> tuple[LineagePart, ...]:
         """Return the histories that lead to one, oldest first; raises RPCError.
 
         Args:
@@ -183,17 +186,19 @@ class HistoryPages:
             run_id: The run id of the history.
             until: The run id of the history at which it may begin.
         """
-        parts: list[Part] = []
+        parts: list[LineagePart] = []
         before = ""
         while run_id:
             ancestry = await self.ancestry(run, run_id)
             if ancestry is None and parts and run_id != before:
-                parts[-1] = Part(parts[-1].run)  # its base is deleted, and it repeats all of it
+                parts[-1] = LineagePart(
+                    parts[-1].run
+                )  # its base is deleted, and it repeats all of it
                 run_id = before
                 continue
             if ancestry is None:
                 break
-            parts.append(Part(run_id, ancestry.repeated))
+            parts.append(LineagePart(run_id, ancestry.repeated))
             if run_id == until:
                 break
             run_id, before = ancestry.parent, ancestry.before

@@ -1,7 +1,7 @@
 """Which histories follow each other: by continue-as-new, a retry policy, or a reset.
 
 A reset repeats the events of its base up to a point under another run id; the stream has passed
-them in the base, so they are left out. A base that the server has deleted is no part of it.
+them in the base, so they are left out. A base that the server has deleted does not count.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from coterie.gateway.streams.cursors import Cursor
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LineagePart:
     """One history, from an event on."""
 
     run: str
@@ -38,8 +38,8 @@ class Ancestry:
 
 
 def parts_after(
-    position: Cursor, latest: Sequence[Part], passed: Sequence[Part]
-) -> tuple[Part, ...]:
+    position: Cursor, latest: Sequence[LineagePart], passed: Sequence[LineagePart]
+) -> tuple[LineagePart, ...]:
     """Return what a client at a position still lacks, oldest first.
 
     Args:
@@ -47,12 +47,12 @@ def parts_after(
         latest: The histories that lead to the latest one, oldest first.
         passed: Those that lead to the position's own history, oldest first.
     """
-    own = Part(position.run, position.event)
+    own = LineagePart(position.run, position.event)
     runs = [part.run for part in latest]
     if position.run in runs:
         place = runs.index(position.run)
         rest = max(latest[place].after, position.event)
-        return (Part(position.run, rest), *latest[place + 1 :])
+        return (LineagePart(position.run, rest), *latest[place + 1 :])
     common = {part.run for part in passed}
     joined = [place for place, run in enumerate(runs) if run in common]
     return (own, *latest[joined[-1] + 1 if joined else 0 :])

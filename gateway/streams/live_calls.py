@@ -15,7 +15,7 @@ from coterie.runs.live_texts import LiveAnswer, TextPiece, live_answers
 from coterie.runs.retries import retries_of
 
 
-class CallInProgress(Frozen):
+class ActiveCall(Frozen):
     """A call that has not ended."""
 
     call: str
@@ -30,14 +30,14 @@ class CallInProgress(Frozen):
     """When the next attempt starts; empty while one runs."""
 
 
-class CallsInProgress(Frozen):
+class ActiveCalls(Frozen):
     """All calls of a run that have not ended."""
 
     run: str
-    calls: tuple[CallInProgress, ...] = ()
+    calls: tuple[ActiveCall, ...] = ()
 
 
-class LiveText(Frozen):
+class StreamedText(Frozen):
     """What a model has written since the last one of its message.
 
     A client keeps one text per message, and puts `text` at `start` in it. An attempt that follows a
@@ -62,7 +62,7 @@ StateName = Literal["calls", "text"]
 
 async def calls_of(
     run: str, described: WorkflowExecutionDescription, names: Mapping[str, CallName]
-) -> tuple[CallsInProgress, tuple[LiveAnswer, ...]]:
+) -> tuple[ActiveCalls, tuple[LiveAnswer, ...]]:
     """Return the calls in progress, and the texts that models write in them.
 
     Args:
@@ -72,14 +72,14 @@ async def calls_of(
     """
     steps = {call: name.step for call, name in names.items()}
     retries = {retry.call: retry for retry in retries_of(described, steps)}
-    calls: list[CallInProgress] = []
+    calls: list[ActiveCall] = []
     for name in names.values():
         retry = retries.get(name.call)
         if retry is None:
-            calls.append(CallInProgress(call=name.call, kind=name.kind, step=name.step))
+            calls.append(ActiveCall(call=name.call, kind=name.kind, step=name.step))
             continue
         calls.append(
-            CallInProgress(
+            ActiveCall(
                 call=name.call,
                 kind=name.kind,
                 step=name.step,
@@ -90,13 +90,13 @@ async def calls_of(
             )
         )
     answers = await live_answers(described, steps)
-    return CallsInProgress(run=run, calls=tuple(calls)), answers
+    return ActiveCalls(run=run, calls=tuple(calls)), answers
 
 
-def live_text(run: str, piece: TextPiece) -> LiveText:
+def live_text(run: str, piece: TextPiece) -> StreamedText:
     """Return a piece of text as a viewer gets it."""
     answer, tail = piece.answer, piece.answer.tail
-    return LiveText(
+    return StreamedText(
         run=run,
         message=f"{answer.call}/{tail.attempt}",
         call=answer.call,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from coterie.gateway.streams.cursors import Cursor
-from coterie.gateway.streams.event_rows import Row, RowReader
+from coterie.gateway.streams.event_rows import RowReader, StreamRow
 from coterie.gateway.streams.history_pages import HistoryPages
 from coterie.runs.histories.history_events import (
     CallEnded,
@@ -12,8 +12,8 @@ from coterie.runs.histories.history_events import (
     CallStarted,
     RecordedEvent,
     RunStarted,
-    WorkflowTask,
-    WorkflowTaskFailed,
+    TaskEvent,
+    TaskFailure,
 )
 
 _MAX_LOOK_BACK = 2
@@ -27,7 +27,7 @@ _MAX_TRANSACTIONS = 250
 class OlderRows:
     """Some rows in the order of their events."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[StreamRow, ...]
     is_whole: bool
     """Whether there are none before them."""
 
@@ -40,12 +40,12 @@ MAX_EVENT = 2**53
 class _End:
     """The end of one history."""
 
-    rows: Sequence[Row]
+    rows: Sequence[StreamRow]
     is_whole: bool
     """Whether these are all rows of its part of the run."""
     before: str = ""
     """The run id of the history that it continues."""
-    reset: WorkflowTaskFailed | None = None
+    reset: TaskFailure | None = None
     """The event where it begins to differ from the history that it was reset from."""
 
 
@@ -61,7 +61,7 @@ async def rows_before(
         count: How many at most.
         inclusive: Whether the event itself belongs to them.
     """
-    rows: list[Row] = []
+    rows: list[StreamRow] = []
     run_id, below, ignores_reset = position.run, position.event + inclusive, False
     while True:
         reader = RowReader(run, position.first, run_id)
@@ -95,7 +95,7 @@ async def _end_of(
     events: list[RecordedEvent] = []
     looked_back = 0
     start: RunStarted | None = None
-    reset: WorkflowTaskFailed | None = None
+    reset: TaskFailure | None = None
     size = min(count + _MORE_TRANSACTIONS, _MAX_TRANSACTIONS)
     async for page in pages.backwards(reader.run, run_id, size):
         start = next((event for event in page.events if isinstance(event, RunStarted)), None)
@@ -119,15 +119,13 @@ async def _end_of(
 
 
 def _is_row(event: RecordedEvent) -> bool:
-    return not isinstance(event, WorkflowTask)
+    return not isinstance(event, TaskEvent)
 
 
-def _reset_in(
-    events: Iterable[RecordedEvent], run_id: str, below: int
-) -> WorkflowTaskFailed | None:
+def _reset_in(events: Iterable[RecordedEvent], run_id: str, below: int) -> TaskFailure | None:
     """Return the event with which a history begins to differ from its base."""
     for event in events:
-        if isinstance(event, WorkflowTaskFailed) and event.reset == run_id and event.id <= below:
+        if isinstance(event, TaskFailure) and event.reset == run_id and event.id <= below:
             return event
     return None
 

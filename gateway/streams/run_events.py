@@ -26,20 +26,20 @@ class RunEventBase(Frozen):
     """ISO 8601, UTC."""
 
 
-class Origin(Frozen):
+class ForkedFrom(Frozen):
     """The run that a run was forked from."""
 
     run: str
     run_id: str
 
 
-class Started(RunEventBase):
+class StartedEvent(RunEventBase):
     """A history begins: that of the run, or the next one after it continued as new."""
 
     type: Literal["started"] = "started"
     continues: str = ""
     """The run id of the history before; empty at the start of the run."""
-    forked_from: Origin | None = None
+    forked_from: ForkedFrom | None = None
 
 
 class CallEventBase(RunEventBase):
@@ -52,7 +52,7 @@ class CallEventBase(RunEventBase):
     """`team/path`."""
 
 
-class CallScheduled(CallEventBase):
+class CallScheduledEvent(CallEventBase):
     """A model turn or a skill is called."""
 
     type: Literal["call_scheduled"] = "call_scheduled"
@@ -63,7 +63,7 @@ class CallScheduled(CallEventBase):
     """The suffix of a model turn: `.t2`, `.r1`."""
 
 
-class CallStarted(CallEventBase):
+class CallStartedEvent(CallEventBase):
     """The last attempt of a call has started; recorded together with its end."""
 
     type: Literal["call_started"] = "call_started"
@@ -73,7 +73,7 @@ class CallStarted(CallEventBase):
     """Of the attempt before."""
 
 
-class CallEnded(CallEventBase):
+class CallEndedEvent(CallEventBase):
     """A call has ended."""
 
     type: Literal["call_ended"] = "call_ended"
@@ -93,7 +93,7 @@ class CallEnded(CallEventBase):
     """US dollars."""
 
 
-class TimerStarted(RunEventBase):
+class TimerStartedEvent(RunEventBase):
     """A timer is set."""
 
     type: Literal["timer_started"] = "timer_started"
@@ -101,13 +101,13 @@ class TimerStarted(RunEventBase):
     summary: str = ""
 
 
-class TimerFired(RunEventBase):
+class TimerFiredEvent(RunEventBase):
     """A timer has fired."""
 
     type: Literal["timer_fired"] = "timer_fired"
 
 
-class MessageReceived(RunEventBase):
+class MessageReceivedEvent(RunEventBase):
     """A signal has arrived, or the run takes an update."""
 
     type: Literal["message_received"] = "message_received"
@@ -119,7 +119,7 @@ class MessageReceived(RunEventBase):
     by: str = ""
 
 
-class UpdateAnswered(RunEventBase):
+class UpdateAnsweredEvent(RunEventBase):
     """The run has answered an update."""
 
     type: Literal["update_answered"] = "update_answered"
@@ -129,13 +129,13 @@ class UpdateAnswered(RunEventBase):
     error: str = ""
 
 
-class CancelRequested(RunEventBase):
+class CancelRequestedEvent(RunEventBase):
     """Somebody has cancelled the run."""
 
     type: Literal["cancel_requested"] = "cancel_requested"
 
 
-class TaskFailed(RunEventBase):
+class TaskFailedEvent(RunEventBase):
     """A workflow task has failed: a defect, or a worker with other code."""
 
     type: Literal["task_failed"] = "task_failed"
@@ -143,7 +143,7 @@ class TaskFailed(RunEventBase):
     error: str = ""
 
 
-class Reset(RunEventBase):
+class ResetEvent(RunEventBase):
     """The run was reset: it continues from this point of an earlier history."""
 
     type: Literal["reset"] = "reset"
@@ -153,7 +153,7 @@ class Reset(RunEventBase):
     """The last event of it that counts."""
 
 
-class ContinuedAsNew(RunEventBase):
+class ContinuedEvent(RunEventBase):
     """The history ends, and the next one continues."""
 
     type: Literal["continued"] = "continued"
@@ -161,7 +161,7 @@ class ContinuedAsNew(RunEventBase):
     """The run id of the next history."""
 
 
-class Closed(RunEventBase):
+class ClosedEvent(RunEventBase):
     """The run has ended; a reset may still continue it."""
 
     type: Literal["closed"] = "closed"
@@ -171,7 +171,7 @@ class Closed(RunEventBase):
     """The run id of the history that follows by a retry policy or a schedule."""
 
 
-class Other(RunEventBase):
+class OtherTypeEvent(RunEventBase):
     """An event of another type, such as a timer that was cancelled."""
 
     type: Literal["other"] = "other"
@@ -180,19 +180,19 @@ class Other(RunEventBase):
 
 
 RunEvent = Annotated[
-    Started
-    | CallScheduled
-    | CallStarted
-    | CallEnded
-    | TimerStarted
-    | TimerFired
-    | MessageReceived
-    | UpdateAnswered
-    | CancelRequested
-    | TaskFailed
-    | Reset
-    | ContinuedAsNew
-    | Closed
-    | Other,
+    StartedEvent
+    | CallScheduledEvent
+    | CallStartedEvent
+    | CallEndedEvent
+    | TimerStartedEvent
+    | TimerFiredEvent
+    | MessageReceivedEvent
+    | UpdateAnsweredEvent
+    | CancelRequestedEvent
+    | TaskFailedEvent
+    | ResetEvent
+    | ContinuedEvent
+    | ClosedEvent
+    | OtherTypeEvent,
     Field(discriminator="type"),
 ]

@@ -71,7 +71,7 @@ class StreamHub:
         followed = self._take(run)
         followed.follower.listeners.add(listener)
         try:
-            await _opened(run, followed.follower)
+            await _wait_until_open(run, followed.follower)
             yield followed.follower
         finally:
             followed.follower.listeners.discard(listener)
@@ -117,7 +117,7 @@ class StreamHub:
         await asyncio.gather(*self._ends, return_exceptions=True)
 
 
-async def _opened(run: str, follower: Follower) -> None:
+async def _wait_until_open(run: str, follower: Follower) -> None:
     try:
         async with asyncio.timeout(_OPENING_SECONDS):
             await follower.opened()

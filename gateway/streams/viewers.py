@@ -5,11 +5,11 @@ from collections.abc import AsyncGenerator, Iterator
 from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.gateway.streams.cursors import Cursor
-from coterie.gateway.streams.event_rows import Row, RowReader
+from coterie.gateway.streams.event_rows import RowReader, StreamRow
 from coterie.gateway.streams.followers import OPENING_ROWS, Follower
 from coterie.gateway.streams.history_pages import HistoryPages
-from coterie.gateway.streams.lineage import Part, parts_after
-from coterie.gateway.streams.live_calls import CallsInProgress, LiveText, live_text
+from coterie.gateway.streams.lineage import LineagePart, parts_after
+from coterie.gateway.streams.live_calls import ActiveCalls, StreamedText, live_text
 from coterie.gateway.streams.patience import Patience
 from coterie.runs.live_texts import TextFollower
 
@@ -61,7 +61,7 @@ class Viewer:
             return window.start
         return window.number_after(self.position)
 
-    def new_rows(self) -> Iterator[Row]:
+    def new_rows(self) -> Iterator[StreamRow]:
         """Yield the rows of the window that it lacks."""
         number = self._number()
         while number is not None and number < self.follower.window.end:
@@ -73,7 +73,7 @@ class Viewer:
             if number < self.follower.window.start:  # it was slower than the run
                 return
 
-    def _has(self, row: Row) -> bool:
+    def _has(self, row: StreamRow) -> bool:
         position = self.position
         return (
             position is not None
@@ -81,7 +81,7 @@ class Viewer:
             and row.cursor.event <= position.event
         )
 
-    async def missed_rows(self) -> AsyncGenerator[Row]:
+    async def missed_rows(self) -> AsyncGenerator[StreamRow]:
         """Yield rows from the history, until the window has the next one; raises RPCError."""
         patience = Patience()
         while self.position is not None and self.is_behind:
@@ -92,7 +92,7 @@ class Viewer:
             except RPCError as error:
                 await patience.wait(error)
 
-    async def _read(self, position: Cursor) -> AsyncGenerator[Row]:
+    async def _read(self, position: Cursor) -> AsyncGenerator[StreamRow]:
         run = self.follower.run
         latest = await self._pages.latest(run)
         lineage = await self._pages.lineage(run, latest.run_id, position.run)
@@ -108,7 +108,7 @@ class Viewer:
             if not self.is_behind:
                 return
 
-    async def _read_part(self, first: str, part: Part) -> AsyncGenerator[Row]:
+    async def _read_part(self, first: str, part: LineagePart) -> AsyncGenerator[StreamRow]:
         run = self.follower.run
         reader, after = RowReader(run, first, part.run), part.after
         async for page in self._pages.forwards(run, part.run):
@@ -119,7 +119,7 @@ class Viewer:
             if not self.is_behind:
                 return
 
-    def news(self) -> Iterator[CallsInProgress | LiveText]:
+    def news(self) -> Iterator[ActiveCalls | StreamedText]:
         """Yield the calls in progress and the texts, if they have changed."""
         follower = self.follower
         if follower.live_version == self._seen_version:

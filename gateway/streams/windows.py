@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from coterie.gateway.streams.cursors import Cursor
-from coterie.gateway.streams.event_rows import Row
+from coterie.gateway.streams.event_rows import StreamRow
 
 MAX_ROWS = 1_000
 """Of a window; a viewer that needs older ones reads them from the history."""
@@ -14,7 +14,7 @@ class Window:
     """The latest rows, without a gap, each with a number that counts on."""
 
     def __init__(self, maximum: int = MAX_ROWS) -> None:
-        self._rows: deque[Row] = deque(maxlen=maximum)
+        self._rows: deque[StreamRow] = deque(maxlen=maximum)
         self.end = 0
         """The number of the next row."""
 
@@ -24,17 +24,17 @@ class Window:
         return self.end - len(self._rows)
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[StreamRow, ...]:
         """All rows."""
         return tuple(self._rows)
 
-    def add(self, rows: Iterable[Row]) -> None:
+    def add(self, rows: Iterable[StreamRow]) -> None:
         """Add rows at the end; the oldest ones make room."""
         for row in rows:
             self._rows.append(row)
             self.end += 1
 
-    def row(self, number: int) -> Row:
+    def row(self, number: int) -> StreamRow:
         """Return a row; raises IndexError."""
         if number < self.start:
             raise IndexError(number)

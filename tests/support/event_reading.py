@@ -1,18 +1,16 @@
 """Reads what an event stream sends, and what the histories of a run say it must send."""
 
-import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import cast
 
 from pydantic import JsonValue
 from temporalio.client import Client
 
 from coterie.gateway.streams.cursors import Cursor
 from coterie.gateway.streams.event_rows import RowReader
-from coterie.gateway.streams.event_stream import EventStream, StreamRequest
 from coterie.gateway.streams.history_pages import HistoryPages
-from coterie.gateway.streams.stream_hub import StreamHub
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +33,32 @@ def parse_message(text: bytes) -> Message | None:
     return Message(fields["event"], json.loads(fields["data"]), fields.get("id", ""))
 
 
+@dataclass
+class Texts:
+    """What a client shows of the calls of a run: the text so far, and in the end the answer."""
+
+    of_call: dict[str, str] = field(default_factory=dict[str, str])
+    answers: dict[str, str] = field(default_factory=dict[str, str])
+    """Those that the history records."""
+    _message_of: dict[str, str] = field(default_factory=dict[str, str])
+
+    def take(self, message: Message) -> None:
+        """Take any message of a stream."""
+        data = message.data
+        call = str(data.get("call"))
+        if message.event == "text":
+            if self._message_of.get(call) != data["message"]:
+                self._message_of[call] = str(data["message"])
+                self.of_call[call] = ""
+            start = data["start"]
+            assert isinstance(start, int)
+            text = self.of_call[call].ljust(start, "?")
+            self.of_call[call] = text[:start] + str(data["text"])
+        elif data.get("type") == "call_ended" and isinstance(data.get("answer"), dict):
+            answer = str(cast("dict[str, JsonValue]", data["answer"]).get("text"))
+            self.of_call[call] = self.answers[call] = answer
+
+
 async def parsed(blocks: AsyncIterable[bytes]) -> AsyncGenerator[Message]:
     """Yield the messages of a stream."""
     async for block in blocks:
@@ -43,27 +67,9 @@ async def parsed(blocks: AsyncIterable[bytes]) -> AsyncGenerator[Message]:
             yield message
 
 
-async def events_until(
-    hub: StreamHub, request: StreamRequest, type: str, seconds: float = 60
-) -> list[Message]:
-    """Return the events of histories that a stream sends, up to the first of a type."""
-    found: list[Message] = []
-    messages = EventStream(hub, request).messages()
-    try:
-        async with asyncio.timeout(seconds):
-            async for message in parsed(messages):
-                if message.event == "history":
-                    found.append(message)
-                    if message.data["type"] == type:
-                        break
-    finally:
-        await messages.aclose()
-    return found
-
-
 async def expected_cursors(client: Client, run: str) -> list[str]:
     """Return the cursors of all events of a run, in their order, by reading all its histories."""
-    pages = HistoryPages(client)
+    pages = HistoryPages(lambda: client)
     latest = await pages.latest(run)
     found: list[str] = []
     for part in await pages.lineage(run, latest.run_id):

@@ -6,7 +6,6 @@ from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import cast
 
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
@@ -14,7 +13,7 @@ from temporalio.client import Client, WorkflowExecutionDescription
 from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.failures import CommandError
-from coterie.gateway.streams.history_pages import HistoryPages, LatestHistory, Page
+from coterie.gateway.streams.history_pages import HistoryPage, HistoryPages, LatestHistory
 from coterie.runs.histories.history_events import read_events
 from coterie.storage.histories import read_history
 
@@ -23,6 +22,10 @@ _UNSTABLE = (
     EventType.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED,
     EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED,
 )
+
+
+def _no_client() -> Client:
+    raise AssertionError("a recorded run has no server")
 
 
 @cache
@@ -41,7 +44,7 @@ class RecordedPages(HistoryPages):
         self, histories: Mapping[str, Sequence[HistoryEvent]], first: str, seed: int = 1
     ) -> None:
         """Take `{run id: events}`, oldest first, and the run id of the first history."""
-        super().__init__(cast("Client", None))
+        super().__init__(_no_client)
         self.histories = dict(histories)
         self.known = list(self.histories)
         """The histories that have begun; the last one is the latest."""
@@ -94,7 +97,7 @@ class RecordedPages(HistoryPages):
         size: int = 0,
         waits: bool = False,
         seconds: float | None = None,
-    ) -> Page:
+    ) -> HistoryPage:
         """Return some events; of an open history also tasks that will not be recorded."""
         self.requests += 1
         events = self._of(run_id)
@@ -108,15 +111,17 @@ class RecordedPages(HistoryPages):
         if is_end and waits and not self._is_over(run_id):
             page += _transient(events[end - 1])
         is_last = is_end and (not waits or self._is_over(run_id))
-        return Page(tuple(read_events(page)), b"" if is_last else str(end).encode())
+        return HistoryPage(tuple(read_events(page)), b"" if is_last else str(end).encode())
 
-    async def backwards(self, run: str, run_id: str, size: int) -> AsyncGenerator[Page]:
+    async def backwards(self, run: str, run_id: str, size: int) -> AsyncGenerator[HistoryPage]:
         """Yield the events from the newest one."""
         events = self._of(run_id)[: self.lengths[run_id]]
         while events:
             self.requests += 1
             count = self._random.randint(1, 9)
-            yield Page(tuple(read_events(events[-count:])), b"" if count >= len(events) else b"x")
+            yield HistoryPage(
+                tuple(read_events(events[-count:])), b"" if count >= len(events) else b"x"
+            )
             events = events[:-count]
 
     def _of(self, run_id: str) -> Sequence[HistoryEvent]:
@@ -132,7 +137,7 @@ class SeveralRuns(HistoryPages):
     """A server with several runs."""
 
     def __init__(self, runs: Mapping[str, RecordedPages]) -> None:
-        super().__init__(cast("Client", None))
+        super().__init__(_no_client)
         self._runs = runs
 
     async def latest(self, run: str) -> LatestHistory:
@@ -152,12 +157,12 @@ class SeveralRuns(HistoryPages):
         size: int = 0,
         waits: bool = False,
         seconds: float | None = None,
-    ) -> Page:
+    ) -> HistoryPage:
         """Return some events of a run."""
         pages = self._runs[run]
         return await pages.page(run, run_id, token, size=size, waits=waits, seconds=seconds)
 
-    def backwards(self, run: str, run_id: str, size: int) -> AsyncGenerator[Page]:
+    def backwards(self, run: str, run_id: str, size: int) -> AsyncGenerator[HistoryPage]:
         """Yield the events of a run from its newest one."""
         return self._runs[run].backwards(run, run_id, size)
 

@@ -112,7 +112,7 @@ class RunStarted(RecordedEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class WorkflowTask(RecordedEvent):
+class TaskEvent(RecordedEvent):
     """A workflow task is scheduled, started or completed.
 
     A server may deliver the first two before they are recorded, and record another event in their
@@ -121,7 +121,7 @@ class WorkflowTask(RecordedEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class WorkflowTaskFailed(RecordedEvent):
+class TaskFailure(RecordedEvent):
     """A workflow task has failed: a defect, other code, or a reset."""
 
     cause: str
@@ -437,12 +437,12 @@ def _of_task(event: HistoryEvent, at: datetime) -> RecordedEvent:
             | EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED
             | EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
         ):
-            return WorkflowTask(id, at)
+            return TaskEvent(id, at)
         case EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
             it = event.workflow_task_failed_event_attributes
             cause = WorkflowTaskFailedCause.Name(it.cause).removeprefix(_FAILED_CAUSE)
             failure = RecordedFailure.of(it.failure) if it.HasField("failure") else None
-            return WorkflowTaskFailed(id, at, cause, failure, it.base_run_id, it.new_run_id)
+            return TaskFailure(id, at, cause, failure, it.base_run_id, it.new_run_id)
         case type:
             is_known = type in EventType.values()  # a newer server may have others
             name = EventType.Name(type) if is_known else str(int(type))

@@ -3,59 +3,66 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from typing import cast
 
 import pytest
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
 from starlette.types import Message as AsgiMessage
+from temporalio.client import WorkflowExecutionDescription
 
-from coterie.failures import CommandError
-from coterie.gateway.identity.identity import Identity
+from coterie.gateway.endpoints import IDENTITY
+from coterie.gateway.event_routes import MAX_RUNS, event_routes
+from coterie.gateway.identity.identity import Grant, Identity, Role
+from coterie.gateway.operations.error_reports import ErrorReport
+from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.streams import event_stream
 from coterie.gateway.streams.cursors import Cursor, InvalidCursor, joint_cursor, parse_joint
 from coterie.gateway.streams.event_source import EventSourceResponse
 from coterie.gateway.streams.event_stream import EventStream, StreamRequest
 from coterie.gateway.streams.stream_hub import StreamHub
-from coterie.gateway.streams.stream_routes import MAX_RUNS, stream_routes
+from coterie.runs.run_client import Run
 from tests.support.event_reading import Message, parse_message, parsed
 from tests.support.recorded_pages import RecordedPages
 
 RUN = "a/run"
 
 
-async def may_view(run: str, identity: Identity) -> None:
-    if run != RUN:
-        raise CommandError(f"{identity.subject} may not see {run}")
+class FewRuns(RunAccess):
+    """Two runs of two teams, without a server."""
+
+    def __init__(self) -> None:
+        """Reach nothing."""
+
+    async def existing(self, id: str) -> FoundRun:
+        """Return one of the runs."""
+        team = "mine" if id == RUN else "others"
+        return FoundRun(cast("Run", None), team, cast("WorkflowExecutionDescription", None))
 
 
-def refuse(error: CommandError) -> Response:
-    return PlainTextResponse(str(error), 400)
+def application(hub: StreamHub) -> Starlette:
+    return Starlette(routes=list(event_routes(hub, FewRuns())))
 
 
-def signed_out() -> Response:
-    return PlainTextResponse("who are you?", 401)
-
-
-def application(hub: StreamHub, identity: Identity | None) -> Starlette:
-    def who(_: Request) -> Identity | None:
-        return identity
-
-    return Starlette(routes=list(stream_routes(hub, who, may_view, refuse, signed_out)))
-
-
-ANN = Identity(subject="ann", method="token")
+VIEW_MINE = (Grant(role=Role.VIEWER, teams="mine"),)
+ANN = Identity(subject="ann", method="token", grants=VIEW_MINE)
 
 
 class Connection:
     """A client of an ASGI application that reads until it has enough, or not at all."""
 
-    def __init__(self, path: str, query: str = "", headers: Sequence[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self,
+        path: str,
+        query: str = "",
+        headers: Sequence[tuple[str, str]] = (),
+        identity: Identity | None = ANN,
+    ) -> None:
         self.scope: dict[str, object] = {
             "type": "http",
             "method": "GET",
             "path": path,
             "query_string": query.encode(),
+            "state": {IDENTITY: identity},
             "headers": [(name.encode(), value.encode()) for name, value in headers],
         }
         self.status = 0
@@ -102,7 +109,7 @@ async def follows_nothing(hub: StreamHub) -> None:
 async def test_a_stream_ends_with_a_closing_message_at_shutdown() -> None:
     hub = StreamHub(RecordedPages.of("long"))
     connection = Connection("/v1/runs/a%2Frun/events", "after=start")
-    app = application(hub, ANN)
+    app = application(hub)
     serving = asyncio.create_task(app(connection.scope, connection.receive, connection.send))
     async with asyncio.timeout(20):
         await connection.has_messages(3)
@@ -115,8 +122,9 @@ async def test_a_stream_ends_with_a_closing_message_at_shutdown() -> None:
 
 async def test_a_stream_ends_when_the_session_of_its_client_ends() -> None:
     hub = StreamHub(RecordedPages.of("long"))
-    connection = Connection("/v1/runs/a%2Frun/events")
-    app = application(hub, ANN.model_copy(update={"expires": time.time() + 0.2}))
+    soon = ANN.model_copy(update={"expires": time.time() + 0.2})
+    connection = Connection("/v1/runs/a%2Frun/events", identity=soon)
+    app = application(hub)
     async with asyncio.timeout(20):
         await app(connection.scope, connection.receive, connection.send)
     await hub.close()
@@ -152,7 +160,7 @@ async def test_a_client_that_does_not_read_is_cut() -> None:
 async def test_a_client_that_leaves_leaves_nothing_behind() -> None:
     hub = StreamHub(RecordedPages.of("long"), linger=0)
     connection = Connection("/v1/events", "runs=a%2Frun&after=start")
-    app = application(hub, ANN)
+    app = application(hub)
     serving = asyncio.create_task(app(connection.scope, connection.receive, connection.send))
     async with asyncio.timeout(20):
         await connection.has_messages(3)
@@ -188,7 +196,7 @@ async def test_the_last_event_id_is_later_than_the_address() -> None:
     headers = [("last-event-id", whole[5].id)]
     connection = Connection("/v1/runs/a%2Frun/events", f"after={whole[1].id}", headers)
     serving = asyncio.create_task(
-        application(hub, ANN)(connection.scope, connection.receive, connection.send)
+        application(hub)(connection.scope, connection.receive, connection.send)
     )
     async with asyncio.timeout(20):
         await connection.has_messages(2)
@@ -200,11 +208,11 @@ async def test_the_last_event_id_is_later_than_the_address() -> None:
 @pytest.mark.parametrize(
     ("path", "query", "status", "text"),
     [
-        ("/v1/runs/a%2Frun/events", "after=17", 400, "'17' is no cursor of an event; use the `id`"),
-        ("/v1/runs/other/events", "", 400, "ann may not see other"),
-        ("/v1/events", "", 400, f"a stream has 1 to {MAX_RUNS} runs, and this request names 0"),
-        ("/v1/events", "runs=a%2Frun&runs=other", 400, "ann may not see other"),
-        ("/v1/events", "runs=a%2Frun&after=1%3Da.b.3", 400, "'1=a.b.3' is no cursor"),
+        ("/v1/runs/a%2Frun/events", "after=17", 422, "'17' is no cursor of an event; use the `id`"),
+        ("/v1/runs/other/events", "", 404, "there is no run 'other' for you on this server"),
+        ("/v1/events", "", 422, f"a stream has 1 to {MAX_RUNS} runs, and this request names 0"),
+        ("/v1/events", "runs=a%2Frun&runs=other", 404, "there is no run 'other' for you"),
+        ("/v1/events", "runs=a%2Frun&after=1%3Da.b.3", 422, "'1=a.b.3' is no cursor"),
     ],
 )
 async def test_a_wrong_request_is_refused_with_a_sentence(
@@ -212,16 +220,17 @@ async def test_a_wrong_request_is_refused_with_a_sentence(
 ) -> None:
     hub = StreamHub(RecordedPages.of("long"))
     connection = Connection(path, query)
-    await application(hub, ANN)(connection.scope, connection.receive, connection.send)
+    await application(hub)(connection.scope, connection.receive, connection.send)
     await hub.close()
-    assert (connection.status, text in connection.text) == (status, True)
+    report = ErrorReport.model_validate_json(b"".join(connection.blocks))
+    assert (connection.status, text in report.message) == (status, True)
 
 
 async def test_nobody_sees_events_without_an_identity() -> None:
     hub = StreamHub(RecordedPages.of("long"))
     for path in ("/v1/runs/a%2Frun/events", "/v1/events"):
-        connection = Connection(path, "runs=a%2Frun")
-        await application(hub, None)(connection.scope, connection.receive, connection.send)
+        connection = Connection(path, "runs=a%2Frun", identity=None)
+        await application(hub)(connection.scope, connection.receive, connection.send)
         assert connection.status == 401
     assert hub.followed == 0
 

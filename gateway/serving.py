@@ -14,7 +14,7 @@ from coterie.activities.os_errors import reason_of
 from coterie.documents.catalog import Catalog
 from coterie.dsl.model.sections.access_document import AccessSection, is_safe_url
 from coterie.failures import CommandError
-from coterie.gateway.app import application
+from coterie.gateway.app import application, streams_of
 from coterie.gateway.browser_link import show_link
 from coterie.gateway.identity.access_settings import load_access
 from coterie.gateway.operations.run_access import RunAccess
@@ -143,8 +143,9 @@ async def _worker_beside(
 @asynccontextmanager
 async def _answering(access: RunAccess, sign_in: SignIn, at: socket.socket) -> AsyncGenerator[None]:
     """Answer requests within the block."""
+    app = application(access, sign_in.authenticate, sign_in.routes)
     config = uvicorn.Config(
-        application(access, sign_in.authenticate, sign_in.routes),
+        app,
         log_config=None,
         access_log=False,
         http=cast("type[asyncio.Protocol]", connection_maker(_LIMITS)),
@@ -159,6 +160,7 @@ async def _answering(access: RunAccess, sign_in: SignIn, at: socket.socket) -> A
     try:
         yield
     finally:
+        await streams_of(app).close()  # else they would keep the server until it cuts them
         server.should_exit = True
         await asyncio.wait({serving}, timeout=2 * _GRACE_SECONDS)
         serving.cancel()

@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 import uvicorn
@@ -26,6 +27,7 @@ from coterie.logs import quietly
 from coterie.server.connection import Connection, open_connection
 from coterie.server.embedded_server import ServerMoved, supervise
 from coterie.settings import Settings
+from coterie.signing.key_files import read_key
 from coterie.terminal import note
 
 _LIMITS = ConnectionLimits(authorized=1_000, authorized_per_identity=100)
@@ -42,6 +44,8 @@ class ServeOptions:
     starts_worker: bool = True
     """Whether to start a worker where none runs, on the embedded server."""
     opens_browser: bool = True
+    key: Path | None = None
+    """The file of the key that signs decisions."""
 
 
 def check_host(host: str, access: AccessSection) -> None:
@@ -67,6 +71,19 @@ def check_host(host: str, access: AccessSection) -> None:
         raise CommandError(
             f"--host {host} lets other machines reach the gateway, and coterie.yml lacks "
             f"{' and '.join(missing)}; add it, or leave out --host to listen at 127.0.0.1"
+        )
+
+
+def check_key(file: Path | None) -> None:
+    """Refuse a key that cannot sign for people whom the gateway has verified.
+
+    Raises:
+        CommandError: Says why.
+    """
+    if file is not None and read_key(file).coterie_key != "gateway":
+        raise CommandError(
+            f"{file} is the key of a person; issue one for this gateway: "
+            "`coterie keys issue --gateway NAME`"
         )
 
 
@@ -97,10 +114,11 @@ async def serve_gateway(settings: Settings, options: ServeOptions) -> None:
         InvalidDocument: `access` in `coterie.yml` has problems.
     """
     check_host(options.host, load_access(settings))
+    check_key(options.key)
     quietly(settings)
     with listener(options.port, address_of(options.host)) as at:
         connection = await open_connection(settings, start=True)
-        access = RunAccess(settings, connection)
+        access = RunAccess(settings, connection, options.key)
         sign_in = token_sign_in(settings)
         port = at.getsockname()[1]
         _say_where(connection, options.host, port)

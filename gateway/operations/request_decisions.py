@@ -134,7 +134,9 @@ async def _decide(access: RunAccess, asked: DecisionAsked, identity: Identity) -
     )
     if "payload" in asked.model_fields_set:
         decide_input = decide_input.model_copy(update={"payload": asked.payload})
-    return await access.run(asked.run).decide(decide_input)
+    run = access.run(asked.run)
+    run.signer = access.signer(identity.approver, identity)
+    return await run.decide(decide_input)
 
 
 OPERATIONS: tuple[AnyOperation, ...] = (

@@ -2,14 +2,18 @@
 
 import asyncio
 from dataclasses import dataclass
+from pathlib import Path
 
 from temporalio.client import Client, WorkflowExecutionDescription, WorkflowExecutionStatus
 
+from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import unknown_run
 from coterie.runs.histories.recorded_plans import started_name
 from coterie.runs.run_client import Run
 from coterie.server.connection import Connection
 from coterie.settings import Settings
+from coterie.signing.key_files import read_key
+from coterie.signing.signers import Signer
 from coterie.storage.histories import WORKFLOW
 
 _REPLAYS_AT_ONCE = 2
@@ -33,8 +37,9 @@ class FoundRun:
 class RunAccess:
     """What the handlers of operations work with. It keeps nothing that a restart would lose."""
 
-    def __init__(self, settings: Settings, connection: Connection) -> None:
-        """Take the project, and its connection."""
+    def __init__(self, settings: Settings, connection: Connection, key: Path | None = None) -> None:
+        """Take the project, its connection, and the file of the gateway's key, if it has one."""
+        self._key = key
         self.settings = settings
         self.connection = connection
         """Replaced when an embedded server moves."""
@@ -48,6 +53,18 @@ class RunAccess:
     def run(self, id: str) -> Run:
         """Return a run, which may not exist."""
         return Run(self.client, id)
+
+    def signer(self, subject: str, identity: Identity) -> Signer | None:
+        """Return who signs what a verified identity sends; None if the gateway has no key.
+
+        The file is read for each message: its certificate ends within a day, and is renewed there.
+
+        Raises:
+            CommandError: The file is not the key of a gateway.
+        """
+        if self._key is None:
+            return None
+        return Signer(read_key(self._key), subject=subject, method=identity.method)
 
     async def find(self, id: str) -> FoundRun | None:
         """Return a run, and the team that was started; None for another kind of workflow.

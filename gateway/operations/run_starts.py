@@ -127,9 +127,16 @@ def unknown_team(catalog: Catalog, team: str) -> Rejection:
 
 async def _retry(access: RunAccess, asked: RetryAsked, identity: Identity) -> RetryOutcome:
     found = await access.existing(asked.run)
-    retry_input = RetryInput(task=asked.task, by=trail_name(identity, found.team), why=asked.why)
+    by = trail_name(identity, found.team)
+    retry_input = RetryInput(task=asked.task, by=by, why=asked.why)
     retried = await retry_or_fork(
-        access.settings, access.client, asked.run, retry_input, asked.updates, asked.id
+        access.settings,
+        access.client,
+        asked.run,
+        retry_input,
+        asked.updates,
+        asked.id,
+        access.signer(by, identity),
     )
     if isinstance(retried, NewFork):
         return RetryOutcome(started=await _started_fork(access, retried, found.team))

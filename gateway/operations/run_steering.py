@@ -110,6 +110,7 @@ async def _cancel(access: RunAccess, asked: SteeringAsked, identity: Identity) -
 async def _amend(access: RunAccess, asked: AmendAsked, identity: Identity) -> Done:
     found = await _open_run(access, asked)
     by = trail_name(identity, found.team)
+    found.run.signer = access.signer(by, identity)
     await found.run.amend(AmendInput(updates=asked.updates, by=by, why=asked.why))
     return Done(run=asked.run, by=by)
 
@@ -117,6 +118,7 @@ async def _amend(access: RunAccess, asked: AmendAsked, identity: Identity) -> Do
 async def _redirect(access: RunAccess, asked: RedirectAsked, identity: Identity) -> Done:
     found = await _open_run(access, asked)
     by = trail_name(identity, found.team)
+    found.run.signer = access.signer(by, identity)
     await found.run.redirect(RedirectInput(team=asked.team, by=by, why=asked.why))
     return Done(run=asked.run, by=by)
 
@@ -124,6 +126,7 @@ async def _redirect(access: RunAccess, asked: RedirectAsked, identity: Identity)
 async def _skip(access: RunAccess, asked: TaskSkipAsked, identity: Identity) -> Decision:
     found = await _open_run(access, asked)
     by = trail_name(identity, found.team)
+    found.run.signer = access.signer(by, identity)
     return await found.run.skip(SkipInput(task=asked.task, value=asked.value, by=by, why=asked.why))
 
 

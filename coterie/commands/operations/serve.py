@@ -51,6 +51,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--no-browser", action="store_true", help="only print the link, and open no browser"
     )
     parser.add_argument(
+        "--key",
+        metavar="FILE",
+        help="sign the decisions of people with this gateway's key; it is read again when it is "
+        "renewed",
+    )
+    parser.add_argument(
         "--token-env",
         metavar="NAME",
         help="with --mcp --port: the environment variable with the token that clients send "
@@ -97,6 +103,7 @@ def _check(args: Namespace) -> None:
         "--host": args.host is not None,
         "--no-worker": args.no_worker,
         "--no-browser": args.no_browser,
+        "--key": args.key is not None,
     }
     for option, is_given in (only_gateway if args.mcp else only_mcp).items():
         if is_given:
@@ -116,6 +123,7 @@ def _serve_gateway(args: Namespace, settings: Settings) -> None:
         port=_PORT if args.port is None else args.port,
         starts_worker=not args.no_worker,
         opens_browser=not args.no_browser,
+        key=None if args.key is None else settings.cwd / args.key,
     )
     run_async(serve_gateway(settings, options))
 

@@ -18,6 +18,15 @@ from temporalio.client import WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.gateway.app import application
+from coterie.gateway.identity.identity import Role
+from coterie.gateway.operations.run_access import RunAccess
+from coterie.inspection.verified_decisions import verify_history
+from coterie.server.connection import Connection
+from coterie.settings import load
+from coterie.signing.key_files import write_key
+from coterie.signing.signers import issue
+from coterie.storage.histories import whole
 from coterie.workflows.core.messages import (
     AmendInput,
     DecideInput,
@@ -32,10 +41,13 @@ from coterie.workflows.core.state import RunState
 from coterie.workflows.handlers.start_checks import begin
 from coterie.workflows.signatures.statements import Authority
 from tests.support.engine import plan_of
+from tests.support.gateway import by_header, client_of
+from tests.support.gateway import person as verified
 from tests.support.runs import asked
 from tests.support.servers.temporal_server import dev_server
 from tests.workflow.approvals.forgeries import FORGERIES, ID, Scene
 from tests.workflow.approvals.signed_fleet import (
+    HOUR,
     ROOT,
     SignedFleet,
     authority_of,
@@ -274,3 +286,36 @@ async def test_a_run_that_is_reset_to_its_start_takes_no_decision_from_before(
         assert await answer(again, "decide", taken) == "other_execution"
         await again.terminate()
     await replayed(again, {})
+
+
+async def test_a_gateway_signs_for_the_people_whom_it_has_verified(
+    server: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    fleet, key = SignedFleet(server, tmp_path), tmp_path / "desk.key"
+    two = QUORUM.replace("quorum: 90", "quorum: 2")
+    write_key(key, issue(ROOT, "gateway", "desk", life=HOUR, now=await fleet.now()))
+    connection = Connection(server.client, "test", None)
+    async with fleet.worker():
+        handle = await fleet.start(TeamInput(plan=plan_of(two)))
+        digest = (await asked(handle))["digest"]
+        path = f"/v1/runs/{handle.id}/decisions"
+        body = {"request": ID, "decision": "approve", "digest": digest}
+        unsigned = application(RunAccess(load({}, tmp_path), connection), by_header)
+        signing = application(RunAccess(load({}, tmp_path), connection, key), by_header)
+        answers: list[Any] = []
+        for app, name in (
+            (unsigned, "ann"),
+            (signing, "ann"),
+            (signing, "ann"),
+            (signing, "ben"),
+        ):
+            client = client_of(app, verified(name, Role.APPROVER))
+            answers.append((await client.post(path, json=body)).json())
+        assert "takes only signed decisions" in str(answers[0])
+        assert answers[1]["verdict"] == "counted"
+        assert "ann has already approved" in str(answers[2])
+        assert answers[3]["verdict"] == "approved"
+        await handle.terminate()
+    history = await whole(await handle.fetch_history(), server.client.data_converter)
+    (act,) = (await verify_history(history, [ROOT.public])).acts
+    assert [person.split(" at ")[0] for person in act.people] == ["ann by oidc", "ben by oidc"]

@@ -6,7 +6,7 @@ that are silent for minutes, and a lost answer would be paid for again.
 
 import asyncio
 from importlib.util import find_spec
-from typing import cast
+from typing import Literal, TypedDict, cast
 
 from anthropic import (
     AnthropicError,
@@ -42,6 +42,14 @@ Client = AsyncAnthropic | AsyncAnthropicBedrockMantle | AsyncAnthropicVertex | A
 _CREDENTIAL_ERRORS = ("google.auth", "botocore")
 
 
+class _Common(TypedDict):
+    """The arguments that all clients share."""
+
+    max_retries: int
+    open_telemetry: Literal[False]
+    http_client: DefaultAsyncHttpxClient
+
+
 def open_client(settings: ProviderSettings) -> tuple[Endpoint, Client]:
     """Return the server that these settings name, and a client for it.
 
@@ -52,43 +60,28 @@ def open_client(settings: ProviderSettings) -> tuple[Endpoint, Client]:
     region, project = settings.region or "", settings.project or ""
     endpoint = Endpoint.of(settings, _cloud_url(settings))
     url, key = endpoint.base_url, endpoint.key
-    http = bounded(DefaultAsyncHttpxClient)
+    common = _Common(
+        max_retries=0,
+        open_telemetry=False,
+        http_client=bounded(DefaultAsyncHttpxClient),
+    )
     match settings.cloud:
         case None:
-            client = AsyncAnthropic(
-                api_key=key or "none",
-                base_url=url,
-                max_retries=0,
-                open_telemetry=False,
-                http_client=http,
-            )
+            client = AsyncAnthropic(api_key=key or "none", base_url=url, **common)
         case "bedrock":
             if key is None:
                 _needs("boto3", "bedrock", settings)
             client = AsyncAnthropicBedrockMantle(
-                api_key=key,
-                aws_region=region,
-                base_url=url,
-                max_retries=0,
-                open_telemetry=False,
-                http_client=http,
+                api_key=key, aws_region=region, base_url=url, **common
             )
         case "vertex":
             if key is None:
                 _needs("google.auth", "vertex", settings)
             client = AsyncAnthropicVertex(
-                access_token=key,
-                region=region,
-                project_id=project,
-                base_url=url,
-                max_retries=0,
-                open_telemetry=False,
-                http_client=http,
+                access_token=key, region=region, project_id=project, base_url=url, **common
             )
         case "foundry":
-            client = AsyncAnthropicFoundry(
-                api_key=key, base_url=url, max_retries=0, open_telemetry=False, http_client=http
-            )
+            client = AsyncAnthropicFoundry(api_key=key, base_url=url, **common)
     # The client has read more from the environment; only what the file declares counts.
     client._custom_headers = {**settings.headers}  # pyright: ignore[reportPrivateUsage]
     return endpoint, client

@@ -139,7 +139,10 @@ class AgentFactory(document_factory.AgentFactory):
             "subagents": subagents,
             "retries": retries,
         }
-        spec = spec_of(name, cls, settings)
+        self._put(name, spec_of(name, cls, settings), replace=replace)
+        return self
+
+    def _put(self, name: str, spec: AgentSpec, *, replace: bool) -> None:
         current_spec = self._registry.get(name, spec)
         if current_spec != spec and not replace:
             raise ValueError(
@@ -148,10 +151,9 @@ class AgentFactory(document_factory.AgentFactory):
             )
         # `create` may give the other arguments; a subagent gets no further ones.
         needed = () if spec.expose_as_subagent else ("system_message",)
-        check_arguments(name, cls, {**self._global_defaults, **spec.defaults}, only=needed)
+        check_arguments(name, spec.cls, {**self._global_defaults, **spec.defaults}, only=needed)
         self._registry[name] = spec
-        _LOG.info("AgentFactory: registered '%s' (%s)", name, cls.__name__)
-        return self
+        _LOG.info("AgentFactory: registered '%s' (%s)", name, spec.cls.__name__)
 
     def create(
         self,

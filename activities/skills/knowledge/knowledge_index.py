@@ -4,9 +4,10 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from coterie.activities.skills.knowledge.chunks import Chunk, chunks_of
+from coterie.activities.skills.knowledge.stores import DocumentStore
 from coterie.activities.workspace.file_walk import Entry, walk
 from coterie.activities.workspace.globs import Globs
 from coterie.activities.workspace.project_files import read_file
@@ -14,24 +15,6 @@ from coterie.activities.workspace.text_files import decoded
 
 MAX_FILE_BYTES = 2_000_000
 """Larger files are data, not text that somebody wrote."""
-
-
-class DocumentStore(Protocol):
-    """What an update needs of the index."""
-
-    def digests(self, source: str) -> dict[str, str]:
-        """Return `{path: digest}` of the documents of a source."""
-        ...
-
-    def put(
-        self, source: str, path: str, digest: str, added: float, chunks: Sequence[Chunk]
-    ) -> None:
-        """Store a document in place of its former version."""
-        ...
-
-    def remove(self, source: str, path: str) -> bool:
-        """Delete a document; return whether it existed."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,18 +6,18 @@ Search and embedding happen on this machine.
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from email.message import Message
 from importlib.metadata import PackageNotFoundError, metadata
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, NamedTuple, Protocol, cast
+from typing import Annotated, NamedTuple, cast
 
 from pydantic import Field, TypeAdapter
 
 from coterie.activities.contracts import FailureType
 from coterie.activities.skills.knowledge.chunks import Chunk, chunks_of
-from coterie.activities.skills.knowledge.stores import INDEX_FILE, opened
+from coterie.activities.skills.knowledge.stores import INDEX_FILE, DocumentStore, opened
 from coterie.activities.threads.run_threads import SKILL_THREADS
 from coterie.activities.workspace.skill_base import Skill, SkillContext
 from coterie.activities.workspace.skill_failures import SkillFailure
@@ -39,24 +39,6 @@ class Part(NamedTuple):
     path: str
     digest: str
     chunks: list[Chunk]
-
-
-class PackageStore(Protocol):
-    """The part of the index that this module uses."""
-
-    def digests(self, source: str) -> dict[str, str]:
-        """Return `{path: digest}` of the documents of a source."""
-        ...
-
-    def put(
-        self, source: str, path: str, digest: str, added: float, chunks: Sequence[Chunk]
-    ) -> None:
-        """Store a document in place of its former version."""
-        ...
-
-    def remove(self, source: str, path: str) -> bool:
-        """Delete a document; return whether it existed."""
-        ...
 
 
 def source_of(package: str) -> str:
@@ -83,7 +65,7 @@ def readme_of(package: str) -> str:
     return text
 
 
-def index_package(store: PackageStore, package: str) -> None:
+def index_package(store: DocumentStore, package: str) -> None:
     """Index a package's README, again only what changed.
 
     Raises:

@@ -1,10 +1,11 @@
 """Open a store of chunks, with the packages that it needs."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from coterie.activities.skills.knowledge.chunks import Chunk
 from coterie.activities.skills.missing_packages import needing
 
 if TYPE_CHECKING:
@@ -15,6 +16,24 @@ INDEX_FILE = Path("knowledge") / "index.db"
 
 MEMORY_FILE = Path("knowledge") / "memory.db"
 """What agents remember, below the worker's state."""
+
+
+class DocumentStore(Protocol):
+    """What those who fill an index need of it."""
+
+    def digests(self, source: str) -> dict[str, str]:
+        """Return `{path: digest}` of the documents of a source."""
+        ...
+
+    def put(
+        self, source: str, path: str, digest: str, added: float, chunks: Sequence[Chunk]
+    ) -> None:
+        """Store a document in place of its former version."""
+        ...
+
+    def remove(self, source: str, path: str) -> bool:
+        """Delete a document; return whether it existed."""
+        ...
 
 
 @contextmanager

@@ -28,6 +28,7 @@ from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.replay.observed_replay import ReceivedMessage
 from coterie.replay.rebuilt_run import NotFollowed, rebuilt
+from coterie.runs.ends.end_words import closed_words
 from coterie.runs.histories.exchanges import exchanges
 from coterie.runs.histories.history_events import CancelRequested, closed, read_events, started
 from coterie.runs.histories.history_links import links
@@ -157,12 +158,17 @@ async def _histories(client: Client, id: str) -> list[WorkflowHistory]:
     """Fetch the histories of a run, oldest first: one, or one per continue-as-new.
 
     Raises:
-        CommandError: The run does not exist, or is open.
+        CommandError: The run does not exist, is open, or was ended by the server.
     """
     parts = [part async for part in links(client, id)]
     end = closed(parts[-1])
-    if end is None or end.state not in ("completed", "failed", "cancelled"):
+    if end is None:
         raise CommandError(f"run {id!r} is still open; record it when it has ended")
+    if end.state not in ("completed", "failed", "cancelled"):
+        raise CommandError(
+            f"run {id!r} {closed_words(end.state)}, so its history breaks off; record a run that "
+            "completed, failed or was cancelled"
+        )
     if earlier := started(parts[0]).previous:
         await Run(client, id).history(earlier)  # raises: the server has deleted it
     return parts

@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from temporalio.testing import WorkflowEnvironment
 
+from coterie.failures import CommandError
 from coterie.testing.recording.recorder import recorded, recorded_run
 from tests.support.engine import engine
 from tests.support.runs import asked, decide
@@ -35,3 +37,14 @@ async def test_recording_keeps_signals_that_were_not_refused(
     found = [(one.approval, one.decision, one.by) for one in case.decisions]
     assert found == [("review/sign#1", "approve", by) for by in ("ann", "ben", "cleo")]
     assert case.signals == ()
+
+
+async def test_a_terminated_run_is_refused_as_one_that_was_terminated(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    async with engine(env, tmp_path, []) as running:
+        handle: Any = await running.start(ASKING, {})
+        await asked(handle)
+        await handle.terminate()
+        with pytest.raises(CommandError, match="was terminated, so its history breaks off"):
+            await recorded_run(running.client, handle.id)

@@ -19,7 +19,7 @@ from coterie.gateway.app import application, streams_of
 from coterie.gateway.browser_link import show_link
 from coterie.gateway.identity.access_settings import load_access
 from coterie.gateway.operations.run_access import RunAccess
-from coterie.gateway.sign_in import SignIn, token_sign_in
+from coterie.gateway.sign_in import SignIn, sign_in_of
 from coterie.gateway.worker_process import WorkerProcess, needs_worker
 from coterie.http_server.http_connections import ConnectionLimits, connection_maker
 from coterie.http_server.http_listener import HttpServer, listener
@@ -117,14 +117,13 @@ async def serve_gateway(settings: Settings, options: ServeOptions) -> None:
     check_key(options.key)
     quietly(settings)
     with listener(options.port, address_of(options.host)) as at:
+        port = at.getsockname()[1]
+        sign_in = sign_in_of(settings, port)
         connection = await open_connection(settings, start=True)
         access = RunAccess(settings, connection, options.key)
-        sign_in = token_sign_in(settings)
-        port = at.getsockname()[1]
         _say_where(connection, options.host, port)
         async with _worker_beside(connection, settings, options), _answering(access, sign_in, at):
-            link = sign_in.link(f"http://{options.host}:{port}")
-            await show_link(link, settings.environment, opens=options.opens_browser)
+            await show_link(sign_in.link(), settings.environment, opens=options.opens_browser)
             await _supervise_server(access)
 
 
@@ -163,7 +162,7 @@ async def _answering(access: RunAccess, sign_in: SignIn, at: socket.socket) -> A
     """Answer requests within the block."""
     app = application(access, sign_in.authenticate, sign_in.routes)
     config = uvicorn.Config(
-        app,
+        sign_in.around(app),
         log_config=None,
         access_log=False,
         http=cast("type[asyncio.Protocol]", connection_maker(_LIMITS)),
@@ -182,6 +181,7 @@ async def _answering(access: RunAccess, sign_in: SignIn, at: socket.socket) -> A
         server.should_exit = True
         await asyncio.wait({serving}, timeout=2 * _GRACE_SECONDS)
         serving.cancel()
+        await sign_in.close()
 
 
 async def _supervise_server(access: RunAccess) -> None:

@@ -1,15 +1,15 @@
 """How a gateway knows who sends a request, and which routes sign people in."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from starlette.requests import Request
 from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
 
-from coterie.gateway.identity.access_settings import load_access, tokens_file
-from coterie.gateway.identity.identity import Identity
-from coterie.gateway.identity.program_tokens import TokenFile
+from coterie.gateway.identity.access_settings import load_access
+from coterie.gateway.identity.sign_in_gate import SignInGate
+from coterie.gateway.identity.sign_in_routes import SignInLayer, authenticate, sign_in_routes
+from coterie.gateway.identity.sign_in_setup import sign_in_gate
 from coterie.gateway.request_gate import Authenticate
 from coterie.settings import Settings
 
@@ -18,24 +18,32 @@ from coterie.settings import Settings
 class SignIn:
     """What a gateway needs of identities."""
 
-    authenticate: Authenticate
-    routes: Sequence[BaseRoute] = ()
-    link: Callable[[str], str] = str
-    """Returns where a person begins, from the address of the gateway."""
+    gate: SignInGate
+    routes: Sequence[BaseRoute]
+    authenticate: Authenticate = authenticate
+    """Returns who sends a request that came through `around`."""
+
+    def around(self, app: ASGIApp) -> ASGIApp:
+        """Return an application that verifies each request before the given one gets it."""
+        return SignInLayer(app, self.gate)
+
+    def link(self) -> str:
+        """Return where a person begins: a link that works once, or the public address."""
+        origin = self.gate.origins[0]
+        return origin if self.gate.local is None else self.gate.local.link(origin)
+
+    async def close(self) -> None:
+        """Close the connections to the provider."""
+        if self.gate.provider is not None:
+            await self.gate.provider.close()
 
 
-def token_sign_in(settings: Settings) -> SignIn:
-    """Return the sign-in of programs, by the tokens of `coterie tokens`.
+def sign_in_of(settings: Settings, port: int) -> SignIn:
+    """Return the sign-in of a gateway at a port, as `access` in `coterie.yml` says.
 
     Raises:
-        InvalidDocument: `access` in `coterie.yml` has problems.
+        CommandError: A variable or a file that it names is missing or unusable.
+        InvalidDocument: `access` has problems.
     """
-    tokens = TokenFile(tokens_file(load_access(settings), settings))
-
-    async def authenticate(request: Request) -> Identity | None:
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer":
-            return None
-        return tokens.identity(token.strip(), time.time())
-
-    return SignIn(authenticate)
+    gate = sign_in_gate(settings, load_access(settings), port)
+    return SignIn(gate, sign_in_routes(gate))

@@ -1,8 +1,7 @@
-"""Set up sign-in for one gateway, from its configuration; refuse what would be unsafe."""
+"""Set up sign-in for one gateway, from its configuration."""
 
 import time
 from collections.abc import Callable
-from ipaddress import ip_address
 
 from coterie.arguments import login_name
 from coterie.dsl.model.sections.access_document import AccessSection
@@ -15,26 +14,6 @@ from coterie.gateway.identity.provider_sign_in import ProviderSignIn
 from coterie.gateway.identity.sealed_values import SealKeys, written_keys
 from coterie.gateway.identity.sign_in_gate import SignInGate
 from coterie.settings import Settings
-
-
-def check_listening(host: str, access: AccessSection) -> None:
-    """Refuse to listen where others reach the gateway, unless people sign in there over https.
-
-    Raises:
-        CommandError: The address is not this machine's own.
-    """
-    if _is_loopback(host):
-        return
-    if access.oidc is None:
-        raise CommandError(
-            f"{host} can be reached by others, and one-time links are for this machine alone; add "
-            "`access.oidc` and `access.public_url` to coterie.yml, or listen on 127.0.0.1"
-        )
-    if access.public_url is None or not access.public_url.startswith("https://"):
-        raise CommandError(
-            f"{host} can be reached by others, so people must use https; set `access.public_url` "
-            "in coterie.yml to the https address of your proxy, or listen on 127.0.0.1"
-        )
 
 
 def sign_in_gate(
@@ -53,7 +32,8 @@ def sign_in_gate(
     tokens = TokenFile(tokens_file(access, settings))
     keys = _session_keys(settings, access)
     if access.oidc is None:
-        origins = [f"http://{local_host(settings)}:{port}", f"http://127.0.0.1:{port}"]
+        hosts = (local_host(settings), "127.0.0.1", "[::1]")  # Safari knows no other than numbers
+        origins = [f"http://{host}:{port}" for host in hosts]
         local = LocalSignIn(login_name(), clock)
         return SignInGate(access, keys, tokens, origins, local=local, clock=clock)
     if access.public_url is None:
@@ -74,12 +54,3 @@ def _session_keys(settings: Settings, access: AccessSection) -> SealKeys:
         return project_keys(settings)
     text = secret_of(settings, variable, "session_keys_env")
     return SealKeys(written_keys(text, f"the environment variable {variable}"))
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

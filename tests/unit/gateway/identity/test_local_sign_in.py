@@ -12,7 +12,7 @@ from coterie.gateway.identity.identity import Role
 from coterie.gateway.identity.local_sign_in import local_host, project_keys
 from coterie.gateway.identity.program_tokens import create_token
 from coterie.gateway.identity.session_cookies import cookies_in, local_session
-from coterie.gateway.identity.sign_in_setup import check_listening, sign_in_gate
+from coterie.gateway.identity.sign_in_setup import sign_in_gate
 from coterie.settings import load
 from tests.unit.gateway.identity.conftest import Gateway, browser_of
 
@@ -187,30 +187,6 @@ def test_a_project_keeps_its_name_and_its_keys(tmp_path: Path) -> None:
 
 
 OIDC = "oidc: {issuer: 'https://login.example.com', client_id: c"
-
-
-@pytest.mark.parametrize(
-    ("access", "host", "message"),
-    [
-        ("{}", "127.0.0.1", None),
-        ("{}", "::1", None),
-        ("{}", "0.0.0.0", "one-time links are for this machine alone"),
-        ("{}", "example.com", "one-time links are for this machine alone"),
-        (f"{{{OIDC}}}}}", "0.0.0.0", "set `access.public_url`"),
-        (f"{{public_url: 'http://127.0.0.1:1', {OIDC}}}}}", "0.0.0.0", "set `access.public_url`"),
-        (f"{{public_url: 'https://a.example', {OIDC}}}}}", "0.0.0.0", None),
-    ],
-)
-def test_others_reach_a_gateway_only_with_a_provider_and_https(
-    tmp_path: Path, access: str, host: str, message: str | None
-) -> None:
-    (tmp_path / "coterie.yml").write_text(f"access: {access}\n")
-    found = load_access(load({}, tmp_path))
-    if message is None:
-        check_listening(host, found)
-        return
-    with pytest.raises(CommandError, match=message):
-        check_listening(host, found)
 
 
 @pytest.mark.parametrize(

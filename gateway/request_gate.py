@@ -1,6 +1,6 @@
 """What every request passes first: bounds, and who asks.
 
-Below `/v1` nothing is answered to who does not show an identity.
+Below `/v1`, and at `/mcp`, nothing is answered to who does not show an identity.
 """
 
 from collections.abc import Awaitable, Callable
@@ -17,6 +17,7 @@ from coterie.http_server.http_connections import CONNECTION, HttpConnection
 Authenticate = Callable[[Request], Awaitable[Identity | None]]
 """Returns the verified identity of a request; None if it shows none, or one that is not valid."""
 
+MCP_PATH: Final = "/mcp"
 MAX_BODY: Final = 4 * 1024 * 1024
 """Bytes: a run's input has at most 2 MB, and JSON may escape it."""
 _MAX_PATH: Final = 8 * 1024
@@ -40,6 +41,10 @@ _TOO_MANY: Final = FailedRequest(
         fix="Close some, or repeat the request later.",
     ),
 )
+
+
+def _is_below(path: str, root: str) -> bool:
+    return path == root or path.startswith(f"{root}/")
 
 
 class _BodyTooLargeError(Exception):
@@ -77,7 +82,7 @@ class RequestGate:
             return TOO_LARGE
         identity = await self._authenticate(request)
         scope.setdefault("state", {})[IDENTITY] = identity
-        if not (scope["path"] == API or scope["path"].startswith(f"{API}/")):
+        if not any(_is_below(scope["path"], path) for path in (API, MCP_PATH)):
             return None
         if identity is None:
             return SIGNED_OUT
@@ -85,7 +90,8 @@ class RequestGate:
         who = f"{identity.method}:{identity.subject}"
         if connection is not None and not connection.authorize(who):
             return _TOO_MANY
-        scope["path"] = raw_path.decode("ascii", "replace")  # ids may have slashes
+        if _is_below(scope["path"], API):
+            scope["path"] = raw_path.decode("ascii", "replace")  # ids may have slashes
         return None
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import cast
 
 import uvicorn
+from starlette.routing import Route
 
 from coterie.activities.os_errors import reason_of
 from coterie.documents.catalog import Catalog
@@ -17,8 +18,10 @@ from coterie.dsl.model.sections.access_document import AccessSection, is_safe_ur
 from coterie.failures import CommandError
 from coterie.gateway.app import application, streams_of
 from coterie.gateway.browser_link import show_link
+from coterie.gateway.doors.mcp_door import McpDoor
 from coterie.gateway.identity.access_settings import load_access
 from coterie.gateway.operations.run_access import RunAccess
+from coterie.gateway.request_gate import MCP_PATH
 from coterie.gateway.sign_in import SignIn, sign_in_of
 from coterie.gateway.worker_process import WorkerProcess, needs_worker
 from coterie.http_server.http_connections import ConnectionLimits, connection_maker
@@ -160,7 +163,8 @@ async def _worker_beside(
 @asynccontextmanager
 async def _answering(access: RunAccess, sign_in: SignIn, at: socket.socket) -> AsyncGenerator[None]:
     """Answer requests within the block."""
-    app = application(access, sign_in.authenticate, sign_in.routes)
+    door = McpDoor(access.settings)
+    app = application(access, sign_in.authenticate, (*sign_in.routes, Route(MCP_PATH, door)))
     config = uvicorn.Config(
         sign_in.around(app),
         log_config=None,
@@ -181,6 +185,7 @@ async def _answering(access: RunAccess, sign_in: SignIn, at: socket.socket) -> A
         server.should_exit = True
         await asyncio.wait({serving}, timeout=2 * _GRACE_SECONDS)
         serving.cancel()
+        await door.close()
         await sign_in.close()
 
 

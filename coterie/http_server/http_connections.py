@@ -66,6 +66,8 @@ class ConnectionPlaces(Generic[Connection]):
 
 CONNECTION = "connection"
 """The key of an `HttpConnection` in the state of an ASGI scope."""
+CALLER = "coterie_caller"
+"""The key of a verified name in it, which counts instead of the one that a client chooses."""
 
 
 @dataclass(frozen=True, slots=True)

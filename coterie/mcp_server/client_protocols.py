@@ -79,5 +79,6 @@ def serving(
     at = listener(port)
     where = token_env or token_file(settings)
     note(f"offers {listed(teams)} at http://127.0.0.1:{at.getsockname()[1]}{PATH}")
+    note("`coterie serve` replaces `serve --mcp --port`: it serves MCP at /mcp, beside its API")
     note(f"clients send the token in {where} as `Authorization: Bearer TOKEN`")
     return serve_clients(settings, teams, wait, partial(speak_http, at=at, token=token))

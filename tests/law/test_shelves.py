@@ -54,6 +54,7 @@ LOADERS = {
     "for a run that no worker answers for",
     ("coterie.storage.large_values", "coterie.storage.bucket"): "Temporal's driver of S3, which "
     "takes 20 ms of every command, and few projects have a bucket",
+    ("gateway.doors.mcp_door", "gateway.doors.mcp_application"): _MCP,
     **{
         (f"dsl.model.step_kinds.{module}", "dsl.model.steps"): "for types: the union names it"
         for module in (

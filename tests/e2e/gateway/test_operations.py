@@ -13,7 +13,10 @@ from urllib.parse import quote
 import httpx2
 import pytest
 import pytest_asyncio
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 
+from coterie.dsl.model.sections.access_document import RoleName
 from coterie.failures import ExitCode
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.identity.program_tokens import create_token
@@ -140,6 +143,26 @@ async def test_the_served_api_takes_tokens_and_half_requests_lock_nobody_out(
             assert document.json()["openapi"] == "3.1.0"
     logs = "".join(file.read_text(errors="replace") for file in folder.rglob("*.log"))
     assert token not in logs
+
+
+async def test_mcp_clients_use_the_same_port_with_a_token_of_all_its_roles(
+    served: Project,
+) -> None:
+    port = int(re.findall(r"http://127\.0\.0\.1:(\d+)", said(served))[0])
+    url = f"http://127.0.0.1:{port}/mcp"
+    file = served.folder / ".coterie/tokens.json"
+    roles: list[RoleName] = ["starter", "viewer", "operator"]
+    desk = create_token(file, "desk", roles, ["*"], time.time(), 600)
+    reader = create_token(file, "reader", ["viewer"], ["*"], time.time(), 600)
+    async with httpx2.AsyncClient(trust_env=False, timeout=60) as http:
+        assert (await http.post(url, json={})).status_code == 401
+        http.headers["Authorization"] = f"Bearer {reader}"
+        assert (await http.post(url, json={})).json()["code"] == "not_allowed"
+        http.headers["Authorization"] = f"Bearer {desk}"
+        async with Client(streamable_http_client(url, http_client=http)) as client:
+            assert "chore" in [tool.name for tool in (await client.list_tools()).tools]
+            done = await client.call_tool("chore", {})
+            assert (done.structured_content or {})["state"] == "done", done
 
 
 async def test_every_operation_takes_its_roles_and_refuses_all_others(app: object) -> None:

@@ -1,0 +1,119 @@
+"""The door for MCP clients beside the API: teams as tools, for programs with a token.
+
+What serves them takes seconds to load, so it is loaded at the first request.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from types import ModuleType
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from coterie.dsl.errors import InvalidDocument
+from coterie.failures import CommandError
+from coterie.gateway.endpoints import IDENTITY, error_response
+from coterie.gateway.identity.identity import Identity, Role
+from coterie.gateway.operations.error_reports import (
+    SIGNED_OUT,
+    UNEXPECTED,
+    Rejection,
+    failed_request,
+)
+from coterie.gateway.operations.permissions import may
+from coterie.gateway.operations.run_permissions import require
+from coterie.http_server.http_connections import CALLER
+from coterie.mcp_server.served_teams import ServedTeam, served_teams
+from coterie.settings import Settings
+
+ROLES = (Role.STARTER, Role.VIEWER, Role.OPERATOR)
+"""A client starts, reads and cancels runs."""
+_OPENING_SECONDS = 60.0
+_SIGNED_OUT = (SIGNED_OUT.report.code, SIGNED_OUT.report.message, SIGNED_OUT.report.fix)
+
+_log = logging.getLogger("coterie")
+
+
+class McpDoor:
+    """Answers MCP clients; opened by its first one."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Take the project, whose teams it offers."""
+        self._settings = settings
+        self._teams: Mapping[str, ServedTeam] = {}
+        self._app: ASGIApp | None = None
+        self._opened = asyncio.Event()
+        self._serving: asyncio.Task[None] | None = None
+        self._opening = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request of a verified program."""
+        try:
+            app = await self._app_for(scope)
+        except (CommandError, InvalidDocument) as error:
+            failed = failed_request(error)
+        except Exception:
+            _log.exception("the door of MCP clients does not open")
+            failed = UNEXPECTED
+        else:
+            await app(scope, receive, send)
+            return
+        headers = {"WWW-Authenticate": "Bearer"} if failed.status == SIGNED_OUT.status else {}
+        await error_response(failed, headers)(scope, receive, send)
+
+    async def _app_for(self, scope: Scope) -> ASGIApp:
+        """Return what answers; note the verified name in the scope.
+
+        Raises:
+            CommandError: The program may not use it, or it cannot open.
+        """
+        identity: Identity | None = scope.get("state", {}).get(IDENTITY)
+        if identity is None or "authorization" not in Headers(scope=scope):
+            raise Rejection(
+                SIGNED_OUT.status, *_SIGNED_OUT
+            )  # a cookie alone would let pages of others in
+        async with self._opening:
+            app = await self._open()
+        for role in ROLES:
+            for team in self._teams:
+                require(may(identity, (role,), team))
+        scope["state"][CALLER] = identity.subject
+        return app
+
+    async def _open(self) -> ASGIApp:
+        if self._app is not None and self._serving is not None and not self._serving.done():
+            return self._app
+        self._teams = await asyncio.to_thread(served_teams, self._settings, (), None, None)
+        self._opened.clear()
+        self._serving = asyncio.create_task(self._serve())
+        opening = asyncio.create_task(self._opened.wait())
+        await asyncio.wait(
+            {self._serving, opening}, timeout=_OPENING_SECONDS, return_when="FIRST_COMPLETED"
+        )
+        opening.cancel()
+        if self._serving.done():
+            await self._serving  # it only ends by an error
+        if self._app is None:
+            raise Rejection(503, "unanswered", "the door of MCP clients did not open in time")
+        return self._app
+
+    async def _serve(self) -> None:
+        application = await asyncio.to_thread(_load_application)
+        await application.serve_mcp(self._settings, self._teams, self._set_app)
+
+    def _set_app(self, app: ASGIApp) -> None:
+        self._app = app
+        self._opened.set()
+
+    async def close(self) -> None:
+        """Stop serving the runs of clients; they continue at the next start."""
+        if self._serving is not None:
+            self._serving.cancel()
+            await asyncio.wait({self._serving})
+
+
+def _load_application() -> ModuleType:
+    from coterie.gateway.doors import mcp_application
+
+    return mcp_application

@@ -5,8 +5,8 @@ What serves them takes seconds to load, so it is loaded at the first request.
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from types import ModuleType
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -26,6 +26,10 @@ from coterie.gateway.operations.run_permissions import require
 from coterie.http_server.http_connections import CALLER
 from coterie.mcp_server.served_teams import ServedTeam, served_teams
 from coterie.settings import Settings
+
+ServeMcp = Callable[
+    [Settings, Mapping[str, ServedTeam], Callable[[ASGIApp], None]], Coroutine[Any, Any, None]
+]
 
 ROLES = (Role.STARTER, Role.VIEWER, Role.OPERATOR)
 """A client starts, reads and cancels runs."""
@@ -99,8 +103,8 @@ class McpDoor:
         return self._app
 
     async def _serve(self) -> None:
-        application = await asyncio.to_thread(_load_application)
-        await application.serve_mcp(self._settings, self._teams, self._set_app)
+        serve_mcp = await asyncio.to_thread(_load_server)
+        await serve_mcp(self._settings, self._teams, self._set_app)
 
     def _set_app(self, app: ASGIApp) -> None:
         self._app = app
@@ -113,7 +117,7 @@ class McpDoor:
             await asyncio.wait({self._serving})
 
 
-def _load_application() -> ModuleType:
-    from coterie.gateway.doors import mcp_application
+def _load_server() -> ServeMcp:
+    from coterie.gateway.doors.mcp_application import serve_mcp
 
-    return mcp_application
+    return serve_mcp

@@ -18,6 +18,7 @@ from coterie.dsl.model.sections.access_document import AccessSection, is_safe_ur
 from coterie.failures import CommandError
 from coterie.gateway.app import application, streams_of
 from coterie.gateway.browser_link import show_link
+from coterie.gateway.console.console_routes import console_routes
 from coterie.gateway.doors.mcp_door import McpDoor
 from coterie.gateway.identity.access_settings import load_access
 from coterie.gateway.operations.run_access import RunAccess
@@ -164,7 +165,8 @@ async def _worker_beside(
 async def _answering(access: RunAccess, sign_in: SignIn, at: socket.socket) -> AsyncGenerator[None]:
     """Answer requests within the block."""
     door = McpDoor(access.settings)
-    app = application(access, sign_in.authenticate, (*sign_in.routes, Route(MCP_PATH, door)))
+    routes = (*sign_in.routes, Route(MCP_PATH, door), *console_routes(access))
+    app = application(access, sign_in.authenticate, routes)
     config = uvicorn.Config(
         sign_in.around(app),
         log_config=None,

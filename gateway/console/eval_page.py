@@ -14,7 +14,7 @@ from coterie.evals.report_text import (
     unjudged_texts,
 )
 from coterie.evals.suite_report import FailedTrial, RateRow, SuiteReport, VariantReport
-from coterie.gateway.console.page_templates import frame_of, render
+from coterie.gateway.console.page_templates import offline_frame, render
 from coterie.gateway.console.page_values import ShownValue, shown_value
 from coterie.runs.progress import Tone
 from coterie.text.problems import counted
@@ -80,7 +80,7 @@ class EvalPage:
 
 def report_html(report: SuiteReport) -> str:
     """Return the report of a suite as one HTML file."""
-    return render("eval.html", frame_of(f"Eval of {report.suite}"), eval_page(report))
+    return render("eval.html", offline_frame(f"Eval of {report.suite}"), eval_page(report))
 
 
 def eval_page(report: SuiteReport) -> EvalPage:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from coterie.failures import CommandError
 from coterie.gateway.console.compare_page import compare_page
-from coterie.gateway.console.page_templates import frame_of, render
+from coterie.gateway.console.page_templates import offline_frame, render
 from coterie.gateway.console.plan_outline import values_of_document
 from coterie.gateway.console.run_page import RunPage, run_page
 from coterie.inspection.followed_run import (
@@ -32,14 +32,14 @@ async def report_of_run(settings: Settings, source: str) -> str:
         CommandError: The run does not exist, or this code cannot follow it.
     """
     page = await _page_of(settings, source)
-    return render("run.html", frame_of(f"{page.plan.name}: {page.run}"), page)
+    return render("run.html", offline_frame(f"{page.plan.name}: {page.run}"), page)
 
 
 async def report_of_comparison(settings: Settings, source: str, other: str) -> str:
     """Return the page that compares two runs, as one HTML file; raises like `report_of_run`."""
     first, second = await _read_run(settings, source), await _read_run(settings, other)
     page = compare_page(compare(compared(first), compared(second)))
-    return render("compare.html", frame_of(f"{page.first.run} and {page.second.run}"), page)
+    return render("compare.html", offline_frame(f"{page.first.run} and {page.second.run}"), page)
 
 
 async def _page_of(settings: Settings, source: str) -> RunPage:

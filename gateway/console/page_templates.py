@@ -39,6 +39,18 @@ class PageFrame:
     policy: str
     style: Markup
     """Of an offline page; a served one links to it."""
+    viewer: str = ""
+    """Of a served page: who reads it."""
+    tab: str = ""
+    """Of a served page: where it stands in the navigation."""
+    notice: str = ""
+    """What the reader has just done."""
+    refreshes: int = 0
+    """Seconds after which a served page looks for news; 0: never."""
+    events: str = ""
+    """The address of the stream of a run that is open."""
+    is_whole: bool = True
+    """Whether folded rows are in the page; otherwise it leads to them."""
 
 
 def style_text() -> str:
@@ -47,25 +59,24 @@ def style_text() -> str:
     return f"{own}\n.graph {{\n{style_sheet()}}}\n"
 
 
-def frame_of(title: str, kind: Literal["offline", "served"] = "offline") -> PageFrame:
-    """Return the frame of a page."""
-    if kind == "served":
-        return PageFrame(kind, title, SERVED_POLICY, Markup())
+def offline_frame(title: str) -> PageFrame:
+    """Return the frame of a page that is one file."""
     style = style_text()
     digest = base64.b64encode(sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'"
-    return PageFrame(kind, title, policy, Markup(style))  # our own file, which no page changes
+    return PageFrame("offline", title, policy, Markup(style))  # our own file, which no page changes
 
 
-def render(template: str, frame: PageFrame, page: object) -> str:
+def render(template: str, frame: PageFrame, page: object, actions: object = None) -> str:
     """Return a page as HTML.
 
     Args:
         template: Its file in `gateway/console/pages`.
         frame: What surrounds it.
         page: Its typed view.
+        actions: Of a served page: what its reader may do.
     """
-    return environment().get_template(template).render(frame=frame, page=page)
+    return environment().get_template(template).render(frame=frame, page=page, actions=actions)
 
 
 @cache

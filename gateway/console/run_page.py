@@ -50,6 +50,8 @@ class RunInput:
     by: str
     """`team review`, `a plan`, `a fork of run-1`."""
     context: ShownValue | None
+    origin: str = ""
+    """The run that it was forked from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,8 @@ def _input(recorded: FollowedRun) -> RunInput:
             by = f"team {first.team}"
         case _:
             by = "an inline document" if first.document is not None else "a plan"
-    return RunInput(by, shown_value(first.context) if first.context else None)
+    origin = "" if first.fork is None else first.fork.run
+    return RunInput(by, shown_value(first.context) if first.context else None, origin)
 
 
 def _output(end: RunClosed) -> tuple[tuple[str, ShownValue], ...]:

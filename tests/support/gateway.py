@@ -7,6 +7,7 @@ import httpx2
 from starlette.requests import Request
 
 from coterie.gateway.app import application
+from coterie.gateway.console.console_routes import console_routes
 from coterie.gateway.identity.identity import Grant, Identity, Role
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.server.connection import open_connection
@@ -44,4 +45,5 @@ def client_of(app: object, identity: Identity | None = None) -> httpx2.AsyncClie
 @asynccontextmanager
 async def gateway(settings: Settings) -> AsyncGenerator[object]:
     """The application over a project's server."""
-    yield application(RunAccess(settings, await open_connection(settings)), by_header)
+    access = RunAccess(settings, await open_connection(settings))
+    yield application(access, by_header, console_routes(access))

@@ -1,6 +1,7 @@
 """The operations of the gateway over a real server: who may what, and what a run then records."""
 
 import asyncio
+import json
 import re
 import signal
 import socket
@@ -306,6 +307,54 @@ async def test_what_does_not_fit_is_refused_in_our_form_and_starts_nothing(app: 
             assert answer.status_code in (400, 404, 422), answer.text
             assert set(answer.json()) == {"code", "message", "fix"}
             assert "Traceback" not in answer.text
+
+
+async def test_a_person_starts_decides_and_steers_by_forms_without_script(app: object) -> None:
+    async with client_of(app, ALL) as http:
+        fields = {"team": "offer", "field:amount": "much"}
+        wrong = await http.post("/start", data=fields)
+        assert (wrong.status_code, "is not a whole number" in wrong.text) == (422, True)
+        started = await http.post("/start", data={**fields, "field:amount": "3"})
+        address = started.headers["location"]
+        run = address.removeprefix("/runs/").partition("?")[0]
+        asked = (await waiting(app, run))["request"]
+        assert "Send?" in (await http.get("/inbox")).text
+        pick = {"run": run, "request": asked["id"], "digest": asked["digest"]}
+        form = {"pick": json.dumps(pick), "decision": "approve", "comment": "by a form"}
+        for name, status in (("cleo", 409), ("ann", 303), ("ann", 409), ("ben", 303)):
+            async with client_of(app, person(name, Role.APPROVER, Role.VIEWER)) as own:
+                answer = await own.post("/decide", data=form)
+                assert answer.status_code == status, answer.text
+                assert status == 303 or "by a form" in answer.text, "what was typed is lost"
+        await described(app, run, "completed")
+        page = (await http.get(f"/runs/{run}")).text
+        assert "ann, ben" in page
+        steered = await http.post(
+            "/steer", data={"run": run, "action": "fork", "field:at": "last#1"}
+        )
+        assert steered.headers["location"].endswith("?done=fork"), steered.text
+        assert (
+            "Both ran the same plan"
+            in (await http.get("/compare", params={"run": run, "other": run})).text
+        )
+
+
+async def test_a_page_says_why_it_shows_nothing_and_keeps_what_was_typed(app: object) -> None:
+    form = {"pick": "{}", "decision": "approve", "comment": "typed for minutes"}
+    async with client_of(app) as http:
+        for path in ("/inbox", "/runs", "/runs/x", "/teams", "/teams/chore", "/compare"):
+            signed_out = await http.get(path)
+            assert (signed_out.status_code, "/sign-in?to=" in signed_out.text) == (401, True), path
+        lost = await http.post("/decide", data=form)
+        assert (lost.status_code, "typed for minutes" in lost.text) == (401, True)
+    async with client_of(app, person("nora")) as http:
+        answer = await http.get("/inbox")
+        assert (answer.status_code, "Ask an administrator" in answer.text) == (403, True)
+    async with client_of(app, ALL) as http:
+        unknown = await http.get("/runs/nothing")
+        assert (unknown.status_code, "coterie report" in unknown.text) == (404, True)
+        policy = unknown.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
 
 
 JSON = {"content-type": "application/json"}

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from lxml import html  # pyright: ignore[reportMissingTypeStubs]
 
 from coterie.gateway.console.drawn_figures import CheckedDrawing
-from coterie.gateway.console.page_templates import PageFrame, frame_of, render
+from coterie.gateway.console.page_templates import PageFrame, offline_frame, render
 from coterie.gateway.console.run_page import RunPage, run_page
 from coterie.inspection.followed_run import FollowedRun
 from coterie.replay.rebuilt_run import Rebuilt, rebuilt
@@ -38,13 +38,17 @@ async def page_of(name: str) -> RunPage:
 @cache
 def frame() -> PageFrame:
     """The frame of an offline page."""
-    return frame_of("a run")
+    return offline_frame("a run")
 
 
 def parsed(template: str, page: object) -> Tree:
     """The tree that a browser makes of a page."""
-    read = cast("Callable[[str], Tree]", html.document_fromstring)  # pyright: ignore
-    return read(render(template, frame(), page))
+    return read_html(render(template, frame(), page))
+
+
+def read_html(text: str) -> Tree:
+    """The tree of a document."""
+    return cast("Callable[[str], Tree]", html.document_fromstring)(text)  # pyright: ignore
 
 
 def text_in(tree: Tree) -> str:

@@ -14,6 +14,7 @@ from tests.unit.gateway.console.pages import page_of, parsed, recorded, with_tex
 
 NOT_SHOWN = {
     ".tone": "a class",
+    ".input.origin": "a sentence names it",
     ".effects[].effect": "the page says it in other words",
     ".plan.teams[].tasks[].path": "its place in the list stands for it",
     ".requests[].diff[].kind": "a class",

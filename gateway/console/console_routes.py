@@ -1,0 +1,220 @@
+"""Serve the console: HTML from typed views, and forms that perform operations.
+
+Every page reads and decides without script. A form never names its sender: the verified identity
+performs the operation, as it does over REST.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import cast
+from urllib.parse import unquote
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from coterie.dsl.values import Frozen
+from coterie.gateway.console.compare_page import compare_page
+from coterie.gateway.console.form_posts import FormPosts
+from coterie.gateway.console.inbox_page import inbox_page, run_url, runs_page
+from coterie.gateway.console.page_templates import style_text
+from coterie.gateway.console.plan_outline import values_of_document
+from coterie.gateway.console.run_actions import run_actions
+from coterie.gateway.console.run_page import RunPage, run_page
+from coterie.gateway.console.served_pages import HEADERS, answered, page_response
+from coterie.gateway.console.team_actions import team_view
+from coterie.gateway.endpoints import API
+from coterie.gateway.identity.identity import Identity, Role
+from coterie.gateway.operations.error_reports import Rejection
+from coterie.gateway.operations.operations_table import operation_named
+from coterie.gateway.operations.performance import perform
+from coterie.gateway.operations.run_access import FoundRun, RunAccess
+from coterie.gateway.operations.run_listing import ListAsked, RunListing
+from coterie.gateway.operations.run_permissions import require_run
+from coterie.inspection.followed_run import run_on_server
+from coterie.inspection.run_comparison import RunComparison
+from coterie.replay.rebuilt_run import NotFollowed
+from coterie.runs.histories.recorded_plans import recorded_plan
+from coterie.runs.run_workspaces import workspace_of_run
+
+_MAX_CACHED = 12
+"""Pages of runs that are kept until their histories grow: a replay takes the processor of all."""
+_REFRESH_SECONDS = 3
+_LIST_REFRESH_SECONDS = 10
+
+NOTICES: Mapping[str, str] = {
+    "approve": "Approved, in your name.",
+    "reject": "Rejected, in your name.",
+    "start": "The run is started.",
+    "pause": "The run is paused.",
+    "resume": "The run continues.",
+    "amend": "The change is recorded; it applies at the next step.",
+    "redirect": "The run continues there when its current team ends.",
+    "skip": "The task is skipped.",
+    "retry": "It is tried again.",
+    "fork": "This is the new run.",
+    "cancel": "The run stops after its cleanup.",
+}
+"""What a page says after a form: only these words, since anybody can make a link."""
+
+
+def console_routes(access: RunAccess) -> Sequence[BaseRoute]:
+    """Return the routes of the console's pages, forms and files."""
+    pages, posts = ConsolePages(access), FormPosts(access)
+    return (
+        Route("/", _home),
+        Route("/inbox", answered(pages.inbox)),
+        Route("/runs", answered(pages.runs)),
+        Route("/runs/{run:path}", answered(pages.run)),
+        Route("/compare", answered(pages.compare)),
+        Route("/teams", answered(pages.teams)),
+        Route("/teams/{team:path}", answered(pages.team)),
+        Route("/decide", answered(posts.decide), methods=["POST"]),
+        Route("/steer", answered(posts.steer), methods=["POST"]),
+        Route("/start", answered(posts.start), methods=["POST"]),
+        Route("/static/console.css", _style),
+        Route("/static/console.js", _script),
+    )
+
+
+class ConsolePages:
+    """The pages of the console."""
+
+    def __init__(self, access: RunAccess) -> None:
+        """Take the runs, and the project."""
+        self._access = access
+        self._pages: OrderedDict[tuple[str, str, int], RunPage] = OrderedDict()
+
+    async def inbox(self, request: Request, identity: Identity) -> Response:
+        """Show what waits for people."""
+        run = request.query_params.get("run") or None
+        found = await FormPosts(self._access).waiting(run, identity)
+        return page_response(
+            request,
+            identity,
+            "inbox.html",
+            "Inbox",
+            inbox_page(found),
+            tab="inbox",
+            notice=NOTICES.get(request.query_params.get("done", ""), ""),
+            refreshes=_LIST_REFRESH_SECONDS,
+        )
+
+    async def runs(self, request: Request, identity: Identity) -> Response:
+        """List runs, by the filter in the address."""
+        given = {name: value for name, value in request.query_params.items() if value}
+        known = {name: given[name] for name in ListAsked.model_fields if name in given}
+        asked = ListAsked.model_validate(known)
+        found = cast("RunListing", await self._perform("list", asked, identity))
+        return page_response(
+            request,
+            identity,
+            "runs.html",
+            "Runs",
+            runs_page(found, asked),
+            tab="runs",
+            refreshes=_LIST_REFRESH_SECONDS,
+        )
+
+    async def run(self, request: Request, identity: Identity) -> Response:
+        """Show one run."""
+        id = unquote(request.path_params["run"])
+        found = await require_run(self._access, id, (Role.VIEWER,), identity)
+        page = await self._run_page(found)
+        return page_response(
+            request,
+            identity,
+            "run.html",
+            f"{page.plan.name}: {page.run}",
+            page,
+            actions=run_actions(page, found.team, identity),
+            tab="runs",
+            notice=NOTICES.get(request.query_params.get("done", ""), ""),
+            refreshes=0 if page.ended is not None else _REFRESH_SECONDS,
+            events="" if page.ended is not None else f"{API}{run_url(page.run)}/events",
+        )
+
+    async def compare(self, request: Request, identity: Identity) -> Response:
+        """Compare two runs."""
+        operation = operation_named("compare")
+        names = {name: request.query_params.get(name, "") for name in ("run", "other")}
+        asked = operation.input.model_validate(names)
+        found = cast("RunComparison", await self._perform("compare", asked, identity))
+        page = compare_page(found)
+        title = f"{page.first.run} and {page.second.run}"
+        return page_response(request, identity, "compare.html", title, page, tab="runs")
+
+    async def teams(self, request: Request, identity: Identity) -> Response:
+        """List teams."""
+        operation = operation_named("teams")
+        found = await self._perform("teams", operation.input(), identity)
+        return page_response(request, identity, "teams.html", "Teams", found, tab="teams")
+
+    async def team(self, request: Request, identity: Identity) -> Response:
+        """Show one team."""
+        name = unquote(request.path_params["team"])
+        page, actions = await team_view(self._access, name, identity)
+        return page_response(
+            request, identity, "team.html", name, page, actions=actions, tab="teams"
+        )
+
+    async def _perform(self, name: str, asked: Frozen, identity: Identity) -> Frozen:
+        return await perform(self._access, operation_named(name), asked, identity)
+
+    async def _run_page(self, found: FoundRun) -> RunPage:
+        """Return the page of a run; it is made anew only when its history has grown."""
+        access, run = self._access, found.run
+        key = (run.id, found.description.run_id, found.description.history_length)
+        kept = self._pages.get(key)
+        if kept is not None:
+            self._pages.move_to_end(key)
+            return kept
+        async with access.replays:
+            followed = await run_on_server(access.client, run.id)
+            if isinstance(followed, NotFollowed):
+                if recorded_plan(await run.history()) is None:
+                    raise Rejection(
+                        503,
+                        "not_begun",
+                        f"no worker has taken up the run {run.id!r} yet",
+                        "It begins as soon as a worker serves its task queue: `coterie worker`.",
+                    )
+                raise Rejection(
+                    409,
+                    "other_version",
+                    f"another version of Coterie ran {run.id!r}, which this one cannot follow "
+                    f"({followed.cause})",
+                    "Open it in the console of that version.",
+                )
+            settings, plan = access.settings, followed.latest.plan
+            values = await asyncio.to_thread(values_of_document, settings, plan)
+            folder = workspace_of_run(settings, run.id)
+            now = datetime.now(UTC)
+            page = await asyncio.to_thread(run_page, followed, now, values, folder)
+        self._pages[key] = page
+        while len(self._pages) > _MAX_CACHED:
+            self._pages.popitem(last=False)
+        return page
+
+
+async def _home(_: Request) -> Response:
+    return RedirectResponse("/inbox", 303)
+
+
+async def _style(_: Request) -> Response:
+    return Response(_asset("console.css"), headers=HEADERS, media_type="text/css")
+
+
+async def _script(_: Request) -> Response:
+    return Response(_asset("console.js"), headers=HEADERS, media_type="text/javascript")
+
+
+@cache
+def _asset(name: str) -> str:
+    if name == "console.css":
+        return style_text()
+    return files("coterie.gateway.console").joinpath("assets", name).read_text("utf-8")

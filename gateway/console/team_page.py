@@ -1,0 +1,177 @@
+"""The page of one team: what it is for, what it needs, what is proved of it, how its runs went."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from coterie.documents.catalog import Catalog, Located, shown
+from coterie.documents.compilation import compile_located
+from coterie.documents.tool_packages import known_skills
+from coterie.dsl.analysis.dataflow import Input
+from coterie.dsl.analysis.findings import analysed, warnings, with_needs
+from coterie.dsl.errors import Problem
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.tools.tool_contract import OneCallTool
+from coterie.explaining.effective_values import explained
+from coterie.gateway.console.bounds_met import worst_of_plan
+from coterie.gateway.console.drawn_figures import CheckedDrawing, TeamGraph, line_chart, team_graph
+from coterie.gateway.console.page_values import took
+from coterie.gateway.console.plan_outline import PlanOutline, outline_of
+from coterie.gateway.console.schema_forms import FormField, form_of
+from coterie.gateway.operations.run_listing import ListedRun
+from coterie.mcp_server.served_teams import arguments_schema, team_description
+from coterie.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class InputRow:
+    """One path of the context that a team reads from its start."""
+
+    path: str
+    need: str
+    form: str
+    at: str
+    """Where it is declared, or read first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRow:
+    """One tool, and what its results and effects mean for a run."""
+
+    name: str
+    kind: str
+    effect: str
+    labels: tuple[str, ...]
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoundRow:
+    """One bound that holds for every run."""
+
+    name: str
+    bound: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunStats:
+    """How the latest runs of a team went."""
+
+    ended: int
+    completed: int
+    rate: str
+    mean: str
+    durations: CheckedDrawing | None
+    """Of the ended runs, oldest first; None with fewer than two."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeamPage:
+    """One team."""
+
+    team: str
+    file: str
+    description: str
+    plan: PlanOutline
+    graph: TeamGraph
+    inputs: tuple[InputRow, ...]
+    tools: tuple[ToolRow, ...]
+    bounds: tuple[BoundRow, ...]
+    findings: tuple[str, ...]
+    form: tuple[FormField, ...]
+    """Of a start."""
+
+
+def team_page(settings: Settings, located: Located) -> TeamPage:
+    """Return the page of a team from its document.
+
+    Raises:
+        InvalidDocument: The document has problems.
+    """
+    compiled = compile_located(Catalog(settings), located, only_shown=True)
+    analysis = analysed(compiled)
+    plan = with_needs(compiled, analysis).plan
+    values = explained(compiled, known_skills(settings, compiled.worker.tool_packages), None)
+    return TeamPage(
+        team=located.name,
+        file=shown(located.file, settings),
+        description=team_description(compiled, located.name),
+        plan=outline_of(plan, values),
+        graph=team_graph(plan),
+        inputs=tuple(_input(one, plan) for one in analysis.inputs),
+        tools=_tools(plan),
+        bounds=_bounds(plan),
+        findings=tuple(map(_finding, warnings(compiled, analysis))),
+        form=form_of(arguments_schema(plan)),
+    )
+
+
+def _finding(problem: Problem) -> str:
+    where = f"{problem.file}:{problem.line}"
+    fix = f" Fix: {problem.fix}" if problem.fix else ""
+    return f"{problem.code} at {where}: {problem.message}.{fix}"
+
+
+def _input(one: Input, plan: Plan) -> InputRow:
+    needed = one.needed if plan.context else one.path in plan.needs
+    form = one.form or "any"
+    if one.default and not one.needed:
+        form += f", default {one.default}"
+    return InputRow(
+        one.path, "required" if needed else "optional", form, f"{one.mark.file}:{one.mark.line}"
+    )
+
+
+def _tools(plan: Plan) -> tuple[ToolRow, ...]:
+    words = {"read": "only reads", "idempotent": "may be repeated", "once": "must not be repeated"}
+    return tuple(
+        ToolRow(
+            name,
+            tool.kind,
+            words[tool.effect] if isinstance(tool, OneCallTool) else "as its steps",
+            tuple(tool.labels),
+            tool.description or "",
+        )
+        for name, tool in plan.tools.items()
+    )
+
+
+def _bounds(plan: Plan) -> tuple[BoundRow, ...]:
+    worst = worst_of_plan(plan)
+    total = worst.total
+    figures = {
+        "team visits": float(min(total.visits, plan.limits.max_total_teams)),
+        "model calls": total.model_calls,
+        "skill calls": total.skill_calls,
+        "approvals": total.approvals,
+        "output tokens": total.output_tokens,
+    }
+    rows = [
+        BoundRow(name, "unbounded" if bound == float("inf") else f"at most {bound:,.0f}")
+        for name, bound in figures.items()
+    ]
+    if not total.unpriced:
+        cost = "unbounded" if total.cost == float("inf") else f"at most {total.cost:,.2f} USD"
+        rows.append(BoundRow("cost", cost))
+    return tuple(rows)
+
+
+def run_stats(runs: Sequence[ListedRun]) -> RunStats:
+    """Return how runs went, from a list with the latest first."""
+    lengths = [
+        (datetime.fromisoformat(run.ended) - datetime.fromisoformat(run.began)).total_seconds()
+        for run in reversed(runs)
+        if run.ended is not None
+    ]
+    ended, completed = len(lengths), sum(run.state == "completed" for run in runs)
+    chart = None
+    if ended > 1:
+        label = f"Durations of the latest {ended} runs, from {took(lengths[0])} to "
+        chart = line_chart(f"{label}{took(lengths[-1])}", lengths, "durations")
+    return RunStats(
+        ended=ended,
+        completed=completed,
+        rate=f"{completed / ended:.0%}" if ended else "-",
+        mean=took(sum(lengths) / ended) if ended else "-",
+        durations=chart,
+    )

@@ -1,0 +1,175 @@
+"""Pages of the console: what waits, runs, teams, problems. Every text stays text."""
+
+import re
+from pathlib import Path
+
+import pytest
+from markupsafe import Markup
+
+from coterie.documents.catalog import Catalog
+from coterie.gateway.console.inbox_page import ProblemPage, inbox_page, runs_page
+from coterie.gateway.console.page_templates import SERVED_POLICY, PageFrame, render
+from coterie.gateway.console.run_actions import run_actions
+from coterie.gateway.console.team_actions import TeamActions
+from coterie.gateway.console.team_page import run_stats, team_page
+from coterie.gateway.identity.identity import Grant, Identity, Role
+from coterie.gateway.operations.request_decisions import WaitingRequest, WaitingRequests
+from coterie.gateway.operations.run_listing import ListAsked, ListedRun, RunListing
+from coterie.gateway.operations.team_catalog import ListedTeam, TeamListing
+from coterie.settings import load
+from coterie.workflows.core.requests import Pending
+from tests.unit.gateway.console.hostile_texts import harmless, hostile
+from tests.unit.gateway.console.pages import Tree, page_of, read_html, text_in, with_texts
+
+WAITING = Pending(
+    id="sign/pay#1",
+    prompt="Pay it?",
+    show={"amount": 3},
+    digest="d" * 64,
+    asked_because="context.amount is 3",
+    approvers=("ann",),
+    quorum=2,
+    approved_by=("ben",),
+    editable=True,
+    since="2026-01-02T03:04:05+00:00",
+    deadline="2026-01-03T03:04:05+00:00",
+    on_timeout="reject",
+)
+RUN = ListedRun(
+    run="run/1 ü",
+    team="pay",
+    state="waiting",
+    began="2026-01-02T03:04:05+00:00",
+    ended="2026-01-02T03:05:05+00:00",
+    waiting_for=("sign/pay#1",),
+)
+ALL = Identity(subject="ann", method="oidc", grants=tuple(Grant(role=role) for role in Role))
+CLASSES = {".runs[].tone", ".states[].url", ".mine[].card.diff[].kind", ".code", ".retry"}
+
+
+def served(title: str = "a page") -> PageFrame:
+    return PageFrame("served", title, SERVED_POLICY, Markup(), viewer="Ann", is_whole=False)
+
+
+def shown(template: str, page: object, actions: object = None) -> Tree:
+    return read_html(render(template, served(), page, actions))
+
+
+def waiting(*, yours: bool = True) -> WaitingRequests:
+    one = WaitingRequest(run="r1", team="pay", request=WAITING, is_served=True, is_yours=yours)
+    return WaitingRequests(requests=(one, one.model_copy(update={"run": "r2"})))
+
+
+def test_a_request_can_be_decided_without_script_and_names_what_was_shown() -> None:
+    tree = shown("inbox.html", inbox_page(waiting()))
+    forms = tree.xpath("//form[@action='/decide']")
+    assert len(forms) == 3, "each by itself, and the chosen ones together"
+    assert len(tree.xpath("//input[@form='many' and @type='checkbox']")) == 2
+    [pick] = forms[0].xpath("./input[@name='pick']/@value")
+    assert "d" * 64 in pick
+    assert not tree.xpath("//form[@method='get' and .//button[@name='decision']]")
+    text = text_in(tree)
+    assert "1 of 2 people (ben)" in text
+    assert "context.amount is 3" in text
+
+
+def test_who_may_not_decide_sees_a_request_without_a_form() -> None:
+    tree = shown("inbox.html", inbox_page(waiting(yours=False)))
+    assert not tree.xpath("//form[@action='/decide']")
+    assert "Nothing waits for you" in text_in(tree)
+
+
+def test_a_filter_of_runs_is_an_address_that_can_be_shared() -> None:
+    asked = ListAsked(team="pay", state="waiting")
+    page = runs_page(RunListing(runs=(RUN,), more=True), asked)
+    chosen = [link for link in page.states if link.is_chosen]
+    assert [(link.name, link.url) for link in chosen] == [
+        ("waiting", "/runs?team=pay&state=waiting")
+    ]
+    assert page.more == "/runs?state=waiting&team=pay&limit=200"
+    assert page.runs[0].url == "/runs/run%2F1%20%C3%BC"
+
+
+@pytest.mark.parametrize(
+    ("template", "page", "words"),
+    [
+        ("inbox.html", inbox_page(WaitingRequests(requests=())), "Nothing to decide"),
+        (
+            "inbox.html",
+            inbox_page(WaitingRequests(requests=(), silent=("r",))),
+            "no worker serves them",
+        ),
+        ("runs.html", runs_page(RunListing(runs=(), more=False), ListAsked()), "No runs yet"),
+        (
+            "runs.html",
+            runs_page(RunListing(runs=(), more=False), ListAsked(team="x")),
+            "No run matches",
+        ),
+        ("teams.html", TeamListing(teams=()), "No teams here"),
+    ],
+)
+def test_an_empty_page_says_what_to_do(template: str, page: object, words: str) -> None:
+    assert words in text_in(shown(template, page))
+
+
+async def test_steering_is_offered_to_those_who_may() -> None:
+    page = await page_of("begun_branches")
+    viewer = Identity(subject="v", method="oidc", grants=(Grant(role=Role.VIEWER),))
+    assert run_actions(page, "pay", viewer).forms == ()
+    actions = run_actions(page, "pay", ALL)
+    tree = shown("run.html", page, actions)
+    [run] = set(tree.xpath("//form[@action='/steer']/input[@name='run']/@value"))
+    assert run == page.run
+    offered = tree.xpath("//form[@action='/steer']/input[@name='action']/@value")
+    assert {"pause", "amend", "redirect", "skip", "fork", "cancel"} <= set(offered)
+
+
+async def test_a_served_page_leads_to_the_rest_of_a_long_list() -> None:
+    from dataclasses import replace
+
+    page = await page_of("tool_agent")
+    tree = shown("run.html", replace(page, agents=page.agents[:1] * 250))
+    assert len(tree.xpath("//details[contains(@class,'talk')]")) == 200
+    assert tree.xpath("//a[@href='?all=1']/text()") == ["50 more conversations"]
+
+
+def test_no_text_of_a_list_or_a_form_becomes_more(tmp_path: Path) -> None:
+    paths: set[str] = set()
+    change = hostile(paths)
+    pages: list[tuple[str, object]] = [
+        ("inbox.html", with_texts(inbox_page(waiting()), change)),
+        (
+            "runs.html",
+            with_texts(runs_page(RunListing(runs=(RUN,), more=True), ListAsked()), change),
+        ),
+        ("teams.html", TeamListing(teams=(ListedTeam(team="{{7*7}}", file="f", is_own=True),))),
+        (
+            "problem.html",
+            with_texts(
+                ProblemPage("t", "m", "f", "c", "/r", "/s", "/a", (("name", "value"),)), change
+            ),
+        ),
+    ]
+    text = "".join(harmless(shown(template, page)) for template, page in pages)
+    in_forms = "".join(
+        str(value)
+        for t, page in pages
+        for value in shown(t, page).xpath("//@value | //@href | //@action")
+    )
+    found = set(re.findall("⟦(.*?)⟧", text + in_forms))
+    assert sorted(paths - found - CLASSES) == []
+
+
+def test_the_page_of_a_shipped_team_shows_what_is_proved_of_it(tmp_path: Path) -> None:
+    settings = load({}, tmp_path)
+    located = Catalog(settings).named("development")
+    assert located is not None
+    page = team_page(settings, located)
+    actions = TeamActions(True, page.form, "", (), run_stats([RUN, RUN]))
+    tree = shown("team.html", page, actions)
+    text = text_in(tree)
+    assert "at most" in text
+    assert page.plan.values
+    assert tree.xpath("//form[@action='/start']//textarea | //form[@action='/start']//input")
+    hostile_page = with_texts(page, hostile(set()))
+    harmless(shown("team.html", hostile_page, with_texts(actions, hostile(set()))))

@@ -69,7 +69,8 @@ class Decider:
         self._written = written
         self._interactive = interactive
         self._workspace = workspace
-        self._names = DecidingNames(login_name())
+        signs_for = None if run.signer is None else run.signer.subject
+        self._names = DecidingNames(login_name(), signs_for)
         self._seen: set[_Shown] = set()
         self._met: set[str] = set()
         """Requests for which all written decisions were used."""

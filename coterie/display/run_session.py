@@ -23,7 +23,7 @@ from coterie.runs.call_errors import UnknownRun
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.new_runs import start_run
 from coterie.runs.records import RunRecord, kept, never_started
-from coterie.runs.run_client import Run
+from coterie.runs.run_client import MessageSigner, Run
 from coterie.server.connection import Connection, Embedded, open_connection
 from coterie.server.embedded_server import ServerMoved, supervise
 from coterie.settings import Settings
@@ -43,6 +43,8 @@ class WatchOptions(NamedTuple):
     """Print every event."""
     opened: OpenScreen | None = None
     """Makes the screen; None to print lines."""
+    signer: MessageSigner | None = None
+    """Signs what the person decides."""
 
 
 async def serve_and_watch(
@@ -75,6 +77,7 @@ async def _serve_at(
 ) -> ExitCode:
     async with run_worker(connection.client, settings, record):
         run = await _begin_run(settings, connection, record, begin)
+        run.signer = options.signer
         folder = Path(record.trusted.workspace)
         run.complete = CommitDiffs(folder, settings.environment).complete
         _announce(run, connection)

@@ -71,6 +71,11 @@ Signed = TypeVar("Signed", bound=SignedInput)
 class MessageSigner(Protocol):
     """Signs messages to runs that take only signed ones."""
 
+    @property
+    def subject(self) -> str | None:
+        """The person for whom it signs; None: the one whom a message names."""
+        ...
+
     def sign(self, asked: Signed, authority: Authority, request: Pending | None) -> Signed:
         """Return a message with its proof; `request` is what a decision is about."""
         ...

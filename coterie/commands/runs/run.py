@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from shlex import quote
 
 from coterie.argument_values import read_context
-from coterie.arguments import add_context, add_model
+from coterie.arguments import add_context, add_key, add_model
 from coterie.commands.screen_option import add_screen, chosen_screen
 from coterie.display.asked_inputs import ask_inputs
 from coterie.display.run_session import WatchOptions, serve_and_watch
@@ -19,7 +19,9 @@ from coterie.dsl.values import Json
 from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
 from coterie.runs.records import RunRecord, find, has_record, new_record
+from coterie.runs.run_client import MessageSigner
 from coterie.settings import Settings
+from coterie.signing.own_keys import signer_of
 from coterie.terminal import is_interactive, note
 
 
@@ -44,6 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--verbose", action="store_true", help="print every event of the run with its reason"
     )
     parser.add_argument("--workspace", metavar="DIR", help="the folder that skills may touch")
+    add_key(parser)
     add_screen(parser)
 
 
@@ -51,11 +54,12 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     """Start or resume a run, and stay with it to its end."""
     opened = chosen_screen(args, settings)
     decisions = _decisions_of_file(args, settings)
+    signer = signer_of(settings, args.key)
     if args.resume is not None:
         _refuse_beside_resume(args)
         record = find(settings, args.resume or None)
         _refuse_without_keys(missing_keys(record.keys, settings))
-        return _serve(settings, record, None, decisions, verbose=args.verbose, opened=opened)
+        return _serve(settings, record, None, _options(args, decisions, opened, signer))
     if args.target is None:
         raise CommandError("name a team or a file, or resume a run: coterie run --resume")
     document = compile_target(settings, args.target, model=args.model, workspace=args.workspace)
@@ -68,7 +72,16 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         context = ask_inputs(declared, context)
     plan = startable(document.compiled, context, analysis=analysis).plan
     record = new_record(settings, args.id, plan, document.trusted, keys)
-    return _serve(settings, record, (plan, context), decisions, verbose=args.verbose, opened=opened)
+    return _serve(settings, record, (plan, context), _options(args, decisions, opened, signer))
+
+
+def _options(
+    args: Namespace,
+    decisions: Sequence[WrittenDecision],
+    opened: OpenScreen | None,
+    signer: MessageSigner | None,
+) -> WatchOptions:
+    return WatchOptions(decisions, is_interactive(), args.verbose, opened, signer)
 
 
 def _decisions_of_file(args: Namespace, settings: Settings) -> tuple[WrittenDecision, ...]:
@@ -98,14 +111,9 @@ def _serve(
     settings: Settings,
     record: RunRecord,
     begin: tuple[Plan, Json] | None,
-    decisions: Sequence[WrittenDecision],
-    *,
-    verbose: bool,
-    opened: OpenScreen | None,
+    options: WatchOptions,
 ) -> ExitCode:
-    interactive = is_interactive()
-    options = WatchOptions(decisions, interactive, verbose, opened)
-    if not interactive and sys.stdin is not None and not decisions:
+    if not options.interactive and sys.stdin is not None and not options.written:
         note("no terminal: approvals wait until you run `coterie approve` or `coterie reject`")
     try:
         return run_async(serve_and_watch(settings, record, begin, options))

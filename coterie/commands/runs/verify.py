@@ -14,6 +14,7 @@ from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.storage.histories import history_in
 from coterie.terminal import note, say
+from coterie.text.problems import counted
 from coterie.workflows.signatures.verification import is_public_key
 
 
@@ -70,7 +71,7 @@ def _print(result: VerifiedRun) -> None:
     for act in result.acts:
         say(f"{result.run}: {_line(act)}")
     failed = sum(bool(act.problem) for act in result.acts)
-    note(f"{result.run}: {len(result.acts)} decisions, {failed} not proved")
+    note(f"{result.run}: {counted(len(result.acts), 'decision')}, {failed} not proved")
 
 
 def _line(act: VerifiedAct) -> str:

@@ -29,6 +29,11 @@ class SimulatedSigner:
     now: datetime
     """On the run's own clock."""
 
+    @property
+    def subject(self) -> None:
+        """Return None: it signs for the person whom a message names."""
+        return None
+
     def sign(self, asked: Message, authority: Authority, request: Pending | None) -> Message:
         """Return the message with its proof."""
         return test_signer(asked.by, self.now).sign(asked, authority, request, now=self.now)

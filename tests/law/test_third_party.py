@@ -18,7 +18,10 @@ from tests.law.sources import ROOT
 
 LICENSE = "LICENSE"
 """The one text of others that a tracked file may be: the terms of this project."""
-LOCKS = ("uv.lock", "bench/openai_agents/uv.lock", "tests/stand_in/package-lock.json")
+LOCKS = (
+    *("uv.lock", "bench/openai_agents/uv.lock"),
+    *("tests/doors/package-lock.json", "tests/stand_in/package-lock.json"),
+)
 """What package managers write."""
 CODE = (".py", ".md", ".toml", ".sql")
 """Files of these kinds may stand anywhere; all others are data."""
@@ -36,6 +39,7 @@ DATA = (
     "findings",  # scripts that show how outside software behaves
     "tests/chaos",  # projects that die, with corpora of our own
     "tests/data",  # documents, changes and reports of our own
+    "tests/doors",  # an OIDC provider in JavaScript, and what npm installs for it
     "tests/mutants",  # mutants that mean the same
     "tests/replay",  # recorded runs of our own plans
     "tests/stand_in",  # what npm installs, by name

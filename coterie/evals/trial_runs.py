@@ -22,6 +22,7 @@ from coterie.display.decider import Decider
 from coterie.display.following.follower import Watch
 from coterie.documents.compilation import CompiledDocument
 from coterie.documents.worker_trust import key_names
+from coterie.dsl.model.sections.worker_document import TEST_ROOT
 from coterie.evals.suite import Trial
 from coterie.evals.trial_end import Stop, TrialEnd, trial_end
 from coterie.evals.unattended_view import UnattendedView
@@ -35,6 +36,7 @@ from coterie.runs.run_client import Run
 from coterie.runs.sessions import MessageRefusedError, send_message
 from coterie.server.connection import Connection
 from coterie.settings import Settings
+from coterie.testing.simulation.simulated_signer import SimulatedSigner
 from coterie.testing.simulation.stage import furnish
 from coterie.worker.run_worker import run_worker
 from coterie.worker.surroundings import workspace_of
@@ -115,7 +117,10 @@ def _index(trial: Trial, draft: Path, settings: Settings) -> None:
 
 def record_of(run_id: str, document: CompiledDocument, workspace: Path) -> RunRecord:
     """Return the record of a run: what its own worker may touch."""
-    trusted = document.trusted.model_copy(update={"workspace": str(workspace)})
+    update: dict[str, str] = {"workspace": str(workspace)}
+    if document.trusted.decisions_root is not None:
+        update["decisions_root"] = TEST_ROOT  # nobody signs trials with a key of their own
+    trusted = document.trusted.model_copy(update=update)
     return RunRecord(
         id=run_id,
         task_queue=queue_of(trusted),
@@ -163,6 +168,8 @@ class _Attendance:
         self._run = run
         self._trial = trial
         self._view = UnattendedView()
+        if trial.variant.document.trusted.decisions_root is not None:
+            run.signer = SimulatedSigner(datetime.now(UTC))
 
     async def end(self) -> TrialEnd:
         """Wait for the end; end the run if it asks what nobody decides, or takes too long."""

@@ -225,12 +225,12 @@ def record(state: RunState, asked: DecideInput, at: datetime, how: How) -> Decis
         state.pending[asked.id] = request.model_copy(
             update={"approved_by": names, "proofs": proofs}
         )
-        return decision
+        return decision.brief
     del state.pending[asked.id]
     state.decide(decision)
     if approve and request.remembered_as is not None and how != "deadline":
         _remember(state, request.remembered_as, decision)
-    return decision
+    return decision.brief
 
 
 def _with_new_value(request: Pending, show: JsonValue, by: str) -> Pending:

@@ -59,7 +59,7 @@ def retry(state: RunState, asked: RetryInput, at: datetime, how: How) -> Decisio
     )
     del state.pending[request.id]
     state.decide(decision)
-    return decision
+    return decision.brief
 
 
 def skip_refusal(plan: Plan | None, state: RunState, asked: SkipInput) -> SteeringRefusal | None:
@@ -108,11 +108,11 @@ def skip(
     state.decide(decision, awaited=request is not None)
     if request is not None:
         del state.pending[id]
-        return decision
+        return decision.brief
     state.skips[key] = asked
     note_control(state, at, SkipAsked("skip_asked", key, asked.by, asked.why))
     cut(key)
-    return decision
+    return decision.brief
 
 
 def _proofs(asked: SignedInput) -> tuple[Proof, ...]:

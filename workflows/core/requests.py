@@ -149,6 +149,11 @@ class Decision(Frozen):
     proofs: tuple[Proof, ...] = ()
     """The signed statements of those who decided, if the run takes only signed decisions."""
 
+    @property
+    def brief(self) -> "Decision":
+        """The decision without its proofs, which its sender knows."""
+        return self.model_copy(update={"proofs": ()}) if self.proofs else self
+
 
 class RequestView(Frozen):
     """One request in full: waiting or decided."""

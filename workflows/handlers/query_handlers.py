@@ -89,9 +89,12 @@ def _cut_text(text: str) -> str:
 
 
 def pending(state: RunState) -> list[Pending]:
-    """Return the open requests; each gets an equal share of the answer."""
+    """Return the open requests, without proofs; each gets an equal share of the answer."""
     maximum = max(MAX_ANSWER_SIZE // max(len(state.pending), 1) - _ENTRY, _MIN_SHOWN_SIZE)
-    return [_cut(request, maximum) for request in state.pending.values()]
+    return [
+        _cut(request.model_copy(update={"proofs": ()}) if request.proofs else request, maximum)
+        for request in state.pending.values()
+    ]
 
 
 def _cut(request: Pending, maximum: int) -> Pending:

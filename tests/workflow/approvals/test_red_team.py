@@ -128,7 +128,10 @@ async def test_a_run_takes_nothing_from_a_red_team_without_a_key(
         ben = person("ben", now=await fleet.now())
         await handle.execute_update("decide", await signed(fleet, handle, ben, APPROVE))
         (request,) = await fleet.run(handle).pending()
-        assert request.approved_by == ("ann", "ben")
+        assert (request.approved_by, request.proofs) == (("ann", "ben"), ())
+        whole_request = (await fleet.run(handle).request(ID)).pending
+        assert whole_request is not None
+        assert len(whole_request.proofs) == 2
         await handle.terminate()
     await replayed(handle, {})
 

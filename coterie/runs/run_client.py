@@ -186,31 +186,36 @@ class Run:
         """
         return await self._query("state", StateView, StateAsked(path=path, start=start))
 
-    async def decide(self, asked: DecideInput) -> Decision:
+    async def decide(self, asked: DecideInput, *, update_id: str | None = None) -> Decision:
         """Decide a request.
+
+        Args:
+            asked: The decision.
+            update_id: Sent again with this id, it counts once, and has the same answer.
 
         Raises:
             CommandError: The run rejects the decision, or no worker answers.
         """
-        return await self._update("decide", await self._with_proof(asked, asked.id), Decision)
+        proven = await self.with_proof(asked, asked.id)
+        return await self._update("decide", proven, Decision, update_id)
 
-    async def retry(self, asked: RetryInput) -> Decision:
-        """Retry a failed task that waits; raises like `decide`."""
-        return await self._update("retry", await self._with_proof(asked), Decision)
+    async def retry(self, asked: RetryInput, *, update_id: str | None = None) -> Decision:
+        """Retry a failed task that waits; like `decide`."""
+        return await self._update("retry", await self.with_proof(asked), Decision, update_id)
 
     async def skip(self, asked: SkipInput) -> Decision:
         """Skip a task; raises like `decide`."""
-        return await self._update("skip", await self._with_proof(asked), Decision)
+        return await self._update("skip", await self.with_proof(asked), Decision)
 
     async def amend(self, asked: AmendInput) -> None:
         """Change the context at the next step; raises like `decide`."""
-        await self._update("amend", await self._with_proof(asked), int)
+        await self._update("amend", await self.with_proof(asked), int)
 
     async def redirect(self, asked: RedirectInput) -> None:
         """Redirect the run to another team when its current one ends; raises like `decide`."""
-        await self._update("redirect", await self._with_proof(asked), object)
+        await self._update("redirect", await self.with_proof(asked), object)
 
-    async def _with_proof(self, asked: Signed, request: str | None = None) -> Signed:
+    async def with_proof(self, asked: Signed, request: str | None = None) -> Signed:
         """Return a message with the proof that the run demands, if it demands one."""
         authority = None if self.signer is None else (await self.status()).authority
         if self.signer is None or authority is None:
@@ -237,9 +242,11 @@ class Run:
         except RPCError as error:
             raise call_error(self.id, error) from None
 
-    async def _update(self, name: UpdateName, update_input: BaseModel, answer: type[T]) -> T:
+    async def _update(
+        self, name: UpdateName, update_input: BaseModel, answer: type[T], id: str | None = None
+    ) -> T:
         try:
-            return await updated(self, name, update_input, answer)
+            return await updated(self, name, update_input, answer, id)
         except (
             WorkflowUpdateFailedError,
             WorkflowUpdateRPCTimeoutOrCancelledError,
@@ -304,7 +311,9 @@ class Run:
             await asyncio.sleep(_AGAIN_SECONDS)  # until another client's query is answered
 
 
-async def updated(run: Run, name: str, asked: BaseModel, answer: type[T]) -> T:
+async def updated(
+    run: Run, name: str, asked: BaseModel, answer: type[T], id: str | None = None
+) -> T:
     """Send an update and return its answer; repeat it until the run has seen it."""
     check_sent(name, asked)
     # The SDK's own overloads are partly untyped.
@@ -312,7 +321,7 @@ async def updated(run: Run, name: str, asked: BaseModel, answer: type[T]) -> T:
     until = _deadline(run.answer_time)
     while True:
         try:
-            return await update(name, asked, result_type=answer, rpc_timeout=run.answer_time)
+            return await update(name, asked, id=id, result_type=answer, rpc_timeout=run.answer_time)
         except WorkflowUpdateFailedError as error:
             cause = error.cause
             early = isinstance(cause, ApplicationError) and cause.type == NOT_YET

@@ -34,6 +34,7 @@ from coterie.storage.large_values import storage_of
 from coterie.storage.value_storage import Storage
 from coterie.terminal import note
 from coterie.version import own_version
+from coterie.worker.bulk_activity import BulkActivities
 from coterie.worker.compile_activity import CompileActivities
 from coterie.worker.fork_activity import ForkActivities
 from coterie.worker.plan_policy import PlanPolicy, RunCallsOnly
@@ -46,6 +47,7 @@ from coterie.worker.surroundings import (
 )
 from coterie.worker.watchdog_process import watched
 from coterie.worker.worker_parts import WorkerParts, worker_parts
+from coterie.workflows.bulk_action import BulkActionWorkflow
 from coterie.workflows.team import TeamWorkflow
 
 MAX_ACTIVITIES = 100
@@ -182,7 +184,14 @@ def _workers(
     )
     notifications = _notification_activities(settings, trusted)
     clean = SecretsInterceptor(parts.known)
-    activities = (agents.run_agent, skills.call_skill, compiler.compile_team, forks.fork_run)
+    bulks = BulkActivities(client, settings)
+    activities = (
+        agents.run_agent,
+        skills.call_skill,
+        compiler.compile_team,
+        forks.fork_run,
+        bulks.act_on_run,
+    )
     serving = _serving_worker(
         client,
         terms,
@@ -242,7 +251,7 @@ def _serving_worker(
         client,
         interceptors=interceptors,
         task_queue=terms.task_queue,
-        workflows=[TeamWorkflow],
+        workflows=[TeamWorkflow, BulkActionWorkflow],
         activities=activities,
         workflow_runner=sandbox(board=board),
         # The default is a hash over every loaded module, which takes seconds of CPU.

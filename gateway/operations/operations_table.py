@@ -1,6 +1,7 @@
 """The table of operations: REST, OpenAPI, role checks, docs and tests come from it."""
 
 from coterie.gateway.operations import (
+    bulk_actions,
     request_decisions,
     run_explanations,
     run_history,
@@ -21,6 +22,7 @@ OPERATIONS: tuple[AnyOperation, ...] = (
     *run_starts.OPERATIONS,
     *run_steering.OPERATIONS,
     *team_catalog.OPERATIONS,
+    *bulk_actions.OPERATIONS,
 )
 """In the order of the docs."""
 

@@ -117,7 +117,12 @@ def may_decide(identity: Identity, request: Pending) -> bool:
     return not request.approvers or is_among(name, request.approvers)
 
 
-async def _decide(access: RunAccess, asked: DecisionAsked, identity: Identity) -> Decision:
+def approver_name(identity: Identity) -> str:
+    """Return the verified name with which an identity decides.
+
+    Raises:
+        Rejection: It has none.
+    """
     if not 0 < len(identity.approver) <= MAX_BY_LENGTH:
         raise Rejection(
             403,
@@ -125,10 +130,14 @@ async def _decide(access: RunAccess, asked: DecisionAsked, identity: Identity) -
             "your sign-in gives no name with which you could decide",
             "Ask an administrator which claim names approvers, in `access` of coterie.yml.",
         )
+    return identity.approver
+
+
+async def _decide(access: RunAccess, asked: DecisionAsked, identity: Identity) -> Decision:
     decide_input = DecideInput(
         id=asked.request,
         decision=asked.decision,
-        by=identity.approver,
+        by=approver_name(identity),
         comment=asked.comment,
         digest=asked.digest,
     )

@@ -43,5 +43,10 @@ def trail_name(identity: Identity, team: str) -> str:
     """
     if identity.approver and isinstance(may(identity, (Role.APPROVER,), team), Allowed):
         return shortened_text(identity.approver, MAX_BY_LENGTH)
+    return identity_name(identity)
+
+
+def identity_name(identity: Identity) -> str:
+    """Return who an identity is, and how we know: never the name of an approver."""
     suffix = f" ({identity.method})"
     return f"{shortened_text(identity.subject, MAX_BY_LENGTH - len(suffix))}{suffix}"

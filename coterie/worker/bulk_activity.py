@@ -1,0 +1,22 @@
+"""Act on the runs of a bulk action, on the worker."""
+
+from temporalio import activity
+from temporalio.client import Client
+
+from coterie.control.bulk_steps import act_on_run
+from coterie.settings import Settings
+from coterie.workflows.core.bulk_messages import ACT_ON_RUN, BulkOutcome, BulkStep
+
+
+class BulkActivities:
+    """Reaches runs of this worker's own namespace."""
+
+    def __init__(self, client: Client, settings: Settings) -> None:
+        self._client = client
+        self._settings = settings
+
+    @activity.defn(name=ACT_ON_RUN)
+    async def act_on_run(self, step: BulkStep) -> BulkOutcome:
+        """Act on one run; raise only if a retry may help."""
+        is_repeated = activity.info().attempt > 1
+        return await act_on_run(self._settings, self._client, step, is_repeated=is_repeated)

@@ -1,4 +1,4 @@
-"""BulkActionWorkflow: one action on many runs, which survives whoever started it.
+"""BulkActionWorkflow: one action on many runs, which survives the process that started it.
 
 It decides nothing: an activity acts on each run, and the history keeps what came of it.
 """

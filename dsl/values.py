@@ -91,6 +91,7 @@ Form = Literal[
     "change",
     "grader",
     "issuer",
+    "audience",
     "origin",
     "network",
     "grant",

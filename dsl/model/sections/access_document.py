@@ -92,6 +92,12 @@ class OidcSection(Frozen):
     clock_skew: Seconds = Field(default=60.0, le=300)
     """How far the clocks of the provider and of this machine may differ."""
 
+    @model_validator(mode="after")
+    def _tokens_differ(self) -> Self:
+        if self.audience == self.client_id:  # then an id token could pass for an access token
+            raise form_mismatch("audience", "an `audience` other than the `client_id`")
+        return self
+
 
 class GrantSection(Frozen):
     """Roles for the members of groups, or for single people and programs, on some teams."""

@@ -32,6 +32,12 @@ def test_a_project_without_access_grants_nothing(tmp_path: Path) -> None:
         ("proxies: [10.0.0.1/8]", "E103", "access.proxies[0]", "a network"),
         ("oidc: {issuer: 'http://idp.example', client_id: c}", "E103", "access.oidc.issuer", "an"),
         ("oidc: {issuer: 'https://u:p@idp.org', client_id: c}", "E103", "access.oidc.issuer", "an"),
+        (
+            "oidc: {issuer: 'https://idp.org', client_id: c, audience: c}",
+            "E103",
+            "access.oidc",
+            "an `audience` other than the `client_id`",
+        ),
         ("grants: [{roles: [viewr], groups: [a]}]", "E105", "access.grants[0].roles[0]", "viewer"),
         ("grants: [{roles: [viewer]}]", "E103", "access.grants[0]", "a grant has `groups`"),
         ("grants: [{roles: [], groups: [a]}]", "E106", "access.grants[0].roles", ""),

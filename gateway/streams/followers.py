@@ -27,7 +27,7 @@ OPENING_ROWS = 200
 _AFTER_END_SECONDS = 10.0
 """Between two questions whether a run that has ended was reset, or started anew."""
 _TEXT_SECONDS = 0.2
-_TURN_SECONDS = 1.0
+_TURN_SECONDS = 0.4
 _CALL_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 

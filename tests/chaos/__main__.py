@@ -6,12 +6,14 @@
     python -m tests.chaos --only session --messages 2500 --kills 20
     python -m tests.chaos --only router --kills 18 --seed 7
     python -m tests.chaos --only debug --kills 7 --seed 7
+    python -m tests.chaos --only stream --kills 200 --seed 7
 
 Without --only it plays all of them, one after another: simulated runs that continue as new in every
 workflow task, runs of a team with steps of all kinds, runs
 with 30 calls of tools each, one large task graph, one long session, the sessions of a tool router,
-and an agent that debugs. It makes projects in a temporary folder, with real workers and a real
-server, and needs no key. The exit code is 1 when a promise was broken; the folder is kept then.
+an agent that debugs, and clients of event streams. It makes projects in a temporary folder, with
+real workers and a real server, and needs no key. The exit code is 1 when a promise was broken; the
+folder is kept then.
 """
 
 import argparse
@@ -36,6 +38,7 @@ from tests.chaos.play import play
 from tests.chaos.router_runs.router_plan import RouterPlan
 from tests.chaos.router_runs.router_play import play_router
 from tests.chaos.siege import Terms
+from tests.chaos.stream_runs.stream_play import StreamTerms, play_streams
 from tests.chaos.tool_runs.planned_runs import Plan
 from tests.chaos.tool_runs.tool_play import play_tools
 from tests.chaos.tool_runs.tool_siege import ToolTerms
@@ -45,6 +48,7 @@ _GRAPH_KILLS = 10
 _SESSION_KILLS = 20
 _ROUTER_KILLS = 18
 _DEBUG_KILLS = 7
+_STREAM_STRIKES = 200
 
 
 def tell(line: str) -> None:
@@ -130,6 +134,12 @@ async def _moves(asked: Asked, folder: Path) -> list[str]:
     return _report_lines([], [*moved, *forked])
 
 
+async def _stream(asked: Asked, folder: Path) -> list[str]:
+    terms = StreamTerms(asked.kills_or(_STREAM_STRIKES), limit=asked.limit * 60)
+    report = await play_streams(folder, asked.seed, terms, tell)
+    return _report_lines(report.lines, report.wrong)
+
+
 _PARTS: dict[str, Callable[[Asked, Path], Coroutine[Any, Any, list[str]]]] = {
     "moves": _moves,
     "runs": _runs,
@@ -138,6 +148,7 @@ _PARTS: dict[str, Callable[[Asked, Path], Coroutine[Any, Any, list[str]]]] = {
     "session": _session,
     "router": _router,
     "debug": _debug,
+    "stream": _stream,
 }
 
 

@@ -32,13 +32,16 @@ code { overflow-wrap: anywhere; }
 """
 OPEN_SCRIPT: Final = """\
 // The code stands in the fragment, which browsers send to nobody: this page posts it.
-const code = location.hash.slice(1);
-if (code) {
+function post() {
+  const code = location.hash.slice(1);
+  if (!code) return;
   history.replaceState(null, "", location.pathname + location.search);
   const form = document.querySelector("form");
   form.elements.namedItem("code").value = code;
   form.submit();
 }
+addEventListener("hashchange", post);
+post();
 """
 
 

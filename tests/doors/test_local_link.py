@@ -1,5 +1,6 @@
 """`coterie serve` prints a link; a real browser follows it, and other programs get nothing."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -41,7 +42,7 @@ def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"{origin}/open#{code}")
-        expect(page).to_have_url(f"{origin}/")
+        expect(page).not_to_have_url(re.compile("/open|/sign-in"))
         yield Opened(folder, origin, code, page, asked)
         context.close()
     subprocess.run([*coterie, "server", "--stop"], cwd=folder, check=False, capture_output=True)
@@ -54,7 +55,8 @@ def test_a_link_opens_the_gateway_at_a_name_of_its_own(opened: Opened) -> None:
 
 
 def test_a_link_works_once(opened: Opened, page: Page) -> None:
-    page.goto(f"{opened.origin}/open#{opened.code}")
+    page.goto(f"{opened.origin}/open")
+    page.goto(f"{opened.origin}/open#{opened.code}")  # in the same page: nothing is loaded
     expect(page.locator("body")).to_contain_text("This link was used or is old")
     page.go_back()
     assert opened.code not in page.url

@@ -1,5 +1,6 @@
 """Where determinism is sacred, ruff refuses clocks and chance; elsewhere they are free."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -61,3 +62,16 @@ def test_clocks_and_chance_are_refused_in_the_language_and_the_interpreter(
 @pytest.mark.parametrize("file", ["activities/skills/commands.py", "coterie/settings.py"])
 def test_the_world_and_the_front_door_may_look_at_the_clock(file: str) -> None:
     assert "TID251" not in complaints("\n".join(BANNED), file)
+
+
+def test_no_wait_of_the_interpreter_has_a_limit_of_the_sdk() -> None:
+    """The SDK waits by the `asyncio.wait_for` of Python: another version, another order."""
+    limited = [
+        f"{file.relative_to(ROOT)}:{call.lineno}"
+        for file in (ROOT / "workflows").rglob("*.py")
+        for call in ast.walk(ast.parse(file.read_text()))
+        if isinstance(call, ast.Call)
+        and ast.unparse(call.func) in ("workflow.wait_condition", "asyncio.wait_for")
+        and any(word.arg == "timeout" for word in call.keywords)
+    ]
+    assert limited == []

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -35,8 +36,7 @@ from coterie.workflows.temporal.pacer import Pacer
 async def condition(holds: Callable[[], bool], limit: timedelta | None, summary: str) -> None:
     """Wait until the condition holds, unless the waiting coroutine is cancelled.
 
-    `asyncio.wait_for` of Python 3.11, on which the SDK builds a condition with a timeout, drops a
-    cancellation that arrives after the condition became true: a loser would wait again.
+    A cancellation that arrives after the condition became true counts: a loser would wait again.
 
     Raises:
         TimeoutError: the time is up.
@@ -44,9 +44,59 @@ async def condition(holds: Callable[[], bool], limit: timedelta | None, summary:
     """
     task = asyncio.current_task()
     before = 0 if task is None else task.cancelling()  # not 0 in the `finally` steps of a loser
-    await workflow.wait_condition(holds, timeout=limit, timeout_summary=summary)
+    waiting = workflow.wait_condition(holds, timeout_summary=summary)
+    await (waiting if limit is None else within(waiting, limit.total_seconds()))
     if task is not None and task.cancelling() > before:
         raise asyncio.CancelledError
+
+
+async def within(waiting: Coroutine[Any, Any, None], seconds: float) -> None:
+    """Wait for a condition as `asyncio.wait_for` of Python 3.11 does, on every Python.
+
+    The SDK calls the interpreter's own. That of Python 3.12 rounds the timer, and ends a cancelled
+    wait some passes of the event loop earlier, so that a history would fit one of both only. Here
+    the SDK's coroutine runs up to its future, and continues when that is done or the time is up.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[None] = waiting.send(None)
+    future._asyncio_future_blocking = False  # nothing awaits it now
+    released = loop.create_future()
+    release = partial(_release, released)
+    timer = loop.call_later(seconds, release) if seconds > 0 else None
+    try:
+        if timer is not None:
+            future.add_done_callback(release)
+            await released
+    except asyncio.CancelledError:
+        if not future.done():
+            future.remove_done_callback(release)
+            await _cancel(future)
+            waiting.close()
+            raise
+    else:
+        if not future.done():
+            future.remove_done_callback(release)
+            await _cancel(future)
+    finally:
+        if timer is not None:
+            timer.cancel()
+    with suppress(StopIteration):
+        if future.cancelled():
+            waiting.throw(TimeoutError())
+        waiting.send(None)
+
+
+async def _cancel(future: asyncio.Future[None]) -> None:
+    """Cancel a future, and let its callbacks run."""
+    released = asyncio.get_running_loop().create_future()
+    future.add_done_callback(partial(_release, released))
+    future.cancel()
+    await released
+
+
+def _release(released: asyncio.Future[None], *_: object) -> None:
+    if not released.done():
+        released.set_result(None)
 
 
 def never() -> bool:

@@ -15,6 +15,7 @@ from coterie.workflows.core.scope import Call, Job
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.views import Paused
 from coterie.workflows.team import METADATA, show_when_asked
+from coterie.workflows.temporal import durable_scope
 from coterie.workflows.temporal.branches import abandon
 from coterie.workflows.temporal.durable_scope import DurableScope
 from coterie.workflows.temporal.pacer import MAX_STEPS
@@ -216,13 +217,12 @@ async def test_steps_before_the_first_wait_of_a_run_count_in_no_workflow_task(
 async def test_a_time_limit_ends_a_block_and_leaves_the_branches_that_have_finished(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def expires(ready: Callable[[], bool], **options: Any) -> None:
-        if options.get("timeout") is not None:
-            await asyncio.sleep(0)
-            raise TimeoutError
-        await engine.wait_condition(ready)
+    async def expires(waiting: Coroutine[Any, Any, None], _: float) -> None:
+        waiting.close()
+        await asyncio.sleep(0)
+        raise TimeoutError
 
-    monkeypatch.setattr(workflow, "wait_condition", expires)
+    monkeypatch.setattr(durable_scope, "within", expires)
     scope = DurableScope(PLAN, RunState())
 
     async def quick() -> None:

@@ -1,8 +1,8 @@
 """How a wait of a run goes on while people pause it, and when it continues as new."""
 
 import asyncio
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +16,8 @@ from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.scope import Interrupted
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.views import Paused
-from coterie.workflows.temporal.durable_scope import DurableScope
+from coterie.workflows.temporal import durable_scope
+from coterie.workflows.temporal.durable_scope import DurableScope, within
 from tests.support.compiling import plan_of
 
 PLAN = plan_of("orchestration: {entry_team: a, teams: {a: {tasks: [{name: s}]}}}")
@@ -29,6 +30,8 @@ class Engine:
     def __init__(self) -> None:
         self.now = 0.0
         self.events: list[tuple[float, Callable[[], object]]] = []
+        self.limit: float | None = None
+        """Seconds that the next wait may take."""
         self.is_full = False
         self.reason: str | None = None
         self.timers: list[float] = []
@@ -43,9 +46,13 @@ class Engine:
             is_continue_as_new_suggested=lambda: self.is_full,
         )
 
-    async def wait_condition(self, ready: Callable[[], bool], **options: Any) -> None:
-        timeout: timedelta | None = options.get("timeout")
-        end = None if timeout is None else self.now + timeout.total_seconds()
+    async def within(self, waiting: Coroutine[Any, Any, None], seconds: float) -> None:
+        self.limit = seconds
+        await waiting
+
+    async def wait_condition(self, ready: Callable[[], bool], **_: object) -> None:
+        seconds, self.limit = self.limit, None
+        end = None if seconds is None else self.now + seconds
         if end is not None:
             self.timers.append(end)
         while not ready():
@@ -67,6 +74,7 @@ async def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     monkeypatch.setattr(workflow, "time", lambda: there.now)
     monkeypatch.setattr(workflow, "now", lambda: datetime.fromtimestamp(there.now, UTC))
     monkeypatch.setattr(workflow, "wait_condition", there.wait_condition)
+    monkeypatch.setattr(durable_scope, "within", there.within)
     monkeypatch.setattr(workflow, "cancellation_reason", lambda: there.reason)
     monkeypatch.setattr(workflow, "upsert_search_attributes", there.upsert)
     return there
@@ -232,3 +240,31 @@ async def test_messages_of_the_same_moment_come_before_the_end_of_a_wait(engine:
     engine.events = [(4, lambda: MESSAGES_FOLLOW.set(False))]
     await scope.messages_delivered()
     assert engine.now == 4
+
+
+async def _held(future: "asyncio.Future[None]") -> None:
+    await future
+
+
+async def test_a_wait_within_a_limit_ends_with_its_condition() -> None:
+    future = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(future.set_result, None)
+    await within(_held(future), 60)
+
+
+@pytest.mark.parametrize("seconds", [0, 0.001])
+async def test_a_wait_within_a_limit_ends_when_the_time_is_up(seconds: float) -> None:
+    future = asyncio.get_running_loop().create_future()
+    with pytest.raises(TimeoutError):
+        await within(_held(future), seconds)
+    assert future.cancelled()
+
+
+async def test_a_cancelled_wait_within_a_limit_gives_up_its_condition() -> None:
+    future = asyncio.get_running_loop().create_future()
+    task = asyncio.create_task(within(_held(future), 60))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert future.cancelled()

@@ -307,6 +307,8 @@ class NotFollowed:
 
     cause: str
     """The replay's own message, on one line."""
+    has_begun: bool = True
+    """Whether a worker has begun the run: else there is nothing to follow yet."""
 
 
 async def rebuilt(history: WorkflowHistory, *, snapshot: bool = False) -> Rebuilt | NotFollowed:
@@ -320,7 +322,7 @@ async def rebuilt(history: WorkflowHistory, *, snapshot: bool = False) -> Rebuil
     failure = await observed(history, observer)
     if failure is not None:
         return NotFollowed(one_line(f"{type(failure).__name__}: {failure}")[:MAX_CAUSE])
-    return observer.seen or NotFollowed("it has no plan yet")
+    return observer.seen or NotFollowed("it has no plan yet", has_begun=False)
 
 
 def _requests(state: RunState) -> dict[str, RequestView]:

@@ -38,7 +38,6 @@ from coterie.gateway.operations.run_permissions import require_run
 from coterie.inspection.followed_run import run_on_server
 from coterie.inspection.run_comparison import RunComparison
 from coterie.replay.rebuilt_run import NotFollowed
-from coterie.runs.histories.recorded_plans import recorded_plan
 from coterie.runs.run_workspaces import workspace_of_run
 
 _MAX_CACHED = 12
@@ -176,7 +175,7 @@ class ConsolePages:
         async with access.replays:
             followed = await run_on_server(access.client, run.id)
             if isinstance(followed, NotFollowed):
-                if recorded_plan(await run.history()) is None:
+                if not followed.has_begun:
                     raise Rejection(
                         503,
                         "not_begun",

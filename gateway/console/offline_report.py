@@ -57,6 +57,8 @@ async def _read_run(settings: Settings, source: str) -> FollowedRun:
         return await run_in_file(settings, source)
     connection = await open_connection(settings)
     recorded = await run_on_server(connection.client, source)
+    if isinstance(recorded, NotFollowed) and not recorded.has_begun:
+        raise CommandError(f"no worker has begun the run {source!r} yet: start `coterie worker`")
     if isinstance(recorded, NotFollowed):
         raise CommandError(
             f"another version of Coterie ran {source!r}, which this one cannot follow "

@@ -1,7 +1,9 @@
 """A gateway in the process of a test, and identities that only tests have."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import httpx2
 from starlette.requests import Request
@@ -47,3 +49,43 @@ async def gateway(settings: Settings) -> AsyncGenerator[object]:
     """The application over a project's server."""
     access = RunAccess(settings, await open_connection(settings))
     yield application(access, by_header, console_routes(access))
+
+
+ALL = person("local", *Role)
+"""Who may do everything."""
+
+
+async def begun(app: object, team: str, **context: object) -> str:
+    async with client_of(app, ALL) as http:
+        answer = await http.post("/v1/runs", json={"team": team, "context": context})
+        assert answer.status_code == 200, answer.text
+        return answer.json()["run"]
+
+
+async def described(app: object, run: str, state: str) -> dict[str, Any]:
+    async with client_of(app, ALL) as http, asyncio.timeout(60):
+        while True:
+            answer = await http.get(f"/v1/runs/{run}")
+            if answer.status_code == 200 and answer.json()["state"] == state:
+                return answer.json()
+            await asyncio.sleep(0.1)  # until the worker has got so far
+
+
+async def waiting(app: object, run: str) -> dict[str, Any]:
+    async with client_of(app, ALL) as http, asyncio.timeout(60):
+        while True:
+            answer = await http.get("/v1/requests", params={"run": run})
+            assert answer.status_code == 200, answer.text
+            if answer.json()["requests"]:
+                return answer.json()["requests"][0]
+            await asyncio.sleep(0.1)  # until the run asks
+
+
+async def finished(app: object, bulk: str) -> dict[str, dict[str, Any]]:
+    """What came of a bulk action, by run."""
+    async with client_of(app, ALL) as http, asyncio.timeout(60):
+        while True:
+            report = (await http.get(f"/v1/bulk/{bulk}")).json()
+            if report["is_finished"]:
+                return {outcome["run"]: outcome for outcome in report["outcomes"]}
+            await asyncio.sleep(0.1)  # until the worker has acted on the last one

@@ -31,7 +31,16 @@ from coterie.settings import Settings, load
 from coterie.storage.wire import data_converter
 from coterie.workflows.bulk_action import BulkActionWorkflow
 from tests.support.cli import DESK
-from tests.support.gateway import client_of, gateway, person
+from tests.support.gateway import (
+    ALL,
+    begun,
+    client_of,
+    described,
+    finished,
+    gateway,
+    person,
+    waiting,
+)
 from tests.support.project import Project, project, until
 
 OFFER = """
@@ -47,7 +56,6 @@ orchestration:
       routing: {rules: [{condition: all_success, next_team: last}], default: null}
     last: {tasks: [{name: say, type: set, values: {done: "{{ context.note }}"}}]}
 """
-ALL = person("local", *Role)
 
 
 @pytest.fixture(scope="module")
@@ -79,32 +87,6 @@ async def is_left_alone(settings: Settings) -> bool:
 async def app(served: Project) -> AsyncGenerator[object]:
     async with gateway(load(served.environment, served.folder)) as made:
         yield made
-
-
-async def begun(app: object, team: str, **context: object) -> str:
-    async with client_of(app, ALL) as http:
-        answer = await http.post("/v1/runs", json={"team": team, "context": context})
-        assert answer.status_code == 200, answer.text
-        return answer.json()["run"]
-
-
-async def described(app: object, run: str, state: str) -> dict[str, Any]:
-    async with client_of(app, ALL) as http, asyncio.timeout(60):
-        while True:
-            answer = await http.get(f"/v1/runs/{run}")
-            if answer.status_code == 200 and answer.json()["state"] == state:
-                return answer.json()
-            await asyncio.sleep(0.1)  # until the worker has got so far
-
-
-async def waiting(app: object, run: str) -> dict[str, Any]:
-    async with client_of(app, ALL) as http, asyncio.timeout(60):
-        while True:
-            answer = await http.get("/v1/requests", params={"run": run})
-            assert answer.status_code == 200, answer.text
-            if answer.json()["requests"]:
-                return answer.json()["requests"][0]
-            await asyncio.sleep(0.1)  # until the run asks
 
 
 def sent(operation: AnyOperation, run: str) -> tuple[str, dict[str, Any]]:
@@ -279,16 +261,6 @@ async def test_steering_is_recorded_by_the_identity_and_read_back_in_every_view(
         await described(app, other, "completed")
         compared = await http.get(f"/v1/runs/{run}/compare", params={"other": f"{run}/two"})
         assert compared.json()["context"] == [], compared.text
-
-
-async def finished(app: object, bulk: str) -> dict[str, dict[str, Any]]:
-    """What came of a bulk action, by run."""
-    async with client_of(app, ALL) as http, asyncio.timeout(60):
-        while True:
-            report = (await http.get(f"/v1/bulk/{bulk}")).json()
-            if report["is_finished"]:
-                return {outcome["run"]: outcome for outcome in report["outcomes"]}
-            await asyncio.sleep(0.1)  # until the worker has acted on the last one
 
 
 async def test_a_bulk_acts_on_what_was_previewed_and_names_what_it_skips(

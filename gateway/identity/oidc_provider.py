@@ -18,6 +18,7 @@ from coterie.dsl.model.sections.access_document import OidcSection, is_loopback,
 from coterie.dsl.strict_json import read_json
 from coterie.dsl.values import JsonValue
 from coterie.gateway.identity.sign_in_failures import (
+    SignInFailure,
     provider_invalid,
     provider_unreachable,
 )
@@ -30,6 +31,8 @@ KEYS_AGE = 600.0
 """Seconds: a key that the provider withdraws counts no longer."""
 _MIN_KEYS_AGE = 10.0
 """Between two fetches for unknown keys: forged tokens must not become requests to the provider."""
+_RETRY_AFTER = 5.0
+"""Seconds after a failed fetch: while a provider is away, no request waits for its timeout."""
 
 
 class ProviderMetadata(BaseModel):
@@ -107,6 +110,7 @@ class OidcProvider:
         self._metadata_at = 0.0
         self._keys: tuple[KeyEntry, ...] = ()
         self._keys_at = float("-inf")
+        self._retry_at = float("-inf")
 
     async def metadata(self) -> ProviderMetadata:
         """Return the discovery document, at most an hour old.
@@ -131,7 +135,7 @@ class OidcProvider:
             age = self._clock() - self._keys_at
             is_unknown = key_id is not None and all(entry.id != key_id for entry in self._keys)
             if age > KEYS_AGE or (is_unknown and age > _MIN_KEYS_AGE):
-                self._keys = keys_of(await self._get(address, "keys"))
+                self._keys = keys_of(await self._read(address, "keys"))
                 self._keys_at = self._clock()
             return self._keys
 
@@ -177,7 +181,7 @@ class OidcProvider:
 
     async def _read_metadata(self) -> ProviderMetadata:
         address = f"{self.oidc.issuer.rstrip('/')}/.well-known/openid-configuration"
-        document = await self._get(address, "discovery")
+        document = await self._read(address, "discovery")
         try:
             metadata = ProviderMetadata.model_validate(document)
         except ValidationError as error:
@@ -188,6 +192,16 @@ class OidcProvider:
         if (key := metadata.unsafe_address()) is not None:
             raise provider_invalid(f"its discovery document has no https address as {key}")
         return metadata
+
+    async def _read(self, address: str, what: str) -> JsonValue:
+        """Return a public document; soon after a failure, fail without a request."""
+        if self._clock() < self._retry_at:
+            raise provider_unreachable(what, "it failed a moment ago")
+        try:
+            return await self._get(address, what)
+        except SignInFailure:
+            self._retry_at = self._clock() + _RETRY_AFTER
+            raise
 
     async def _ask_tokens(self, form: Mapping[str, str]) -> TokenAnswer:
         metadata = await self.metadata()

@@ -184,6 +184,16 @@ async def test_a_provider_that_is_away_ends_no_session(gateway: Gateway) -> None
     assert (await gateway.who()).status_code == 200
 
 
+async def test_a_provider_that_is_away_is_not_asked_for_each_request(gateway: Gateway) -> None:
+    gateway.provider.is_away = True
+    for _ in range(5):
+        assert (await gateway.browser.get("/sign-in")).status_code == 503
+    assert len(gateway.provider.asked) == 1
+    gateway.provider.is_away = False
+    gateway.provider.now += 5
+    assert (await gateway.browser.get("/sign-in")).status_code == 303
+
+
 async def test_keys_are_rotated_while_people_work(gateway: Gateway) -> None:
     provider = gateway.provider
     await gateway.sign_in()

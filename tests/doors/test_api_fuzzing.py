@@ -6,11 +6,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import get_args
 from urllib.request import Request, urlopen
 
 import pytest
 
-from coterie.gateway.identity.identity import Role
+from coterie.dsl.model.sections.access_document import RoleName
 from coterie.gateway.identity.program_tokens import create_token
 from tests.doors.conftest import free_port, started
 from tests.support.places import ROOT
@@ -46,7 +47,7 @@ def test_no_request_ends_in_a_defect_or_another_form(tmp_path: Path) -> None:
     (tmp_path / "config" / "system_config.yml").write_text("{}\n")
     (tmp_path / "config" / "teams" / "chore.yml").write_text(TEAM)
     token = create_token(
-        tmp_path / ".coterie/tokens.json", "fuzz", [*Role], ["*"], time.time(), 600
+        tmp_path / ".coterie/tokens.json", "fuzz", get_args(RoleName), ["*"], time.time(), 600
     )
     (tmp_path / "schemathesis.toml").write_text(CONFIGURATION)
     port = free_port()

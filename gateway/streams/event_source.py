@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 SEND_SECONDS = 20.0
 """How long a client may read nothing while there is something to send: then it is cut, and it
 resumes with its cursor."""
+_CUT_SECONDS = 1.0
 _CONNECTION = "connection"
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -46,6 +47,7 @@ class EventSourceResponse(Response):
         self._messages = messages
         self._first = first
         self._send_seconds = send_seconds
+        self._is_cut = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send all messages; cut a client that does not read."""
@@ -53,6 +55,8 @@ class EventSourceResponse(Response):
         leaving = asyncio.create_task(_wait_until_left(receive))
         try:
             await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if self._is_cut:  # the server must know that nothing more comes
+                await asyncio.wait((leaving,), timeout=_CUT_SECONDS)
         finally:
             for task in (sending, leaving):
                 task.cancel()
@@ -70,6 +74,7 @@ class EventSourceResponse(Response):
             async for message in self._messages:
                 await self._send(send, message)
         except TimeoutError:
+            self._is_cut = True
             _cut(scope)
             return
         with suppress(TimeoutError):

@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 
 MAX_POLLS = 800
 """Of the 1,200 that a server's default allows a namespace, workers and waiting clients included."""
-_TURN_SECONDS = 2.0
+TURN_SECONDS = 2.0
 
 
 class PollTurns:
     """Gives each follower a place for its poll; if there are too few, they take turns."""
 
-    def __init__(self, places: int = MAX_POLLS, seconds: float = _TURN_SECONDS) -> None:
+    def __init__(self, places: int = MAX_POLLS, seconds: float = TURN_SECONDS) -> None:
         """Take the number of polls at a time, and how long a poll lasts when places are scarce."""
         self._places = places
         self._seconds = seconds

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from coterie.failures import CommandError
 from coterie.gateway.streams.followers import Follower
 from coterie.gateway.streams.history_pages import HistoryPages
-from coterie.gateway.streams.poll_turns import MAX_POLLS, PollTurns
+from coterie.gateway.streams.poll_turns import MAX_POLLS, TURN_SECONDS, PollTurns
 from coterie.runs.call_errors import Unanswered
 
 _MAX_FOLLOWED = 10_000
@@ -39,19 +39,25 @@ class StreamHub:
     """Follows runs for viewers, as long as there are any."""
 
     def __init__(
-        self, pages: HistoryPages, *, max_polls: int = MAX_POLLS, linger: float = _LINGER_SECONDS
+        self,
+        pages: HistoryPages,
+        *,
+        max_polls: int = MAX_POLLS,
+        turn_seconds: float = TURN_SECONDS,
+        linger: float = _LINGER_SECONDS,
     ) -> None:
         """Prepare to follow runs.
 
         Args:
             pages: Reads histories.
             max_polls: How many polls may wait at a time.
+            turn_seconds: How long a poll waits if more runs than that are followed.
             linger: For how many seconds a run is followed without viewers.
         """
         self.pages = pages
         self.closing = asyncio.Event()
         """Set when all streams must end."""
-        self._turns = PollTurns(max_polls)
+        self._turns = PollTurns(max_polls, turn_seconds)
         self._linger = linger
         self._followed: dict[str, _Followed] = {}
         self._ends: set[asyncio.Task[None]] = set()

@@ -104,7 +104,11 @@ class RecordedPages(HistoryPages):
         start = int(token or b"0")
         while waits and start >= self.lengths[run_id] and not self._is_over(run_id):
             self.grown.clear()
-            await self.grown.wait()
+            try:
+                async with asyncio.timeout(seconds):
+                    await self.grown.wait()
+            except TimeoutError:
+                return HistoryPage((), token)
         end = min(self.lengths[run_id], start + (size or self._random.randint(1, 9)))
         page = list(events[start:end])
         is_end = end == self.lengths[run_id]

@@ -140,6 +140,7 @@ async def test_a_client_that_does_not_read_is_cut() -> None:
 
         def abort(self) -> None:
             self.aborted = True
+            connection.leaves.set()
 
     class Held:
         transport = Transport()

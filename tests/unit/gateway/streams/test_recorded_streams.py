@@ -192,3 +192,23 @@ async def test_several_runs_share_a_stream_and_come_back_by_one_cursor() -> None
             of_run = [message.data["cursor"] for message in found if message.data["run"] == name]
             assert of_run == expected[name]
     await hub.close()
+
+
+async def test_more_runs_than_polls_are_followed_by_turns() -> None:
+    names = LONG
+    pages = {name: RecordedPages.of(name) for name in names}
+    for one in pages.values():
+        one.begin()
+    hub = StreamHub(SeveralRuns(pages), max_polls=2, turn_seconds=0.01)
+    expected = {name: cursors(pages[name]) for name in names}
+    total = sum(map(len, expected.values()))
+    request = StreamRequest(names, whole=True, is_joint=True)
+    reading = asyncio.create_task(read(hub, request, total))
+    for one in (pages[name] for name in reversed(names)):
+        while one.grow(5):  # noqa: ASYNC110  # between the steps of others
+            await asyncio.sleep(0)
+    found = await reading
+    await hub.close()
+    for name in names:
+        seen = [message.data["cursor"] for message in found if message.data["run"] == name]
+        assert seen == expected[name]

@@ -52,7 +52,7 @@ asyncio they use only tasks. In the sandbox, each run would keep 80 kB of identi
 INSIDE = {"workflows", "workflows.bulk_action", "workflows.plan_source", "workflows.team"}
 """What a run has for itself alone."""
 
-TASKS = {"CancelledError", "Task", "create_task", "current_task", "get_running_loop"}
+TASKS = {"CancelledError", "Future", "Task", "create_task", "current_task", "get_running_loop"}
 """Of asyncio what Temporal's own event loop does: neither clocks nor threads nor files."""
 
 MESSAGES = {"current_update_info", "now", "payload_converter", "query", "signal", "update"}

@@ -35,17 +35,19 @@ def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     (folder / "coterie.yml").write_text("worker: {accept_plans: false}\n")
     coterie = [sys.executable, "-m", "coterie"]
     options = ["--port", str(free_port()), "--no-browser", "--no-worker"]
-    with started([*coterie, "serve", *options], r"(http://\S+)/open#(\S+)", folder) as found:
-        origin, code = found.groups()
-        context = browser.new_context()
-        page = context.new_page()
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(f"{origin}/open#{code}")
-        expect(page).not_to_have_url(re.compile("/open|/sign-in"))
-        yield Opened(folder, origin, code, page, asked)
-        context.close()
-    subprocess.run([*coterie, "server", "--stop"], cwd=folder, check=False, capture_output=True)
+    try:
+        with started([*coterie, "serve", *options], r"(http://\S+)/open#(\S+)", folder) as found:
+            origin, code = found.groups()
+            context = browser.new_context()
+            page = context.new_page()
+            asked: list[str] = []
+            page.on("request", lambda request: asked.append(request.url))
+            page.goto(f"{origin}/open#{code}")
+            expect(page).not_to_have_url(re.compile("/open|/sign-in"))
+            yield Opened(folder, origin, code, page, asked)
+            context.close()
+    finally:
+        subprocess.run([*coterie, "server", "--stop"], cwd=folder, check=False, capture_output=True)
 
 
 def test_a_link_opens_the_gateway_at_a_name_of_its_own(opened: Opened) -> None:

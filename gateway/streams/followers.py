@@ -5,6 +5,7 @@ import logging
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
+from time import monotonic
 
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -152,6 +153,7 @@ class Follower:
         token = b""
         last: RecordedEvent | None = None
         while True:
+            began = monotonic()
             try:
                 async with self._turns.turn() as seconds:
                     page = await self._pages.page(
@@ -169,6 +171,8 @@ class Follower:
             if not page.token:
                 return last
             token = page.token
+            if seconds is not None and not page.events:  # a server may answer a short poll at once
+                await asyncio.sleep(max(0.0, began + seconds - monotonic()))
 
     def _take(self, rows: list[StreamRow], names: Mapping[str, CallName]) -> None:
         if names != self._names:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 MAX_POLLS = 800
 """Of the 1,200 that a server's default allows a namespace, workers and waiting clients included."""
-TURN_SECONDS = 2.0
+TURN_SECONDS = 5.0
 
 
 class PollTurns:

@@ -101,6 +101,9 @@ class SignInGate:
         crossed = crossing(
             method, headers.getlist("sec-fetch-site"), headers.getlist("origin"), origin
         )
+        cookies = cookies_in(headers.getlist("cookie"))
+        if crossed == "no origin" and SESSION_COOKIE not in cookies:
+            return Admission(address, None)  # a program that has not shown its token
         if crossed is not None and path != BACK_CHANNEL:
             raise SignInFailure(
                 "other_origin",
@@ -108,7 +111,7 @@ class SignInGate:
                 "Send it from a page of this server, or with a token: "
                 "`Authorization: Bearer TOKEN`.",
             )
-        return await self._of_session(cookies_in(headers.getlist("cookie")), address)
+        return await self._of_session(cookies, address)
 
     def check_failures(self, address: str) -> None:
         """Refuse an address with too many failed sign-ins.

@@ -144,7 +144,7 @@ async def test_mcp_clients_use_the_same_port_with_a_token_of_all_its_roles(
     desk = create_token(file, "desk", roles, ["*"], time.time(), 600)
     reader = create_token(file, "reader", ["viewer"], ["*"], time.time(), 600)
     async with httpx2.AsyncClient(trust_env=False, timeout=60) as http:
-        assert (await http.get(url)).status_code == 401
+        assert (await http.post(url, json={})).status_code == 401
         http.headers["Authorization"] = f"Bearer {reader}"
         assert (await http.post(url, json={})).json()["code"] == "not_allowed"
         http.headers["Authorization"] = f"Bearer {desk}"

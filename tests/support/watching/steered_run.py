@@ -37,11 +37,11 @@ class SteeredRun(Run):
     async def is_being_cancelled(self) -> bool:
         return False
 
-    async def decide(self, asked: DecideInput) -> Decision:
+    async def decide(self, asked: DecideInput, *, update_id: str | None = None) -> Decision:
         verdict: Verdict = "approved" if asked.decision == "approve" else "rejected"
         return self._took("decide", asked, asked.id, verdict, asked.by)
 
-    async def retry(self, asked: RetryInput) -> Decision:
+    async def retry(self, asked: RetryInput, *, update_id: str | None = None) -> Decision:
         return self._took("retry", asked, asked.task or "", "retried", asked.by)
 
     async def skip(self, asked: SkipInput) -> Decision:

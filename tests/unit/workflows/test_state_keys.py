@@ -19,7 +19,7 @@ CODE = StateKey.at(MAIN, "plan", 2, "code")
         (VISIT, "main:plan#2"),
         (StateKey.at(MAIN, "plan", 2, ""), "main:plan#2"),
         (CODE, "main:plan#2/code"),
-        (CODE.offline_frame("left"), "main:plan#2/code|left"),
+        (CODE.frame_of("left"), "main:plan#2/code|left"),
         (CODE.part("catch"), "main:plan#2/code:catch"),
         (CODE.called_team(), "main:plan#2/code!"),
         (CODE.part("catch").list_owner, CODE),
@@ -34,7 +34,7 @@ def test_state_key_is_written_in_one_form(key: StateKey, text: str) -> None:
     [
         (CODE, True),
         (CODE.part("steps"), True),
-        (CODE.offline_frame("left"), True),
+        (CODE.frame_of("left"), True),
         (StateKey.visit(CODE.called_team(), "sub", 1), True),
         (CODE.called_team().fan_out_branch("sub"), True),
         (StateKey.at(MAIN, "plan", 2, "code/apply"), True),
@@ -64,10 +64,10 @@ def test_forgetting_steps_drops_only_the_named_rounds() -> None:
     each = StateKey.at(MAIN, "plan", 2, "each")
     first, tenth = (StateKey.at(MAIN, "plan", 2, f"each/{number}") for number in (1, 10))
     state = RunState()
-    state.frames |= {first.offline_frame("1"): Frame(), tenth.offline_frame("10"): Frame()}
+    state.frames |= {first.frame_of("1"): Frame(), tenth.frame_of("10"): Frame()}
     state.progress.sequences |= {first.part("round"): SequenceProgress()}
     state.forget_steps(each, {"1"})
-    assert list(state.frames) == [tenth.offline_frame("10")]
+    assert list(state.frames) == [tenth.frame_of("10")]
     assert state.progress.sequences == {}
 
 

@@ -78,7 +78,7 @@ def test_what_is_within_a_key_is_forgotten_and_nothing_beside_it() -> None:
         StateKey.visit(MAIN, "a", 1),
         StateKey.at(StateKey("main>b"), "a", 1, "code"),
     ]
-    within = [StateKey(f"{here}/apply"), here.offline_frame("left"), here.part("steps")]
+    within = [StateKey(f"{here}/apply"), here.frame_of("left"), here.part("steps")]
     state = RunState()
     for key in (here, *within, *beside):
         state.frames[key] = Frame()
@@ -103,7 +103,7 @@ def test_a_state_becomes_another_one_in_place() -> None:
     assert state == other
 
 
-def test_a_track_has_the_offline_frame_its_current_visit() -> None:
+def test_a_track_has_the_frame_of_its_current_visit() -> None:
     frame = Frame(input=7)
     state = RunState(tracks={"main": Track(team="a", visit=2)}, frames={"main:a#2": frame})
     assert state.open_frame("main") is frame

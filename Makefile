@@ -26,15 +26,20 @@ unexport VIRTUAL_ENV
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-doors check imports format lock bench chaos mutants schemas clean
+.PHONY: help setup demo console test test-doors check imports format lock bench chaos mutants schemas clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(DEV_READY) ## create the whole environment in .venv
 
 demo: $(RUN_READY) ## watch a team change a small project, without a key
 	@$(BIN)/python -m examples.demo $(ARGS)
+
+console: $(RUN_READY) ## open the console on the demo's run
+	@test -d .coterie-demo/invoicing || { echo "there is no demo here yet; run: make demo"; exit 1; }
+	@$(UV) sync --quiet --frozen --compile-bytecode --inexact --no-default-groups --group demo --extra serve
+	@cd .coterie-demo/invoicing && ../../$(BIN)/coterie serve $(ARGS)
 
 test: $(DEV_READY) ## run every test
 	@$(BIN)/python -m tests.stand_in.install

@@ -139,6 +139,7 @@ def next_steps(run_id: str) -> str:
     """What a person who liked this does next."""
     program = Path(sys.executable).with_name("coterie")
     steps = [
+        ("the run in the console", "make console"),
         ("every event of the run", ui_address(run_id) or "in the UI of your Temporal server"),
         (
             "end the server that shows it",

@@ -7,7 +7,7 @@ from shlex import quote
 from typing import Literal, assert_never, get_args
 
 from coterie.argument_values import read_context
-from coterie.arguments import add_model, name_given, run_id
+from coterie.arguments import add_key, add_model, name_given, run_id
 from coterie.commands.runs.run import run as run_team
 from coterie.commands.screen_option import add_screen
 from coterie.documents.compilation import compile_target
@@ -58,6 +58,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--id", type=run_id, help="the run's id; default: a generated one")
     add_model(parser)
+    add_key(parser)
     parser.add_argument(
         "--decisions", metavar="FILE", help="a YAML file with decisions on approvals"
     )

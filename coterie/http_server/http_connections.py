@@ -67,7 +67,17 @@ class ConnectionPlaces(Generic[Connection]):
 CONNECTION = "connection"
 """The key of an `HttpConnection` in the state of an ASGI scope."""
 CALLER = "coterie_caller"
-"""The key of a verified name in it, which counts instead of the one that a client chooses."""
+"""The key of a `VerifiedCaller` in it; its names count, and not the one that a client chooses."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedCaller:
+    """Who sends a request, where the HTTP server verifies it."""
+
+    name: str
+    """Of the sender of messages."""
+    approver: str
+    """The name with which it decides approvals; empty: it decides none."""
 
 
 @dataclass(frozen=True, slots=True)

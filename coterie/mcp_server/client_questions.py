@@ -42,7 +42,10 @@ class McpClient(Frozen):
     """The program that calls."""
 
     name: str = "client"
-    """Chosen by itself."""
+    """Chosen by itself, or verified."""
+    approver: str | None = None
+    """The verified name with which it decides; empty: it decides no approvals; None: nobody has
+    verified it."""
     answers: bool = False
     """Whether it shows forms to a person."""
     follows_tasks: bool = False
@@ -52,6 +55,11 @@ class McpClient(Frozen):
     def by(self) -> str:
         """The name under which its messages and answers are recorded."""
         return f"mcp:{visible(self.name)}"[:MAX_BY_LENGTH]
+
+    @property
+    def decides_as(self) -> str:
+        """The name under which its decisions count: each caller has one, whatever it calls."""
+        return self.approver or self.by
 
 
 class ClientQuestion(Frozen):
@@ -73,8 +81,9 @@ class FormReply(Frozen):
 
 def may_answer(request: Pending, client: McpClient) -> bool:
     """Return whether a client's person may answer a request."""
-    open_to_clients = request.via == "mcp" or request.is_question
-    is_approver = not request.approvers or is_among(client.by, request.approvers)
+    decides_approvals = client.approver != ""
+    open_to_clients = request.is_question or (request.via == "mcp" and decides_approvals)
+    is_approver = not request.approvers or is_among(client.decides_as, request.approvers)
     return open_to_clients and is_approver and not request.choices
 
 
@@ -119,7 +128,11 @@ def answer_given(request: Pending, message: JsonValue, client: McpClient) -> Dec
     """Return the decision that answers a question with a message: a text, or its whole form."""
     payload: JsonValue = message if isinstance(message, dict) else {_ANSWER: message}
     return DecideInput(
-        id=request.id, decision="approve", by=client.by, digest=request.digest, payload=payload
+        id=request.id,
+        decision="approve",
+        by=client.decides_as,
+        digest=request.digest,
+        payload=payload,
     )
 
 
@@ -127,7 +140,7 @@ def _decision(request: Pending, reply: FormReply, client: McpClient) -> DecideIn
     content = reply.content or {}
     decision = "approve" if reply.action == "accept" else "reject"
     decide_input = DecideInput(
-        id=request.id, decision=decision, by=client.by, digest=request.digest
+        id=request.id, decision=decision, by=client.decides_as, digest=request.digest
     )
     if reply.action == "decline":
         return decide_input.model_copy(update={"comment": "declined"})

@@ -21,7 +21,7 @@ from coterie.dsl.model.capabilities import ServerTool
 from coterie.dsl.values import Frozen, Json
 from coterie.dsl.visible import visible
 from coterie.failures import CommandError
-from coterie.http_server.http_connections import CALLER
+from coterie.http_server.http_connections import CALLER, VerifiedCaller
 from coterie.mcp_server.client_questions import ClientQuestion, FormReply, McpClient, questions_for
 from coterie.mcp_server.run_host import RunHost
 from coterie.mcp_server.run_reports import RunReport, report_text
@@ -322,14 +322,16 @@ def _client_of(context: Context) -> McpClient:
     client_capabilities = context.session.client_capabilities or types.ClientCapabilities()
     modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
     name = "client" if params is None else params.client_info.name
+    caller = _verified_caller(context)
     return McpClient(
-        name=_verified_name(context) or name,
+        name=name if caller is None else caller.name,
+        approver=None if caller is None else caller.approver,
         answers=modern and client_capabilities.elicitation is not None,
         follows_tasks=modern and TASKS in (client_capabilities.extensions or {}),
     )
 
 
-def _verified_name(context: Context) -> str | None:
-    """Return the name that the HTTP server has verified; None where it verifies none."""
+def _verified_caller(context: Context) -> VerifiedCaller | None:
+    """Return whom the HTTP server has verified; None where it verifies nobody."""
     scope: Mapping[str, Any] = getattr(context.request, "scope", {})
     return scope.get("state", {}).get(CALLER)

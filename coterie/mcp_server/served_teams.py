@@ -110,6 +110,8 @@ _GIVE = "give it in the arguments of the tool"
 class ServedTeam:
     """A team as a tool."""
 
+    name: str
+    """Of the document, which grants name."""
     tool: str
     """Its name for clients, which every model API accepts."""
     description: str
@@ -198,6 +200,7 @@ def _served_team(
     compiled = with_needs(compiled)
     plan = compiled.plan
     return ServedTeam(
+        name=located.name,
         tool=_OTHER.sub("_", located.name)[:_MAX_NAME_LENGTH],
         description=team_description(compiled, located.name),
         compiled=compiled,

@@ -5,13 +5,14 @@ What serves them takes seconds to load, so it is loaded at the first request.
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from coterie.dsl.errors import InvalidDocument
+from coterie.dsl.sizes import MAX_BY_LENGTH
 from coterie.failures import CommandError
 from coterie.gateway.endpoints import IDENTITY, error_response
 from coterie.gateway.identity.identity import Identity, Role
@@ -21,9 +22,9 @@ from coterie.gateway.operations.error_reports import (
     Rejection,
     failed_request,
 )
-from coterie.gateway.operations.permissions import may
-from coterie.gateway.operations.run_permissions import require
-from coterie.http_server.http_connections import CALLER
+from coterie.gateway.operations.permissions import Allowed, may
+from coterie.gateway.operations.run_permissions import identity_name, require
+from coterie.http_server.http_connections import CALLER, VerifiedCaller
 from coterie.mcp_server.served_teams import ServedTeam, served_teams
 from coterie.settings import Settings
 
@@ -79,10 +80,7 @@ class McpDoor:
             )  # a cookie alone would let pages of others in
         async with self._opening:
             app = await self._open()
-        for role in ROLES:
-            for team in self._teams:
-                require(may(identity, (role,), team))
-        scope["state"][CALLER] = identity.subject
+        scope["state"][CALLER] = caller_of(identity, [team.name for team in self._teams.values()])
         return app
 
     async def _open(self) -> ASGIApp:
@@ -115,6 +113,20 @@ class McpDoor:
         if self._serving is not None:
             self._serving.cancel()
             await asyncio.wait({self._serving})
+
+
+def caller_of(identity: Identity, teams: Collection[str]) -> VerifiedCaller:
+    """Return under which names a program sends messages and decides approvals.
+
+    Raises:
+        Rejection: It lacks a role for one of the teams.
+    """
+    for role in ROLES:
+        for team in teams:
+            require(may(identity, (role,), team))
+    is_approver = all(isinstance(may(identity, (Role.APPROVER,), team), Allowed) for team in teams)
+    has_name = is_approver and len(identity.approver) <= MAX_BY_LENGTH
+    return VerifiedCaller(identity_name(identity), identity.approver if has_name else "")
 
 
 def _load_server() -> ServeMcp:

@@ -44,6 +44,28 @@ def test_a_client_is_asked_what_it_may_answer(update: dict[str, object], open_to
 
 
 @pytest.mark.parametrize(
+    ("update", "approver", "by"),
+    [
+        ({}, "token desk", "token desk"),
+        ({}, "", None),
+        ({"approvers": ("token desk",)}, "token desk", "token desk"),
+        ({"approvers": ("mcp:desk (token)",)}, "token desk", None),
+        ({"via": None, "is_question": True}, "", "mcp:desk (token)"),
+        ({"via": None, "is_question": True}, "token desk", "token desk"),
+    ],
+)
+def test_a_verified_client_decides_approvals_in_its_name_of_an_approver_or_none(
+    update: dict[str, object], approver: str, by: str | None
+) -> None:
+    client = McpClient(name="desk (token)", approver=approver, answers=True)
+    request = pending(**update)
+    assert bool(questions_for([request], client, None)) == (by is not None)
+    reply = {question_key(request): FormReply(action="accept", content={})}
+    decisions = decisions_of([request], reply, client)
+    assert [one.by for one in decisions] == ([] if by is None else [by])
+
+
+@pytest.mark.parametrize(
     ("schema", "form"),
     [
         (

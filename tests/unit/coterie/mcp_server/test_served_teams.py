@@ -34,7 +34,7 @@ def test_all_teams_of_the_project_are_offered(
 ) -> None:
     settings = project(tmp_path, **{"mark": WORD, "a b.ü": WORD, "broken": "word: 3"})
     teams = served_teams(settings, (), None, None)
-    assert sorted(teams) == ["a_b_", "mark"]
+    assert {tool: team.name for tool, team in teams.items()} == {"a_b_": "a b.ü", "mark": "mark"}
     assert teams["mark"].description == "Marks a word."
     assert "broken is not offered" in capsys.readouterr().err
 

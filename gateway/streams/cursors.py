@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from coterie.failures import CommandError
 
-_ID = r"[A-Za-z0-9_-]{1,80}"
+_ID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+"""Run ids are UUIDs: the server refuses others."""
 _CURSOR = re.compile(rf"(?P<first>{_ID})\.(?P<run>{_ID})\.(?P<event>0|[1-9]\d{{0,9}})", re.ASCII)
 _JOINT = re.compile(r"(?P<place>0|[1-9]\d{0,3})=(?P<cursor>[^;=]+)", re.ASCII)
 

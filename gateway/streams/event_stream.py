@@ -21,6 +21,8 @@ from coterie.runs.call_errors import call_error
 RETRY_MILLISECONDS = 1_000
 """After which a client connects again."""
 KEEP_ALIVE_SECONDS = 15.0
+MAX_SECONDS = 900.0
+"""Of one connection; then the client connects again, and its permission is judged again."""
 _COMMENT = b": keep-alive\n\n"
 
 EventName = Literal["opened", "history", "calls", "text", "gone", "closing"]
@@ -62,7 +64,7 @@ class Gone(Frozen):
 class Closing(Frozen):
     """The connection ends."""
 
-    because: Literal["shutdown", "session expired"]
+    because: Literal["shutdown", "session expired", "time limit"]
     resume: bool
     """Whether to connect again with the latest cursor."""
 
@@ -84,6 +86,7 @@ class EventStream:
         self._hub = hub
         self._request = request
         self._wake = asyncio.Event()
+        self._until = time.monotonic() + MAX_SECONDS
         self._viewers: dict[int, Viewer] = {}
         self._positions: dict[int, Cursor] = dict(request.after)
 
@@ -142,8 +145,10 @@ class EventStream:
                 if not viewer.is_behind:
                     break
                 before = viewer.position
-                async for row in viewer.missed_rows():
+                async for row in viewer.missed_rows(lambda: self._ending() is not None):
                     yield self._of_row(place, row)
+                if self._ending() is not None:
+                    return
                 if viewer.position == before:
                     break  # its follower has not come so far yet
         except RPCError as error:
@@ -176,11 +181,13 @@ class EventStream:
         expires = self._request.expires
         if expires is not None and time.time() >= expires:
             return Closing(because="session expired", resume=False)
+        if time.monotonic() >= self._until:
+            return Closing(because="time limit", resume=True)
         return None
 
     async def _wait_for_news(self) -> bool:
-        """Wait for news, or until it is time for a comment or for the end of the session."""
-        seconds = KEEP_ALIVE_SECONDS
+        """Wait for news, or until it is time for a comment or for the end of the connection."""
+        seconds = min(KEEP_ALIVE_SECONDS, max(0.0, self._until - time.monotonic()))
         if self._request.expires is not None:
             seconds = min(seconds, max(0.0, self._request.expires - time.time()))
         try:

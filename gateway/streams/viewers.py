@@ -1,6 +1,6 @@
 """What one viewer of one run gets next, and where it stands."""
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -81,13 +81,22 @@ class Viewer:
             and row.cursor.event <= position.event
         )
 
-    async def missed_rows(self) -> AsyncGenerator[StreamRow]:
-        """Yield rows from the history, until the window has the next one; raises RPCError."""
+    async def missed_rows(self, must_end: Callable[[], bool]) -> AsyncGenerator[StreamRow]:
+        """Yield rows from the history, until the window has the next one.
+
+        Args:
+            must_end: Whether the connection ends, so that nothing is read any more.
+
+        Raises:
+            RPCError: The history cannot be read, now and later.
+        """
         patience = Patience()
-        while self.position is not None and self.is_behind:
+        while self.position is not None and self.is_behind and not must_end():
             try:
                 async for row in self._read(self.position):
                     yield row
+                    if must_end():
+                        return
                 return
             except RPCError as error:
                 await patience.wait(error)

@@ -9,6 +9,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.types import Message as AsgiMessage
 from temporalio.client import WorkflowExecutionDescription
+from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.gateway.endpoints import IDENTITY
 from coterie.gateway.event_routes import MAX_RUNS, event_routes
@@ -20,6 +21,7 @@ from coterie.gateway.streams.cursors import Cursor, InvalidCursor, joint_cursor,
 from coterie.gateway.streams.event_source import EventSourceResponse
 from coterie.gateway.streams.event_stream import EventStream, StreamRequest
 from coterie.gateway.streams.stream_hub import StreamHub
+from coterie.gateway.streams.viewers import Viewer
 from coterie.runs.run_client import Run
 from tests.support.event_reading import Message, parse_message, parsed
 from tests.support.recorded_pages import RecordedPages
@@ -132,6 +134,44 @@ async def test_a_stream_ends_when_the_session_of_its_client_ends() -> None:
     assert connection.ended
 
 
+async def test_a_stream_ends_after_its_time_so_that_its_client_is_judged_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A token may be revoked, or its person signed out, while the stream goes on."""
+    monkeypatch.setattr(event_stream, "MAX_SECONDS", 0.2)
+    hub = StreamHub(RecordedPages.of("long"))
+    connection = Connection("/v1/runs/a%2Frun/events")
+    async with asyncio.timeout(20):
+        await application(hub)(connection.scope, connection.receive, connection.send)
+    await hub.close()
+    assert connection.messages[-1].data == {"because": "time limit", "resume": True}
+    assert connection.ended
+
+
+async def test_a_stream_whose_history_cannot_be_read_ends_at_sign_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pages = RecordedPages.of("long")
+    hub = StreamHub(pages)
+    first = next(iter(pages.histories))
+    messages = EventStream(hub, StreamRequest((RUN,))).messages()
+    async for message in parsed(messages):
+        if message.event == "opened":
+            break  # its follower has opened the run
+    await messages.aclose()
+
+    async def fails(*_: object) -> None:
+        raise RPCError("no answer", RPCStatusCode.UNAVAILABLE, b"")
+
+    monkeypatch.setattr(pages, "lineage", fails)
+    monkeypatch.setattr(Viewer, "is_behind", True)
+    soon = StreamRequest((RUN,), {0: Cursor(first, first, 1)}, expires=time.time() + 0.2)
+    async with asyncio.timeout(10):
+        found = [one async for one in parsed(EventStream(hub, soon).messages())]
+    await hub.close()
+    assert found[-1].data == {"because": "session expired", "resume": False}
+
+
 async def test_a_client_that_does_not_read_is_cut() -> None:
     """It keeps no follower, and the server closes its connection without an error."""
 
@@ -214,6 +254,7 @@ async def test_the_last_event_id_is_later_than_the_address() -> None:
         ("/v1/events", "", 422, f"a stream has 1 to {MAX_RUNS} runs, and this request names 0"),
         ("/v1/events", "runs=a%2Frun&runs=other", 404, "there is no run 'other' for you"),
         ("/v1/events", "runs=a%2Frun&after=1%3Da.b.3", 422, "'1=a.b.3' is no cursor"),
+        ("/v1/runs/a%2Frun/events", "after=a.bogus.1", 422, "'a.bogus.1' is no cursor"),
     ],
 )
 async def test_a_wrong_request_is_refused_with_a_sentence(
@@ -237,8 +278,10 @@ async def test_nobody_sees_events_without_an_identity() -> None:
 
 
 def test_a_joint_cursor_names_the_position_of_each_run() -> None:
-    positions = {0: Cursor("a", "b", 3), 2: Cursor("c", "c", 0)}
+    one, two = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2))
+    positions = {0: Cursor(one, two, 3), 2: Cursor(two, two, 0)}
     assert parse_joint(joint_cursor(positions), 3) == positions
-    for wrong in ("", "0", "0=a.b", "3=a.b.1", "0=a.b.01", "0=a.b.1;", "0=a.b.1\n"):
+    ids = f"{one}.{two}"
+    for wrong in ("", "0", f"0={ids}", f"3={ids}.1", f"0={ids}.01", f"0={ids}.1;", f"0={ids}.1\n"):
         with pytest.raises(InvalidCursor):
             parse_joint(wrong, 3)

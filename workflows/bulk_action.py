@@ -75,6 +75,7 @@ class BulkActionWorkflow:
             by=bulk.by,
             why=bulk.why,
             total=len(bulk.items),
+            teams=tuple(dict.fromkeys(item.team for item in bulk.items)),
             outcomes=tuple(self._outcomes),
         )
 

@@ -8,7 +8,7 @@ from temporalio.service import RPCError
 
 from coterie.dsl.sizes import MAX_VALUE_SIZE
 from coterie.failures import CommandError
-from coterie.runs.call_errors import call_error
+from coterie.runs.call_errors import UnknownRun, call_error
 from coterie.runs.run_client import Run
 from coterie.runs.run_list import RunFilter, RunRow, run_rows
 from coterie.workflows.core.bulk_messages import (
@@ -67,7 +67,7 @@ async def bulk_progress(client: Client, id: str) -> BulkReport:
     """
     run = Run(client, id)
     if (await run.describe()).workflow_type != BULK_WORKFLOW:
-        raise CommandError(f"{id!r} is not a bulk action")
+        raise UnknownRun(f"there is no bulk action {id!r} on this server")
     handle = client.get_workflow_handle(id)
     try:
         return await handle.query("progress", result_type=BulkReport, rpc_timeout=run.answer_time)

@@ -55,7 +55,7 @@ async def team_view(
         InvalidDocument: The document has problems.
     """
     require(may(identity, (Role.VIEWER, Role.STARTER), team))
-    page = await asyncio.to_thread(_team_page, access.settings, team)
+    page = await asyncio.to_thread(_team_page, access.settings, team, identity)
     listing = await _latest(access, team, identity)
     lines = runs_page(listing, ListAsked()).runs
     may_start = isinstance(may(identity, (Role.STARTER,), team), Allowed)
@@ -63,11 +63,11 @@ async def team_view(
     return page, TeamActions(may_start, fields, id, lines, run_stats(listing.runs))
 
 
-def _team_page(settings: Settings, team: str) -> TeamPage:
+def _team_page(settings: Settings, team: str, identity: Identity) -> TeamPage:
     catalog = Catalog(settings)
     located = catalog.named(team)
     if located is None:
-        raise unknown_team(catalog, team)
+        raise unknown_team(catalog, team, identity)
     return team_page(settings, located)
 
 

@@ -13,13 +13,14 @@ from coterie.control.bulk_runs import bulk_progress, chosen_runs, start_bulk
 from coterie.dsl.values import Documented
 from coterie.failures import CommandError
 from coterie.gateway.identity.identity import Identity, Role
+from coterie.gateway.operations.error_reports import unknown_run
 from coterie.gateway.operations.operation import AnyOperation, Name, Operation, RunId, Why
 from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.request_decisions import approver_name
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.operations.run_listing import RunFilterAsked
 from coterie.gateway.operations.run_permissions import identity_name, require_run, trail_name
-from coterie.runs.call_errors import Unanswered
+from coterie.runs.call_errors import Unanswered, UnknownRun
 from coterie.runs.run_client import Run
 from coterie.workflows.core.bulk_messages import (
     MAX_BULK_ITEMS,
@@ -206,12 +207,15 @@ async def _decide_input(
 async def _progress(
     access: RunAccess, asked: BulkProgressAsked, identity: Identity
 ) -> BulkProgress:
-    report = await bulk_progress(access.client, asked.bulk)
-    outcomes = (
-        outcome
-        for outcome in report.outcomes
-        if isinstance(may(identity, (*_ROLES, Role.VIEWER), outcome.team), Allowed)
-    )
+    try:
+        report = await bulk_progress(access.client, asked.bulk)
+    except UnknownRun:
+        raise unknown_run(asked.bulk) from None
+    roles = (*_ROLES, Role.VIEWER)
+    seen = {team for team in report.teams if isinstance(may(identity, roles, team), Allowed)}
+    if not seen:
+        raise unknown_run(asked.bulk)
+    outcomes = tuple(outcome for outcome in report.outcomes if outcome.team in seen)
     return BulkProgress(
         bulk=asked.bulk,
         action=report.action,
@@ -219,7 +223,7 @@ async def _progress(
         why=report.why,
         total=report.total,
         is_finished=report.is_finished,
-        outcomes=tuple(outcomes),
+        outcomes=outcomes,
     )
 
 

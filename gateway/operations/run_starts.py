@@ -20,6 +20,7 @@ from coterie.gateway.operations.operation import (
     SteeringAsked,
     TeamAsked,
 )
+from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.operations.run_permissions import trail_name
 from coterie.runs.new_runs import start_run
@@ -29,6 +30,8 @@ from coterie.settings import Settings
 from coterie.workflows.core.messages import ForkInput, RetryInput, TeamInput
 from coterie.workflows.core.requests import Decision
 
+TEAM_READERS = (Role.VIEWER, Role.STARTER)
+"""Who sees that the project has a team."""
 _GIVE = "give it in `context`"
 _LOOKS = 20
 """Looks whether a worker has found the point of a fork: it takes about a second."""
@@ -89,9 +92,9 @@ class ForkAsked(SteeringAsked):
     """The new run's id. Default: a generated one."""
 
 
-async def _start(access: RunAccess, asked: StartAsked, _: Identity) -> StartedRun:
+async def _start(access: RunAccess, asked: StartAsked, identity: Identity) -> StartedRun:
     settings, client = access.settings, access.client
-    await asyncio.to_thread(_check_context, settings, asked.team, asked.context)
+    await asyncio.to_thread(_check_context, settings, asked, identity)
     run = await start_run(
         client,
         asked.id or new_id(asked.team),
@@ -103,7 +106,7 @@ async def _start(access: RunAccess, asked: StartAsked, _: Identity) -> StartedRu
     return StartedRun(run=run.id, team=asked.team, is_served=served)
 
 
-def _check_context(settings: Settings, team: str, context: Json) -> None:
+def _check_context(settings: Settings, asked: StartAsked, identity: Identity) -> None:
     """Refuse what the worker would refuse, if its documents are those of this project.
 
     Raises:
@@ -111,17 +114,19 @@ def _check_context(settings: Settings, team: str, context: Json) -> None:
         CommandError: The context does not fit, or the document has problems.
     """
     catalog = Catalog(settings)
-    located = catalog.named(team)
+    located = catalog.named(asked.team)
     if located is not None:
-        startable(compile_located(catalog, located), context, how=_GIVE)
+        startable(compile_located(catalog, located), asked.context, how=_GIVE)
     elif settings.address is None:
-        raise unknown_team(catalog, team)
+        raise unknown_team(catalog, asked.team, identity)
 
 
-def unknown_team(catalog: Catalog, team: str) -> Rejection:
-    """Return the error for a team that the project does not have."""
-    names = catalog.names()
-    hint = nearest(team, names) or f"The teams are: {listed(names)}."
+def unknown_team(catalog: Catalog, team: str, identity: Identity) -> Rejection:
+    """Return the error for a team that the project does not have; it names what who asks sees."""
+    names = [
+        name for name in catalog.names() if isinstance(may(identity, TEAM_READERS, name), Allowed)
+    ]
+    hint = nearest(team, names) or (f"The teams are: {listed(names)}." if names else "")
     return Rejection(404, "unknown_team", f"the project has no team {team!r}", hint)
 
 

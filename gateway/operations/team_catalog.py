@@ -13,13 +13,12 @@ from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.operation import AnyOperation, Operation, TeamAsked
 from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.run_access import RunAccess
-from coterie.gateway.operations.run_starts import unknown_team
+from coterie.gateway.operations.run_starts import TEAM_READERS, unknown_team
 from coterie.graph.mermaid import mermaid_of
 from coterie.graph.picture import picture
 from coterie.mcp_server.served_teams import arguments_schema, result_schema, team_description
 from coterie.settings import Settings
 
-_ROLES = (Role.VIEWER, Role.STARTER)
 _MAX_PROBLEM_LENGTH = 500
 
 
@@ -76,7 +75,7 @@ class DocumentSchema(Documented):
 async def _teams(access: RunAccess, _: TeamsAsked, identity: Identity) -> TeamListing:
     listed_teams = await asyncio.to_thread(_listed_teams, access.settings)
     visible_teams = (
-        team for team in listed_teams if isinstance(may(identity, _ROLES, team.team), Allowed)
+        team for team in listed_teams if isinstance(may(identity, TEAM_READERS, team.team), Allowed)
     )
     return TeamListing(teams=tuple(visible_teams))
 
@@ -93,15 +92,15 @@ def _listed_teams(settings: Settings) -> list[ListedTeam]:
     return sorted(found, key=lambda team: (not team.is_own, team.team))
 
 
-async def _team(access: RunAccess, asked: TeamAsked, _: Identity) -> TeamDescription:
-    return await asyncio.to_thread(_described_team, access.settings, asked.team)
+async def _team(access: RunAccess, asked: TeamAsked, identity: Identity) -> TeamDescription:
+    return await asyncio.to_thread(_described_team, access.settings, asked.team, identity)
 
 
-def _described_team(settings: Settings, name: str) -> TeamDescription:
+def _described_team(settings: Settings, name: str, identity: Identity) -> TeamDescription:
     catalog = Catalog(settings)
     located = catalog.named(name)
     if located is None:
-        raise unknown_team(catalog, name)
+        raise unknown_team(catalog, name, identity)
     file = shown(located.file, settings)
     try:
         compiled = with_needs(compile_located(catalog, located, only_shown=True))
@@ -132,7 +131,7 @@ OPERATIONS: tuple[AnyOperation, ...] = (
         "Lists the teams that you may see or start.",
         "GET",
         "/teams",
-        _ROLES,
+        TEAM_READERS,
         "teams",
         TeamsAsked,
         TeamListing,
@@ -143,7 +142,7 @@ OPERATIONS: tuple[AnyOperation, ...] = (
         "Describes a team: its purpose, its inputs and outputs, its graph.",
         "GET",
         "/teams/{team}",
-        _ROLES,
+        TEAM_READERS,
         "team",
         TeamAsked,
         TeamDescription,

@@ -74,6 +74,8 @@ class BulkReport(Frozen):
     by: str
     why: str
     total: int
+    teams: tuple[str, ...] = ()
+    """Those of the items, each once."""
     outcomes: tuple[BulkOutcome, ...]
     """In the order of the items."""
 

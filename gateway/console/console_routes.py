@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import cast
-from urllib.parse import unquote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -121,7 +120,7 @@ class ConsolePages:
 
     async def run(self, request: Request, identity: Identity) -> Response:
         """Show one run."""
-        id = unquote(request.path_params["run"])
+        id = request.path_params["run"]
         found = await require_run(self._access, id, (Role.VIEWER,), identity)
         page = await self._run_page(found)
         return page_response(
@@ -155,7 +154,7 @@ class ConsolePages:
 
     async def team(self, request: Request, identity: Identity) -> Response:
         """Show one team."""
-        name = unquote(request.path_params["team"])
+        name = request.path_params["team"]
         page, actions = await team_view(self._access, name, identity)
         return page_response(
             request, identity, "team.html", name, page, actions=actions, tab="teams"

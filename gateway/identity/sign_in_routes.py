@@ -38,6 +38,8 @@ SIGN_IN: Final = "/sign-in"
 SIGN_OUT: Final = "/sign-out"
 _IDENTITY: Final = "coterie_sign_in"
 _MAX_FORM: Final = 50_000
+_UNCOUNTED: Final = ("too_many_failures", "old_sign_in")
+"""Failures that guess nothing: every web page can send a browser to the callback."""
 _log = logging.getLogger("coterie")
 
 
@@ -204,7 +206,7 @@ class SignInRoutes:
                 self._gate.check_failures(address)
             return await work()
         except SignInFailure as failure:
-            if counts and failure.status < 500 and failure.code != "too_many_failures":
+            if counts and failure.status < 500 and failure.code not in _UNCOUNTED:
                 self._gate.failures.record(address, self._gate.clock())
             _log.warning("a sign-in failed: %s (%s)", failure.message, failure.code)
             return failure_response(failure, request.url.path, request.headers)

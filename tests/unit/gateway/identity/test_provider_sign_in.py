@@ -336,3 +336,10 @@ async def test_sign_in_goes_nowhere_else_afterwards(gateway: Gateway) -> None:
     begun = await gateway.browser.get("/sign-in", params={"to": "//evil.example"})
     assert begun.headers["location"] == "/", "who has a session continues at once"
     assert PUBLIC.startswith("https")
+
+
+async def test_links_of_other_sites_to_the_callback_lock_nobody_out(gateway: Gateway) -> None:
+    for _ in range(25):
+        answer = await gateway.browser.get("/sign-in/callback", params={"state": "x", "code": "y"})
+        assert answer.json()["code"] == "old_sign_in"
+    assert (await gateway.sign_in()).status_code == 303

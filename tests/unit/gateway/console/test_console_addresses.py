@@ -6,6 +6,7 @@ from urllib.parse import unquote
 import pytest
 from starlette.requests import Request
 from starlette.routing import Match
+from starlette.types import Scope
 
 from coterie.gateway.console import console_routes
 from coterie.gateway.console.console_routes import ConsolePages
@@ -27,7 +28,7 @@ async def test_the_address_of_a_run_opens_that_run(
 
     monkeypatch.setattr(console_routes, "require_run", require_run)
     access = cast("RunAccess", None)
-    scope = {"type": "http", "method": "GET", "path": unquote(run_url(run)), "headers": []}
+    scope: Scope = {"type": "http", "method": "GET", "path": unquote(run_url(run)), "headers": []}
     (child,) = [
         found
         for route in console_routes.console_routes(access)

@@ -82,14 +82,15 @@ class RequestGate:
             return TOO_LARGE
         identity = await self._authenticate(request)
         scope.setdefault("state", {})[IDENTITY] = identity
+        if identity is not None:
+            connection: HttpConnection | None = scope["state"].get(CONNECTION)
+            who = f"{identity.method}:{identity.subject}"
+            if connection is not None and not connection.authorize(who):
+                return _TOO_MANY
         if not any(_is_below(scope["path"], path) for path in (API, MCP_PATH)):
             return None
         if identity is None:
             return SIGNED_OUT
-        connection: HttpConnection | None = scope["state"].get(CONNECTION)
-        who = f"{identity.method}:{identity.subject}"
-        if connection is not None and not connection.authorize(who):
-            return _TOO_MANY
         if _is_below(scope["path"], API):
             scope["path"] = raw_path.decode("ascii", "replace")  # ids may have slashes
         return None

@@ -127,8 +127,14 @@ async def serve_gateway(settings: Settings, options: ServeOptions) -> None:
         access = RunAccess(settings, connection, options.key)
         _say_where(connection, options.host, port)
         async with _worker_beside(connection, settings, options), _answering(access, sign_in, at):
-            await show_link(sign_in.link(), settings.environment, opens=options.opens_browser)
-            await _supervise_server(access)
+            page = settings.state / "open.html"
+            try:
+                await show_link(
+                    sign_in.link(), settings.environment, page, opens=options.opens_browser
+                )
+                await _supervise_server(access)
+            finally:
+                page.unlink(missing_ok=True)
 
 
 def _say_where(connection: Connection, host: str, port: int) -> None:

@@ -1,12 +1,13 @@
 """Where a gateway may listen, and when a browser has a screen."""
 
 import socket
+from pathlib import Path
 
 import pytest
 
 from coterie.dsl.model.sections.access_document import AccessSection, OidcSection
 from coterie.failures import CommandError
-from coterie.gateway.browser_link import has_display
+from coterie.gateway.browser_link import has_display, opening_file
 from coterie.gateway.serving import check_host
 from coterie.http_server.http_listener import listener
 
@@ -68,3 +69,11 @@ def test_a_taken_port_is_named_with_the_next_free_one() -> None:
     offered = int(message.rpartition("--port ")[2].split()[0])
     with socket.socket() as free:
         free.bind(("127.0.0.1", offered))
+
+
+def test_the_command_line_of_a_browser_has_no_code(tmp_path: Path) -> None:
+    link = "http://coterie-1.localhost:7400/open#secret&code"
+    address = opening_file(link, tmp_path / "open.html")
+    assert "secret" not in address
+    assert (tmp_path / "open.html").stat().st_mode & 0o777 == 0o600
+    assert "#secret&amp;code" in (tmp_path / "open.html").read_text()

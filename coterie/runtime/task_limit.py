@@ -80,6 +80,7 @@ class CpuLimit:
             finally:
                 self._end(task)
         except _Interruption:
+            self._end(task)  # the first may have been interrupted before it was done
             raise TaskOverran(task.used) from None
         if task.used:
             raise TaskOverran(task.used)
@@ -96,7 +97,7 @@ class CpuLimit:
     def _end(self, task: _Task) -> None:
         """Stop watching: nothing interrupts this thread from now on."""
         with self._lock:
-            del self._tasks[task.thread]
+            self._tasks.pop(task.thread, None)
         if task.used:
             with suppress(_Interruption):
                 for _ in range(100):  # what was raised and has not arrived, arrives here

@@ -182,20 +182,19 @@ def _workers(
         client=client,
         runner=parts.pool,
     )
-    notifications = _notification_activities(settings, trusted)
     clean = SecretsInterceptor(parts.known)
-    bulks = BulkActivities(client, settings)
     activities = (
         agents.run_agent,
         skills.call_skill,
         compiler.compile_team,
         forks.fork_run,
-        bulks.act_on_run,
+        BulkActivities(client, settings).act_on_run,
+        _notification_activities(settings, trusted).notify,
     )
     serving = _serving_worker(
         client,
         terms,
-        [*activities, notifications.notify],
+        activities,
         parts.board,
         [clean, RunCallsOnly(), policy],
         storage,

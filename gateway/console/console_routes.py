@@ -18,11 +18,11 @@ from starlette.routing import BaseRoute, Route
 
 from coterie.dsl.values import Frozen
 from coterie.gateway.console.compare_page import compare_page
-from coterie.gateway.console.form_posts import FormPosts
+from coterie.gateway.console.forms.form_posts import FormPosts
+from coterie.gateway.console.forms.run_actions import run_actions
 from coterie.gateway.console.inbox_page import inbox_page, run_url, runs_page
 from coterie.gateway.console.page_templates import style_text
 from coterie.gateway.console.plan_outline import values_of_document
-from coterie.gateway.console.run_actions import run_actions
 from coterie.gateway.console.run_page import RunPage, run_page
 from coterie.gateway.console.served_pages import HEADERS, answered, page_response
 from coterie.gateway.console.team_actions import team_view

@@ -7,9 +7,9 @@ import pytest
 from markupsafe import Markup
 
 from coterie.documents.catalog import Catalog
+from coterie.gateway.console.forms.run_actions import run_actions
 from coterie.gateway.console.inbox_page import ProblemPage, inbox_page, runs_page
 from coterie.gateway.console.page_templates import SERVED_POLICY, PageFrame, render
-from coterie.gateway.console.run_actions import run_actions
 from coterie.gateway.console.team_actions import TeamActions
 from coterie.gateway.console.team_page import run_stats, team_page
 from coterie.gateway.identity.identity import Grant, Identity, Role

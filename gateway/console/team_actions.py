@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from coterie.documents.catalog import Catalog
-from coterie.gateway.console.forms.schema_forms import FormField
+from coterie.gateway.console.fields.schema_forms import FormField
 from coterie.gateway.console.inbox_page import RunLine, runs_page
 from coterie.gateway.console.team_page import RunStats, TeamPage, run_stats, team_page
 from coterie.gateway.identity.identity import Identity, Role

@@ -1,1 +1,1 @@
-"""Forms of the console: from schemas to fields, and from what people send to operations."""
+"""Forms of the console: what each offers, and the operation that it performs."""

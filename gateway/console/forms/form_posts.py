@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from coterie.dsl.strict_json import unsound_part
 from coterie.dsl.values import Frozen, Json
 from coterie.failures import CommandError
-from coterie.gateway.console.forms.schema_forms import form_of, read_form
+from coterie.gateway.console.fields.schema_forms import form_of, read_form
 from coterie.gateway.console.inbox_page import inbox_page, run_url
 from coterie.gateway.console.served_pages import page_response
 from coterie.gateway.console.team_actions import team_view

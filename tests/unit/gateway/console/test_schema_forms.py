@@ -4,8 +4,8 @@ import pytest
 from starlette.datastructures import FormData
 
 from coterie.dsl.values import Json
+from coterie.gateway.console.fields.schema_forms import form_of, read_form
 from coterie.gateway.console.forms.form_posts import Pick, picks_of
-from coterie.gateway.console.forms.schema_forms import form_of, read_form
 from coterie.gateway.operations.error_reports import Rejection
 
 SCHEMA: Json = {

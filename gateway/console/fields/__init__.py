@@ -1,0 +1,1 @@
+"""Fields of forms: from JSON Schemas, and back to values. Pure."""

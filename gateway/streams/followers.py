@@ -12,7 +12,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from coterie.failures import CommandError
 from coterie.gateway.streams.cursors import Cursor
 from coterie.gateway.streams.event_rows import CallName, RowReader, StreamRow
-from coterie.gateway.streams.history_pages import HistoryPages
+from coterie.gateway.streams.history_pages import HistoryPages, PageRequest
 from coterie.gateway.streams.lineage import LineagePart, parts_after
 from coterie.gateway.streams.live_calls import ActiveCalls, calls_of, has_turn
 from coterie.gateway.streams.older_rows import MAX_EVENT, rows_before
@@ -157,7 +157,7 @@ class Follower:
             try:
                 async with self._turns.turn() as seconds:
                     page = await self._pages.page(
-                        self.run, reading.part.run, token, waits=True, seconds=seconds
+                        PageRequest(self.run, reading.part.run, token, waits=True, seconds=seconds)
                     )
             except RPCError as error:
                 if error.status == RPCStatusCode.INVALID_ARGUMENT and token:

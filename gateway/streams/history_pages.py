@@ -39,6 +39,24 @@ class HistoryPage:
 
 
 @dataclass(frozen=True, slots=True)
+class PageRequest:
+    """Asks for a page of a history."""
+
+    run: str
+    """The id of the run."""
+    run_id: str
+    """The run id of the history."""
+    token: bytes = b""
+    """Of the page before, which was read with the same `waits`; empty at first."""
+    size: int = 0
+    """How many transactions it may have; 0 for the server's default."""
+    waits: bool = False
+    """Whether to wait for events that are not there yet."""
+    seconds: float | None = None
+    """How long to wait; default: as long as the server does."""
+
+
+@dataclass(frozen=True, slots=True)
 class LatestHistory:
     """The latest history of a run, as the server describes it."""
 
@@ -79,52 +97,34 @@ class HistoryPages:
         """Yield the pages of a history from its first event to its last one; raises RPCError."""
         token = b""
         while True:
-            page = await self.page(run, run_id, token)
+            page = await self.page(PageRequest(run, run_id, token))
             yield page
             if not page.token:
                 return
             token = page.token
 
-    async def page(
-        self,
-        run: str,
-        run_id: str,
-        token: bytes,
-        *,
-        size: int = 0,
-        waits: bool = False,
-        seconds: float | None = None,
-    ) -> HistoryPage:
-        """Return a page of a history; raises RPCError.
-
-        Args:
-            run: The id of the run.
-            run_id: The run id of the history.
-            token: Of the page before, which was read with the same `waits`; empty at first.
-            size: How many transactions it may have; 0 for the server's default.
-            waits: Whether to wait for events that are not there yet.
-            seconds: How long to wait; default: as long as the server does.
-        """
+    async def page(self, asked: PageRequest) -> HistoryPage:
+        """Return a page of a history; raises RPCError."""
         self.requests += 1
-        timeout = _WAIT_SECONDS if waits else _REQUEST_SECONDS
-        if waits and seconds is not None:
-            timeout = timedelta(seconds=seconds)
+        timeout = _WAIT_SECONDS if asked.waits else _REQUEST_SECONDS
+        if asked.waits and asked.seconds is not None:
+            timeout = timedelta(seconds=asked.seconds)
         client = self._client()
         try:
             answer = await client.workflow_service.get_workflow_execution_history(
                 GetWorkflowExecutionHistoryRequest(
                     namespace=client.namespace,
-                    execution=WorkflowExecution(workflow_id=run, run_id=run_id),
-                    maximum_page_size=size,
-                    next_page_token=token,
-                    wait_new_event=waits,
+                    execution=WorkflowExecution(workflow_id=asked.run, run_id=asked.run_id),
+                    maximum_page_size=asked.size,
+                    next_page_token=asked.token,
+                    wait_new_event=asked.waits,
                     skip_archival=True,
                 ),
                 timeout=timeout,
             )
         except RPCError as error:
-            if waits and token and error.status in _EMPTY_WAITS:
-                return HistoryPage((), token)
+            if asked.waits and asked.token and error.status in _EMPTY_WAITS:
+                return HistoryPage((), asked.token)
             raise
         return HistoryPage(tuple(read_events(answer.history.events)), answer.next_page_token)
 
@@ -166,7 +166,7 @@ class HistoryPages:
         return self._ancestries[key]
 
     async def _read_ancestry(self, run: str, run_id: str) -> Ancestry:
-        first = await self.page(run, run_id, b"", size=1)
+        first = await self.page(PageRequest(run, run_id, size=1))
         start = next((event for event in first.events if isinstance(event, RunStarted)), None)
         if start is None:
             return Ancestry()

@@ -1,11 +1,12 @@
 """Histories in memory, read like those of a server: page by page, as they grow, and backwards."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import overload
 
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
@@ -13,7 +14,12 @@ from temporalio.client import Client, WorkflowExecutionDescription
 from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.failures import CommandError
-from coterie.gateway.streams.history_pages import HistoryPage, HistoryPages, LatestHistory
+from coterie.gateway.streams.history_pages import (
+    HistoryPage,
+    HistoryPages,
+    LatestHistory,
+    PageRequest,
+)
 from coterie.runs.histories.history_events import read_events
 from coterie.storage.histories import read_history
 
@@ -37,13 +43,48 @@ def chains() -> Mapping[str, Sequence[Sequence[HistoryEvent]]]:
     return found
 
 
+class SerialisedEvents(Sequence[HistoryEvent]):
+    """Events that are decoded whenever somebody reads them, as those of a server are."""
+
+    def __init__(self, events: Iterable[HistoryEvent]) -> None:
+        self._events = [event.SerializeToString() for event in events]
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._events)
+
+    @overload
+    def __getitem__(self, place: int) -> HistoryEvent: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[HistoryEvent]: ...
+    def __getitem__(self, place: int | slice) -> HistoryEvent | Sequence[HistoryEvent]:
+        """Decode one, or some."""
+        if isinstance(place, int):
+            return HistoryEvent.FromString(self._events[place])
+        return [HistoryEvent.FromString(event) for event in self._events[place]]
+
+
 class RecordedPages(HistoryPages):
-    """A server that has the histories of one run, and tells them in pages of random length."""
+    """A server that has the histories of one run, whatever its id, and tells them in pages."""
 
     def __init__(
-        self, histories: Mapping[str, Sequence[HistoryEvent]], first: str, seed: int = 1
+        self,
+        histories: Mapping[str, Sequence[HistoryEvent]],
+        first: str,
+        seed: int = 1,
+        *,
+        size: int = 0,
+        is_open: bool = False,
     ) -> None:
-        """Take `{run id: events}`, oldest first, and the run id of the first history."""
+        """Take `{run id: events}`, oldest first, and the run id of the first history.
+
+        Args:
+            histories: The events.
+            first: The run id of the first history.
+            seed: Of the random lengths of pages.
+            size: Events of a page; 0: a random number.
+            is_open: Whether the run has not ended, however it grows.
+        """
         super().__init__(_no_client)
         self.histories = dict(histories)
         self.known = list(self.histories)
@@ -53,6 +94,8 @@ class RecordedPages(HistoryPages):
         self.grown = asyncio.Event()
         self._first = first
         self._random = Random(seed)
+        self._size = size
+        self._is_open = is_open
 
     @classmethod
     def of(cls, name: str, seed: int = 1) -> "RecordedPages":
@@ -88,28 +131,21 @@ class RecordedPages(HistoryPages):
         """Know nothing of calls in progress."""
         raise CommandError("a recorded run is not described")
 
-    async def page(
-        self,
-        run: str,
-        run_id: str,
-        token: bytes,
-        *,
-        size: int = 0,
-        waits: bool = False,
-        seconds: float | None = None,
-    ) -> HistoryPage:
+    async def page(self, asked: PageRequest) -> HistoryPage:
         """Return some events; of an open history also tasks that will not be recorded."""
         self.requests += 1
+        await asyncio.sleep(0)
+        run_id, waits = asked.run_id, asked.waits
         events = self._of(run_id)
-        start = int(token or b"0")
+        start = int(asked.token or b"0")
         while waits and start >= self.lengths[run_id] and not self._is_over(run_id):
             self.grown.clear()
             try:
-                async with asyncio.timeout(seconds):
+                async with asyncio.timeout(asked.seconds):
                     await self.grown.wait()
             except TimeoutError:
-                return HistoryPage((), token)
-        end = min(self.lengths[run_id], start + (size or self._random.randint(1, 9)))
+                return HistoryPage((), asked.token)
+        end = min(self.lengths[run_id], start + (asked.size or self._length()))
         page = list(events[start:end])
         is_end = end == self.lengths[run_id]
         if is_end and waits and not self._is_over(run_id):
@@ -119,14 +155,17 @@ class RecordedPages(HistoryPages):
 
     async def backwards(self, run: str, run_id: str, size: int) -> AsyncGenerator[HistoryPage]:
         """Yield the events from the newest one."""
-        events = self._of(run_id)[: self.lengths[run_id]]
-        while events:
+        events = self._of(run_id)
+        end = self.lengths[run_id]
+        while end:
             self.requests += 1
-            count = self._random.randint(1, 9)
-            yield HistoryPage(
-                tuple(read_events(events[-count:])), b"" if count >= len(events) else b"x"
-            )
-            events = events[:-count]
+            await asyncio.sleep(0)
+            start = max(0, end - self._length())
+            yield HistoryPage(tuple(read_events(events[start:end])), b"x" if start else b"")
+            end = start
+
+    def _length(self) -> int:
+        return self._size or self._random.randint(1, 9)
 
     def _of(self, run_id: str) -> Sequence[HistoryEvent]:
         if run_id not in self.known:
@@ -134,7 +173,9 @@ class RecordedPages(HistoryPages):
         return self.histories[run_id]
 
     def _is_over(self, run_id: str) -> bool:
-        return self.lengths[run_id] == len(self.histories[run_id])
+        is_latest = run_id == list(self.histories)[-1]
+        is_whole = self.lengths[run_id] == len(self.histories[run_id])
+        return is_whole and not (self._is_open and is_latest)
 
 
 class SeveralRuns(HistoryPages):
@@ -152,19 +193,9 @@ class SeveralRuns(HistoryPages):
         """Know nothing of calls in progress."""
         return await self._runs[run].describe(run)
 
-    async def page(
-        self,
-        run: str,
-        run_id: str,
-        token: bytes,
-        *,
-        size: int = 0,
-        waits: bool = False,
-        seconds: float | None = None,
-    ) -> HistoryPage:
+    async def page(self, asked: PageRequest) -> HistoryPage:
         """Return some events of a run."""
-        pages = self._runs[run]
-        return await pages.page(run, run_id, token, size=size, waits=waits, seconds=seconds)
+        return await self._runs[asked.run].page(asked)
 
     def backwards(self, run: str, run_id: str, size: int) -> AsyncGenerator[HistoryPage]:
         """Yield the events of a run from its newest one."""

@@ -6,14 +6,12 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from datetime import timedelta
 
-from coterie.dsl.sizes import MAX_BY_LENGTH, MAX_NAME_LENGTH, MAX_WHY_LENGTH
+from coterie.dsl.sizes import MAX_BY_LENGTH, MAX_ID_SIZE, MAX_NAME_LENGTH, MAX_WHY_LENGTH
 from coterie.dsl.values import MAX_DURATION, seconds
 from coterie.dsl.visible import visible
 from coterie.failures import ExitCode
 
 _MAX_RUNS = 1_000
-_MAX_ID_SIZE = 1_000
-"""Bytes, as the server's `limit.maxIDLength`."""
 
 
 def at_most(characters: int) -> Callable[[str], str]:
@@ -48,8 +46,8 @@ def id_problem(text: str) -> str | None:
         return "it is empty"
     if visible(text) != text or "\n" in text or "\t" in text:
         return "it has a line break, a tab or an invisible character; use letters, digits and '-'"
-    if (size := len(text.encode(errors="surrogatepass"))) > _MAX_ID_SIZE:
-        return f"it has {size:,} bytes; Temporal takes at most {_MAX_ID_SIZE:,}"
+    if (size := len(text.encode(errors="surrogatepass"))) > MAX_ID_SIZE:
+        return f"it has {size:,} bytes; Temporal takes at most {MAX_ID_SIZE:,}"
     return None
 
 

@@ -61,6 +61,9 @@ MAX_SHOWN = 500_000
 MAX_SIGNALLED = 1_000_000
 """Bytes of JSON of the signals of one name for which no step has waited yet."""
 
+MAX_ID_SIZE = 1_000
+"""Bytes of the id of a run, as the server's `limit.maxIDLength`."""
+
 MAX_BY_LENGTH = 200
 """Characters of a person's name in a message, which the run keeps and repeats."""
 

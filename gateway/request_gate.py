@@ -4,9 +4,11 @@ Below `/v1`, and at `/mcp`, nothing is answered to who does not show an identity
 """
 
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import Final
 
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coterie.gateway.endpoints import API, IDENTITY, error_response
@@ -20,7 +22,9 @@ Authenticate = Callable[[Request], Awaitable[Identity | None]]
 MCP_PATH: Final = "/mcp"
 MAX_BODY: Final = 4 * 1024 * 1024
 """Bytes: a run's input has at most 2 MB, and JSON may escape it."""
-_MAX_PATH: Final = 8 * 1024
+MAX_HEADER: Final = 64 * 1024
+"""Bytes: each character of an address may take twelve."""
+MAX_PATH: Final = 16 * 1024
 
 TOO_LARGE: Final = FailedRequest(
     413,
@@ -31,8 +35,21 @@ TOO_LARGE: Final = FailedRequest(
     ),
 )
 _TOO_LONG: Final = FailedRequest(
-    414, ErrorReport(code="too_long", message=f"the path has more than {_MAX_PATH:,} bytes")
+    414, ErrorReport(code="too_long", message=f"the path has more than {MAX_PATH:,} bytes")
 )
+_UNREADABLE_HEADS: Final = {
+    HTTPStatus.REQUEST_URI_TOO_LONG: FailedRequest(
+        414,
+        ErrorReport(code="too_long", message=f"the address has more than {MAX_HEADER:,} bytes"),
+    ),
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: FailedRequest(
+        431,
+        ErrorReport(code="too_long", message=f"the header has more than {MAX_HEADER:,} bytes"),
+    ),
+    HTTPStatus.BAD_REQUEST: FailedRequest(
+        400, ErrorReport(code="unreadable_request", message="the request is not HTTP/1.1")
+    ),
+}
 _TOO_MANY: Final = FailedRequest(
     503,
     ErrorReport(
@@ -41,6 +58,11 @@ _TOO_MANY: Final = FailedRequest(
         fix="Close some, or repeat the request later.",
     ),
 )
+
+
+def refuse_head(status: HTTPStatus) -> Response:
+    """Return the response for a request whose line or header cannot be read, or is too long."""
+    return error_response(_UNREADABLE_HEADS[status])
 
 
 def _is_below(path: str, root: str) -> bool:
@@ -74,7 +96,7 @@ class RequestGate:
     async def _check_request(self, scope: Scope) -> FailedRequest | None:
         """Return why a request is not passed on; note its identity and its path as sent."""
         raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
-        if len(raw_path) > _MAX_PATH:
+        if len(raw_path) > MAX_PATH:
             return _TOO_LONG
         request = Request(scope)
         length = request.headers.get("content-length", "0")

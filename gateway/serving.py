@@ -22,7 +22,7 @@ from coterie.gateway.console.console_routes import console_routes
 from coterie.gateway.doors.mcp_door import McpDoor
 from coterie.gateway.identity.access_settings import load_access
 from coterie.gateway.operations.run_access import RunAccess
-from coterie.gateway.request_gate import MCP_PATH
+from coterie.gateway.request_gate import MAX_HEADER, MCP_PATH, refuse_head
 from coterie.gateway.sign_in import SignIn, sign_in_of
 from coterie.gateway.worker_process import WorkerProcess, needs_worker
 from coterie.http_server.http_connections import ConnectionLimits, connection_maker
@@ -34,7 +34,7 @@ from coterie.settings import Settings
 from coterie.signing.key_files import read_key
 from coterie.terminal import note
 
-_LIMITS = ConnectionLimits(authorized=1_000, authorized_per_identity=100)
+_LIMITS = ConnectionLimits(authorized=1_000, authorized_per_identity=100, header_bytes=MAX_HEADER)
 _GRACE_SECONDS = 2
 
 
@@ -177,7 +177,7 @@ async def _answering(access: RunAccess, sign_in: SignIn, at: socket.socket) -> A
         sign_in.around(app),
         log_config=None,
         access_log=False,
-        http=cast("type[asyncio.Protocol]", connection_maker(_LIMITS)),
+        http=cast("type[asyncio.Protocol]", connection_maker(_LIMITS, refuse_head)),
         ws="none",
         backlog=_LIMITS.backlog,
         proxy_headers=False,

@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 
 import h11
+from starlette.responses import PlainTextResponse, Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 Connection = TypeVar("Connection")
@@ -88,6 +90,10 @@ class ConnectionLimits:
     """From the start of a connection, or its last response, to the end of a request's header."""
     body: float = 30.0
     """From the end of the header to the end of the body."""
+    unread: float = 5.0
+    """From the refusal of a header to the end of what the client still sends."""
+    header_bytes: int = 16 * 1024
+    """Of the request line and the header together."""
     authorized: int = 200
     authorized_per_identity: int | None = None
     """None: one identity may have all."""
@@ -101,15 +107,31 @@ class ConnectionLimits:
     """The oldest idle one makes room for the next."""
 
 
+RefuseHead = Callable[[HTTPStatus], Response]
+"""Returns the response for a request whose line or header cannot be read, or is too long."""
+
+
+def plain_refusal(status: HTTPStatus) -> Response:
+    """Return the refusal in one word of HTTP."""
+    return PlainTextResponse(f"{status.phrase}\n", status)
+
+
 class HttpConnection(H11Protocol):
     """A connection that ends when a request does not arrive in time, or its place is taken."""
 
     def __init__(
-        self, limits: ConnectionLimits, places: "ConnectionPlaces[HttpConnection]", **options: Any
+        self,
+        limits: ConnectionLimits,
+        refuse_head: RefuseHead,
+        places: "ConnectionPlaces[HttpConnection]",
+        **options: Any,
     ) -> None:
         """Take the limits, the places of all connections, and what uvicorn gives."""
         super().__init__(**options)
+        self.conn = h11.Connection(h11.SERVER, limits.header_bytes)
         self._limits = limits
+        self._refuse_head = refuse_head
+        self._is_refused = False
         self.app_state = {**self.app_state, CONNECTION: self}
         self._places = places
         self._awaited: type[h11.IDLE] | type[h11.SEND_BODY] | None = None
@@ -133,10 +155,48 @@ class HttpConnection(H11Protocol):
         self._expect(None)
         super().connection_lost(exc)
 
+    def data_received(self, data: bytes) -> None:
+        """Take what arrives; after a refusal, drop it."""
+        if not self._is_refused:
+            super().data_received(data)
+
     def handle_events(self) -> None:
         """Read, then wait for what is missing."""
         super().handle_events()
         self._watch()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what cannot be read, and end the connection once the client has the answer.
+
+        A connection that is closed with bytes unread resets, and its client loses the answer.
+        """
+        self._is_refused = True
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.close()  # the answer to this request is on its way
+            return
+        if self.cycle:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        status = self._unreadable()
+        response = self._refuse_head(status)
+        headers = [*response.raw_headers, (b"connection", b"close")]
+        for event in (
+            h11.Response(status_code=status, headers=headers, reason=status.phrase.encode()),
+            h11.Data(data=bytes(response.body)),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.write_eof()
+        self.flow.resume_reading()
+        self.loop.call_later(self._limits.unread, self.transport.abort)
+
+    def _unreadable(self) -> HTTPStatus:
+        unread, _ = self.conn.trailing_data
+        if len(unread) <= self._limits.header_bytes:
+            return HTTPStatus.BAD_REQUEST
+        if b"\n" in unread:
+            return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+        return HTTPStatus.REQUEST_URI_TOO_LONG
 
     def _watch(self) -> None:
         state = self.conn.their_state
@@ -153,7 +213,9 @@ class HttpConnection(H11Protocol):
         self._timer = self.loop.call_later(seconds, self.transport.abort) if part else None
 
 
-def connection_maker(limits: ConnectionLimits) -> Callable[..., HttpConnection]:
+def connection_maker(
+    limits: ConnectionLimits, refuse_head: RefuseHead = plain_refusal
+) -> Callable[..., HttpConnection]:
     """Return what makes the connections of one server, which share its places."""
     places: ConnectionPlaces[HttpConnection] = ConnectionPlaces(
         limits.strangers,
@@ -161,4 +223,4 @@ def connection_maker(limits: ConnectionLimits) -> Callable[..., HttpConnection]:
         limits.authorized,
         limits.authorized_per_identity,
     )
-    return partial(HttpConnection, limits, places)
+    return partial(HttpConnection, limits, refuse_head, places)

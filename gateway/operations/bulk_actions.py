@@ -14,7 +14,14 @@ from coterie.dsl.values import Documented
 from coterie.failures import CommandError
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import unknown_run
-from coterie.gateway.operations.operation import AnyOperation, Name, Operation, RunId, Why
+from coterie.gateway.operations.operation import (
+    AnyOperation,
+    Digest,
+    Name,
+    Operation,
+    RunId,
+    Why,
+)
 from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.request_decisions import approver_name
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
@@ -50,7 +57,7 @@ class BulkChoice(Documented):
     is_open: bool
     request: Name | None = None
     """With `decide`: the id of the request."""
-    digest: str | None = Field(default=None, min_length=1, max_length=200)
+    digest: Digest | None = None
     """With `decide`: the digest of the request as you saw it."""
 
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import Field
 
-from coterie.dsl.sizes import MAX_NAME_LENGTH, MAX_WHY_LENGTH
-from coterie.dsl.values import Documented, Frozen
+from coterie.dsl.sizes import MAX_ID_SIZE, MAX_NAME_LENGTH, MAX_WHY_LENGTH
+from coterie.dsl.values import Documented, Frozen, Json
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.run_access import RunAccess
 
@@ -19,11 +19,15 @@ team, each for itself, by the handler; or none."""
 Input = TypeVar("Input", bound=Frozen)
 Output = TypeVar("Output", bound=Frozen)
 
-RunId = Annotated[str, Field(min_length=1, max_length=1_000)]
+RunId = Annotated[str, Field(min_length=1, max_length=MAX_ID_SIZE)]
 Why = Annotated[str, Field(max_length=MAX_WHY_LENGTH)]
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH)]
 Age = Annotated[str, Field(max_length=20, pattern=r"^[0-9]+(\.[0-9]+)?(ms|s|m|h|d)$")]
 """A duration such as `2h`."""
+Digest = Annotated[str, Field(min_length=1, max_length=200)]
+"""Of what a request shows."""
+ContextUpdates = Annotated[Json, Field(max_length=200)]
+"""`{dotted path: value}`."""
 
 MAX_SECONDS = 60.0
 """How long an operation may take."""

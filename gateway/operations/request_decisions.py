@@ -12,7 +12,15 @@ from coterie.dsl.sizes import MAX_BY_LENGTH
 from coterie.dsl.values import Documented
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import Rejection
-from coterie.gateway.operations.operation import AnyOperation, Name, Operation, RunAsked, RunId, Why
+from coterie.gateway.operations.operation import (
+    AnyOperation,
+    Digest,
+    Name,
+    Operation,
+    RunAsked,
+    RunId,
+    Why,
+)
 from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.operations.run_permissions import require_run
@@ -67,7 +75,7 @@ class DecisionAsked(RunAsked):
     request: Name
     """The id of the request."""
     decision: Literal["approve", "reject"]
-    digest: str = Field(min_length=1, max_length=200)
+    digest: Digest
     """The digest of the request as you saw it. If it has changed since, nothing is decided."""
     comment: Why = ""
     payload: JsonValue = None

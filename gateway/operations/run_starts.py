@@ -1,7 +1,6 @@
 """Start runs: of a team, or in the middle of another run."""
 
 import asyncio
-from typing import Annotated
 
 from pydantic import Field, JsonValue
 
@@ -14,6 +13,7 @@ from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import Rejection
 from coterie.gateway.operations.operation import (
     AnyOperation,
+    ContextUpdates,
     Name,
     Operation,
     RunId,
@@ -35,8 +35,6 @@ TEAM_READERS = (Role.VIEWER, Role.STARTER)
 _GIVE = "give it in `context`"
 _LOOKS = 20
 """Looks whether a worker has found the point of a fork: it takes about a second."""
-
-ContextUpdates = Annotated[Json, Field(max_length=200)]
 
 
 class StartAsked(TeamAsked):

@@ -9,10 +9,11 @@ from uuid import uuid4
 from pydantic import Field, JsonValue
 
 from coterie.control.run_signals import send_cancel, send_control
-from coterie.dsl.values import Documented, Json
+from coterie.dsl.values import Documented
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.operation import (
     AnyOperation,
+    ContextUpdates,
     Done,
     Name,
     Operation,
@@ -29,13 +30,11 @@ from coterie.workflows.core.requests import Decision
 _OPERATORS = (Role.OPERATOR,)
 _MAX_WAIT = 50.0
 
-ContextUpdates = Annotated[Json, Field(min_length=1, max_length=200)]
-
 
 class AmendAsked(SteeringAsked):
     """The input of `amend`."""
 
-    updates: ContextUpdates
+    updates: ContextUpdates = Field(min_length=1)
     """`{dotted path: value}`: changes to the context at the next step."""
 
 

@@ -97,6 +97,36 @@ async def test_data_does_not_extend_the_time_of_a_request() -> None:
         assert not closed.result().startswith(b"HTTP/1.1 2")
 
 
+UNREADABLE = {
+    "a line": ("GET /" + "a" * 400_000, b"HTTP/1.1 414 "),
+    "a header": (f"{HEADER}X: " + "a" * 400_000, b"HTTP/1.1 431 "),
+    "no HTTP": ("\x16\x03\x01" + "a" * 400_000, b"HTTP/1.1 4"),
+    "half a body": (f"{WHOLE[:-2]}Transfer-Encoding: chunked\r\n\r\nnone\r\n", b"HTTP/1.1 40"),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), UNREADABLE.values(), ids=UNREADABLE)
+async def test_the_client_reads_why_its_request_is_refused(text: str, expected: bytes) -> None:
+    async with serving() as port, connected(port, text) as (reader, writer):
+        answer = await asyncio.wait_for(reader.read(), 60)  # raises if the server resets it
+        assert answer.startswith(expected)
+        assert b"connection: close" in answer.lower()
+        writer.write(b"and more")
+        assert await status(port) == 404
+
+
+async def test_who_keeps_sending_after_a_refusal_is_cut() -> None:
+    limits = ConnectionLimits(unread=0.2)
+    async with (
+        serving(limits) as port,
+        connected(port, UNREADABLE["a line"][0]) as (reader, writer),
+    ):
+        assert await asyncio.wait_for(reader.read(), 60)
+        while not writer.is_closing():
+            writer.write(b"and more")
+            await asyncio.sleep(0.02)
+
+
 async def test_a_stranger_s_connection_ends_with_its_refusal() -> None:
     request = (
         "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n"

@@ -249,7 +249,7 @@ class TeamTools:
             return await self._report_or_why(record, run)
         id = arguments.message_id or str(uuid4())
         message = SessionInput(message=arguments.message, by=client.by)
-        reply = await reply_within(run, message, id, self.wait)
+        reply = (await reply_within(run, message, id, self.wait)).reply
         report = await self._report_or_why(record, run)
         if reply is None:
             hint = f"no reply yet: call `answer` again with message_id {id!r}"

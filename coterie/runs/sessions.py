@@ -43,6 +43,14 @@ class MessageReply(NamedTuple):
     value: JsonValue
 
 
+class MessageProgress(NamedTuple):
+    """How far a message has come."""
+
+    is_taken: bool
+    """Whether the run has taken it: then nobody needs to send it again."""
+    reply: MessageReply | None = None
+
+
 class MessageRefusedError(CommandError):
     """The run refused a message, or ended without a reply to it."""
 
@@ -141,24 +149,40 @@ async def send_message(
 
 
 async def reply_within(
-    run: Run, asked: SessionInput, id: str, seconds: float
-) -> MessageReply | None:
-    """Send a message, and return its reply; None if there is none after some seconds.
+    run: Run, asked: SessionInput, id: str, seconds: float, *, taking: float = 0.0
+) -> MessageProgress:
+    """Send a message, and wait some seconds for its reply.
 
-    Then the run may still take the message, and answers it when it is sent again with its id.
+    If the run has not taken it within this time, the run may still take it later; sent again with
+    its id, it is the same message.
+
+    Args:
+        run: The session.
+        asked: The message.
+        id: Of the message.
+        seconds: How long to wait for the reply.
+        taking: How long to wait at least until the run takes it.
 
     Raises:
         MessageRefusedError: The run refuses the message, or ends without a reply.
         CommandError: The server does not answer.
     """
+    taken = asyncio.Event()
+    until = monotonic() + seconds
     # A time limit around the call itself would look like a server that does not answer.
-    sending = asyncio.create_task(send_message(run, asked, id))
+    sending = asyncio.create_task(send_message(run, asked, id, taken.set))
+    waiting = asyncio.create_task(taken.wait())
     try:
-        await asyncio.wait({sending}, timeout=seconds)
-        return MessageReply(await sending) if sending.done() else None
+        both = {sending, waiting}
+        await asyncio.wait(both, timeout=max(seconds, taking), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({sending}, timeout=max(0.0, until - monotonic()))
+        if sending.done():
+            return MessageProgress(True, MessageReply(await sending))
+        return MessageProgress(taken.is_set())
     finally:
-        sending.cancel()
-        await asyncio.gather(sending, return_exceptions=True)
+        for task in (sending, waiting):
+            task.cancel()
+        await asyncio.gather(sending, waiting, return_exceptions=True)
 
 
 def _is_early(error: WorkflowUpdateFailedError) -> bool:

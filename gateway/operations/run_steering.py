@@ -29,6 +29,8 @@ from coterie.workflows.core.requests import Decision
 
 _OPERATORS = (Role.OPERATOR,)
 _MAX_WAIT = 50.0
+_TAKING_SECONDS = 8.0
+"""How long a run may take to take a message; a live worker needs a fraction of it."""
 
 
 class AmendAsked(SteeringAsked):
@@ -62,7 +64,7 @@ class MessageAsked(RunAsked):
     message_id: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """Of a message that was sent before: the run works on it once, and answers again."""
     wait: float = Field(default=30.0, ge=0, le=_MAX_WAIT)
-    """Seconds to wait for the reply."""
+    """Seconds to wait for the reply; with 0, only until the run takes the message."""
 
 
 class MessageOutcome(Documented):
@@ -70,8 +72,10 @@ class MessageOutcome(Documented):
 
     run: str
     message_id: str
+    is_taken: bool
+    """Whether the run has it; if not, no worker answers: send it again with its id."""
     is_answered: bool
-    """If not, send the same message with its id again."""
+    """If not, send the same message with its id again, to wait for its reply."""
     reply: JsonValue = None
 
 
@@ -133,10 +137,14 @@ async def _message(access: RunAccess, asked: MessageAsked, identity: Identity) -
     found = await _open_run(access, asked)
     message_id = asked.message_id or uuid4().hex
     session_input = SessionInput(message=asked.message, by=trail_name(identity, found.team))
-    reply = await reply_within(found.run, session_input, message_id, asked.wait)
+    progress = await reply_within(
+        found.run, session_input, message_id, asked.wait, taking=_TAKING_SECONDS
+    )
+    reply = progress.reply
     return MessageOutcome(
         run=asked.run,
         message_id=message_id,
+        is_taken=progress.is_taken,
         is_answered=reply is not None,
         reply=None if reply is None else reply.value,
     )

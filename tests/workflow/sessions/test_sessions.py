@@ -18,7 +18,13 @@ from temporalio.testing import WorkflowEnvironment
 
 from coterie.dsl.values import Json
 from coterie.runs.run_client import Run
-from coterie.runs.sessions import MessageRefusedError, MessageReply, open_session, reply_within
+from coterie.runs.sessions import (
+    MessageProgress,
+    MessageRefusedError,
+    MessageReply,
+    open_session,
+    reply_within,
+)
 from coterie.storage.histories import WORKFLOW
 from coterie.workflows.core.messages import SessionInput, TeamInput
 from tests.support.engine import Engine, engine, plan_of
@@ -144,14 +150,33 @@ async def test_a_wait_for_a_reply_ends_in_time_and_the_message_may_come_again(
     given = TeamInput(plan=plan_of(ECHO))
     async with engine(server, tmp_path, []) as running:
         unserved = await running.client.start_workflow(WORKFLOW, given, id="s1", task_queue="none")
-        assert await reply_within(Run(running.client, "s1"), HELLO, "m1", 0.2) is None
+        unanswered = await reply_within(Run(running.client, "s1"), HELLO, "m1", 0.2)
+        assert unanswered == MessageProgress(False)
         await unserved.terminate()
         handle, _ = await opened(running, ECHO, "hi")
         run = Run(running.client, handle.id)
         for _ in range(2):
-            assert await reply_within(run, HELLO, "m1", 30) == MessageReply("hello!")
+            progress = await reply_within(run, HELLO, "m1", 30)
+            assert progress == MessageProgress(True, MessageReply("hello!"))
         assert (await run.status()).messages == 2
         await send(handle, "bye")
+
+
+async def test_a_message_is_taken_or_refused_before_its_reply_is_awaited(
+    server: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    async with engine(server, tmp_path, []) as running:
+        handle = await running.start(HELD)
+        run = Run(running.client, handle.id)
+        for _ in range(2):  # sent again with its id, it is the same message
+            progress = await reply_within(run, HELLO, "m1", 0, taking=30)
+            assert progress == MessageProgress(True)
+        assert (await run.status()).messages == 1
+        huge = SessionInput(message="x" * 100_001)
+        with pytest.raises(MessageRefusedError) as refused:
+            await reply_within(run, huge, "m2", 0, taking=30)
+        assert refused.value.code == "TooLarge"
+        await handle.terminate()
 
 
 async def test_what_a_session_cannot_take_is_refused_by_name(

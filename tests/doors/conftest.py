@@ -50,6 +50,18 @@ def page(browser: "Browser") -> "Iterator[Page]":
     context.close()
 
 
+def log_in(page: "Page", gateway: str, name: str, to: str) -> None:
+    """Sign a person in at the provider, and return to a page of the gateway."""
+    page.goto(f"{gateway}/sign-in?to={to}")
+    if page.locator("input[name=login]").count():
+        page.fill("input[name=login]", name)
+        page.fill("input[name=password]", "any")
+        page.click("button[type=submit]")
+    if page.get_by_role("button", name="Continue").count():
+        page.get_by_role("button", name="Continue").click()
+    page.wait_for_url(f"{gateway}{to}")
+
+
 def free_port() -> int:
     with closing(socket.socket()) as found:
         found.bind(("127.0.0.1", 0))
@@ -87,10 +99,17 @@ class Provider:
 
 
 @contextmanager
-def started(program: list[str], ready: str, folder: Path) -> Generator[re.Match[str]]:
-    """A program, once it has printed a line."""
+def started(
+    program: list[str], ready: str, folder: Path, **environment: str
+) -> Generator[re.Match[str]]:
+    """A program, once it has printed something."""
     process = subprocess.Popen(
-        program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder
+        program,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=folder,
+        env={**os.environ, **environment},
     )
     assert process.stdout is not None
     rest = threading.Thread(target=process.stdout.read, daemon=True)  # so that it never blocks
@@ -98,7 +117,7 @@ def started(program: list[str], ready: str, folder: Path) -> Generator[re.Match[
     try:
         for line in process.stdout:
             lines.append(line)
-            if (found := re.search(ready, line)) is not None:
+            if (found := re.search(ready, "".join(lines))) is not None:
                 break
         else:
             pytest.fail(f"{program[0]} ended: {''.join(lines)}")
@@ -134,7 +153,7 @@ def provider() -> Iterator[Provider]:
         "audience": AUDIENCE,
     }
     program = [str(node()), str(HERE / "provider.mjs"), json.dumps(configuration)]
-    with started(program, "^ready$", HERE):
+    with started(program, "(?m)^ready$", HERE):
         yield made
 
 

@@ -7,19 +7,12 @@ from urllib.request import Request, urlopen
 from playwright.sync_api import Browser, Cookie, Page, expect
 
 from coterie.gateway.identity.identity import Identity
-from tests.doors.conftest import AUDIENCE, Provider
+from tests.doors.conftest import AUDIENCE, Provider, log_in
 
 
 def sign_in(page: Page, gateway: str, name: str, to: str = "/who") -> Identity:
     """Sign a person in, and return what the gateway says of them."""
-    page.goto(f"{gateway}/sign-in?to={to}")
-    if page.locator("input[name=login]").count():
-        page.fill("input[name=login]", name)
-        page.fill("input[name=password]", "any")
-        page.click("button[type=submit]")
-    if page.get_by_role("button", name="Continue").count():
-        page.get_by_role("button", name="Continue").click()
-    expect(page).to_have_url(f"{gateway}{to}")
+    log_in(page, gateway, name, to)
     return Identity.model_validate_json(page.locator("body").inner_text())
 
 

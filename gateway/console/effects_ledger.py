@@ -1,7 +1,7 @@
 """What a run did to the world: each call with an effect, and how certain its outcome is. Pure."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -36,15 +36,34 @@ class EffectRow:
     """By which the skill recognises a repeat."""
 
 
-def effects_of(plan: Plan, calls: Sequence[RecordedCall]) -> tuple[EffectRow, ...]:
-    """Return the calls that are not only reads, in their order."""
+def effects_of(
+    plan: Plan, calls: Sequence[RecordedCall], *, has_ended: bool
+) -> tuple[EffectRow, ...]:
+    """Return the calls that are not only reads, in their order.
+
+    A call that asks a person, or whose server continues it as a task, has several activities: the
+    last one says what became of it.
+
+    Args:
+        plan: Of the run.
+        calls: Of all its histories.
+        has_ended: Whether the run has ended: then nobody learns what came of a call in progress.
+    """
     effects = dict(_effects(plan))
-    rows: list[EffectRow] = []
+    rows: dict[str, EffectRow] = {}
     for call in calls:
         request = call.request
         if isinstance(request, SkillRequest) and effects.get(request.skill, "once") != "read":
-            rows.append(_row(call, request, effects.get(request.skill, "once")))
-    return tuple(rows)
+            row = _row(call, request, effects.get(request.skill, "once"))
+            first = rows.get(row.key)
+            rows[row.key or call.id] = row if first is None else replace(row, at=first.at)
+    return tuple(map(_without_run, rows.values()) if has_ended else rows.values())
+
+
+def _without_run(row: EffectRow) -> EffectRow:
+    if row.certainty != "in progress":
+        return row
+    return replace(row, certainty="unknown", why="the run ended before the call did")
 
 
 def _effects(plan: Plan) -> Iterator[tuple[str, Effect]]:
@@ -71,13 +90,31 @@ def _row(call: RecordedCall, request: SkillRequest, effect: Effect) -> EffectRow
     )
 
 
+_BEFORE_ANY_EFFECT = (
+    FailureType.SKILL_REFUSED,
+    FailureType.TOOL_CHANGED,
+    FailureType.STALE_ATTEMPT,
+    FailureType.REQUEST_TOO_LARGE,
+    FailureType.NOT_LOCAL,
+)
+"""Failures of one attempt that had not begun its work, whatever the effect. Others say so only of
+a `once` call, whose worker reports what was cut off as unknown."""
+
+
 def _certainty(call: RecordedCall, effect: Effect) -> tuple[Certainty, str]:
     attempts = f"after {call.attempts} attempts" if call.attempts > 1 else ""
     if call.end == "completed" and isinstance(call.answer, SkillResult):
         return "done", attempts
-    if call.end is None:
+    if call.end is None or _continues(call):
         return "in progress", attempts
-    error = FailureType.TIMEOUT if call.failure is None else call.failure.type
-    if may_have_happened(effect, error) or error == FailureType.OUTCOME_UNKNOWN:
-        return "unknown", call.error
-    return "not done", call.error
+    error = "" if call.failure is None else call.failure.type
+    if effect == "once":
+        is_unknown = call.started is not None and may_have_happened(effect, error)
+    else:
+        is_unknown = call.attempts != 1 or error not in _BEFORE_ANY_EFFECT
+    return "unknown" if is_unknown else "not done", call.error
+
+
+def _continues(call: RecordedCall) -> bool:
+    """Return whether a call waits for a person, or for the task of its server."""
+    return call.failure is not None and call.failure.type == FailureType.INPUT_REQUIRED

@@ -138,7 +138,7 @@ def run_page(
         agents=conversations_of(calls),
         trees=_trees(recorded.parts),
         context=context_of(latest.context, trace.visits),
-        effects=effects_of(latest.plan, calls),
+        effects=effects_of(latest.plan, calls, has_ended=end is not None),
         spending=spending_of(latest.cost, seconds, is_open=end is None),
         requests=requests,
         proofs=proofs_of(latest.plan, status, sum(not card.is_open for card in requests)),

@@ -4,6 +4,7 @@ Below `/v1`, and at `/mcp`, nothing is answered to who does not show an identity
 """
 
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from http import HTTPStatus
 from typing import Final
 
@@ -11,10 +12,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from coterie.dsl.sizes import MAX_BY_LENGTH
+from coterie.dsl.visible import shortened_text
 from coterie.gateway.endpoints import API, IDENTITY, error_response
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import SIGNED_OUT, ErrorReport, FailedRequest
-from coterie.http_server.http_connections import CONNECTION, HttpConnection
+from coterie.http_server.http_connections import CONNECTION, REQUEST_SENDER, HttpConnection
+from coterie.server.message_senders import sent_by
+from coterie.workflows.core.senders import MAX_ADDRESS, Door, Sender
 
 Authenticate = Callable[[Request], Awaitable[Identity | None]]
 """Returns the verified identity of a request; None if it shows none, or one that is not valid."""
@@ -69,6 +74,23 @@ def _is_below(path: str, root: str) -> bool:
     return path == root or path.startswith(f"{root}/")
 
 
+def sender_of(identity: Identity, scope: Scope) -> Sender:
+    """Return who sends what a request makes a run do; the address is that behind our proxies."""
+    client: tuple[str, int] = scope.get("client") or ("", 0)
+    return Sender(
+        subject=shortened_text(identity.subject, MAX_BY_LENGTH),
+        method=identity.method,
+        address=shortened_text(client[0], MAX_ADDRESS),
+        door=_door(scope["path"]),
+    )
+
+
+def _door(path: str) -> Door:
+    if _is_below(path, MCP_PATH):
+        return "mcp"
+    return "api" if _is_below(path, API) else "console"
+
+
 class _BodyTooLargeError(Exception):
     """The body exceeds its bound."""
 
@@ -91,7 +113,9 @@ class RequestGate:
             response = error_response(refused, {"Connection": "close"})
             await response(scope, receive, send)
             return
-        await self._pass(scope, receive, send)
+        sender: Sender | None = scope["state"].get(REQUEST_SENDER)
+        with nullcontext() if sender is None else sent_by(sender):
+            await self._pass(scope, receive, send)
 
     async def _check_request(self, scope: Scope) -> FailedRequest | None:
         """Return why a request is not passed on; note its identity and its path as sent."""
@@ -105,6 +129,7 @@ class RequestGate:
         identity = await self._authenticate(request)
         scope.setdefault("state", {})[IDENTITY] = identity
         if identity is not None:
+            scope["state"][REQUEST_SENDER] = sender_of(identity, scope)
             connection: HttpConnection | None = scope["state"].get(CONNECTION)
             who = f"{identity.method}:{identity.subject}"
             if connection is not None and not connection.authorize(who):

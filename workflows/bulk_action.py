@@ -54,6 +54,7 @@ class BulkActionWorkflow:
             item=item,
             by=bulk.by,
             why=bulk.why,
+            sender=bulk.sender,
         )
         handle: Any = workflow.start_activity(
             ACT_ON_RUN,

@@ -11,6 +11,7 @@ from coterie.failures import CommandError
 from coterie.runs.call_errors import UnknownRun, call_error
 from coterie.runs.run_client import Run
 from coterie.runs.run_list import RunFilter, RunRow, run_rows
+from coterie.server.message_senders import current_sender
 from coterie.workflows.core.bulk_messages import (
     BULK_WORKFLOW,
     MAX_BULK_ITEMS,
@@ -46,6 +47,7 @@ async def start_bulk(client: Client, bulk: BulkInput, *, task_queue: str) -> str
         CommandError: The server refuses it, or does not answer.
     """
     id = f"bulk-{bulk.action}-{uuid4().hex[:8]}"
+    bulk = bulk.model_copy(update={"sender": current_sender()})
     (payload,) = client.data_converter.payload_converter.to_payloads([bulk])
     if len(payload.data) > MAX_VALUE_SIZE:
         raise CommandError("the bulk action exceeds 2 MB; choose fewer runs")

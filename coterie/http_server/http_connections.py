@@ -70,6 +70,8 @@ CONNECTION = "connection"
 """The key of an `HttpConnection` in the state of an ASGI scope."""
 CALLER = "coterie_caller"
 """The key of a `VerifiedCaller` in it; its names count, and not the one that a client chooses."""
+REQUEST_SENDER = "coterie_sender"
+"""The key of the `Sender` of a request in it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,14 +21,16 @@ from coterie.dsl.model.capabilities import ServerTool
 from coterie.dsl.values import Frozen, Json
 from coterie.dsl.visible import visible
 from coterie.failures import CommandError
-from coterie.http_server.http_connections import CALLER, VerifiedCaller
+from coterie.http_server.http_connections import CALLER, REQUEST_SENDER, VerifiedCaller
 from coterie.mcp_server.client_questions import ClientQuestion, FormReply, McpClient, questions_for
 from coterie.mcp_server.run_host import RunHost
 from coterie.mcp_server.run_reports import RunReport, report_text
 from coterie.mcp_server.served_teams import ServedTeam
 from coterie.mcp_server.team_tools import CallReport, QuestionReplies, TeamTools
+from coterie.server.message_senders import login_sender, sent_by
 from coterie.settings import Settings
 from coterie.version import own_version
+from coterie.workflows.core.senders import Sender
 
 POLL_SECONDS = 2.0
 """How often a client should ask."""
@@ -170,7 +172,8 @@ def _caller(tools: TeamTools) -> Any:
         client = _client_of(context)
         try:
             replies = _replies(params.request_state, params.input_responses)
-            call_report = await tools.call(params.name, params.arguments or {}, client, replies)
+            with sent_by(_sender_of(context)):
+                call_report = await tools.call(params.name, params.arguments or {}, client, replies)
             if call_report.as_task and isinstance(call_report.report, RunReport):
                 return {
                     **_task(RunTask(report=call_report.report, status="working")),
@@ -195,7 +198,8 @@ def _for_tasks(handle: Callable[[Any, McpClient], Awaitable[Json]]) -> Any:
             data: Json = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
             raise MCPError(_NO_CAPABILITY, f"declare the extension {TASKS}", data)
         try:
-            return await handle(params, client)
+            with sent_by(_sender_of(context)):
+                return await handle(params, client)
         except CommandError as error:
             raise MCPError(types.INVALID_PARAMS, visible(str(error))) from None
 
@@ -333,5 +337,15 @@ def _client_of(context: Context) -> McpClient:
 
 def _verified_caller(context: Context) -> VerifiedCaller | None:
     """Return whom the HTTP server has verified; None where it verifies nobody."""
+    return _request_state(context).get(CALLER)
+
+
+def _sender_of(context: Context) -> Sender:
+    """Return whom the HTTP server has verified, or else the login name of this process."""
+    sender = _request_state(context).get(REQUEST_SENDER)
+    return sender if isinstance(sender, Sender) else login_sender("mcp")
+
+
+def _request_state(context: Context) -> Mapping[str, Any]:
     scope: Mapping[str, Any] = getattr(context.request, "scope", {})
-    return scope.get("state", {}).get(CALLER)
+    return scope.get("state", {})

@@ -20,7 +20,6 @@ from coterie.runs.histories.history_events import (
     CallScheduled,
     ContinuedAsNew,
     RecordedEvent,
-    RecordedValue,
     RunClosed,
     TimerStarted,
     UpdateAccepted,
@@ -28,6 +27,7 @@ from coterie.runs.histories.history_events import (
     read_events,
     started,
 )
+from coterie.runs.histories.recorded_values import RecordedValue
 from coterie.storage.wire import text_of
 
 Kind = Literal["call", "timer", "answer", "end"]

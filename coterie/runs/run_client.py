@@ -8,8 +8,11 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any, Protocol, TypeVar, cast
+from uuid import uuid4
 
 from pydantic import BaseModel
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.workflowservice.v1 import RequestCancelWorkflowExecutionRequest
 from temporalio.client import (
     Client,
     WorkflowExecutionDescription,
@@ -34,6 +37,7 @@ from coterie.runs.call_errors import (
     waits_its_turn,
 )
 from coterie.runs.ends.end_facts import RunEnd, failed_end
+from coterie.server.message_senders import current_sender
 from coterie.storage.histories import WORKFLOW, whole
 from coterie.workflows.core.messages import (
     AmendInput,
@@ -236,9 +240,21 @@ class Run:
             raise call_error(self.id, error) from None
 
     async def cancel(self, reason: str) -> None:
-        """Cancel the run; raises like `signal`."""
+        """Cancel the run; raises like `signal`.
+
+        A cancellation has no header: its sender stands in its field for the identity of a client.
+        """
+        request = RequestCancelWorkflowExecutionRequest(
+            namespace=self._client.namespace,
+            workflow_execution=WorkflowExecution(workflow_id=self.id),
+            identity=current_sender().model_dump_json(),
+            request_id=uuid4().hex,
+            reason=reason,
+        )
         try:
-            await self.handle.cancel(reason=reason)
+            await self._client.workflow_service.request_cancel_workflow_execution(
+                request, retry=True
+            )
         except RPCError as error:
             raise call_error(self.id, error) from None
 

@@ -13,6 +13,7 @@ from temporalio.service import RPCError, RPCStatusCode, TLSConfig
 from coterie.dsl.visible import shortened_text
 from coterie.failures import CommandError
 from coterie.server.embedded_server import EmbeddedServer
+from coterie.server.message_senders import SenderHeaders
 from coterie.server.server_process import ServerRecord
 from coterie.settings import Settings
 from coterie.storage.large_values import storage_of
@@ -33,6 +34,7 @@ async def connect(settings: Settings, address: str) -> Client:
             api_key=settings.api_key,
             tls=tls_of(settings),
             data_converter=storage_of(settings).converter,
+            interceptors=[SenderHeaders()],
         )
     except (RuntimeError, RPCError) as error:
         raise CommandError(

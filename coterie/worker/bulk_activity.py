@@ -1,9 +1,12 @@
 """Act on the runs of a bulk action, on the worker."""
 
+from contextlib import nullcontext
+
 from temporalio import activity
 from temporalio.client import Client
 
 from coterie.control.bulk_steps import act_on_run
+from coterie.server.message_senders import sent_by
 from coterie.settings import Settings
 from coterie.workflows.core.bulk_messages import ACT_ON_RUN, BulkOutcome, BulkStep
 
@@ -19,4 +22,5 @@ class BulkActivities:
     async def act_on_run(self, step: BulkStep) -> BulkOutcome:
         """Act on one run; raise only if a retry may help."""
         is_repeated = activity.info().attempt > 1
-        return await act_on_run(self._settings, self._client, step, is_repeated=is_repeated)
+        with nullcontext() if step.sender is None else sent_by(step.sender):
+            return await act_on_run(self._settings, self._client, step, is_repeated=is_repeated)

@@ -19,6 +19,7 @@ from coterie.gateway.streams import run_events as events
 from coterie.gateway.streams.cursors import Cursor
 from coterie.runs.histories import history_events as recorded
 from coterie.runs.histories.recorded_calls import local_call
+from coterie.runs.histories.recorded_values import RecordedFailure
 from coterie.workflows.core.messages import TeamInput
 
 MAX_ANSWER = 16_384
@@ -315,7 +316,7 @@ def _by(event: recorded.SignalReceived | recorded.UpdateAccepted) -> str:
     return "" if value is None else value.by
 
 
-def _text(failure: recorded.RecordedFailure | None) -> str:
+def _text(failure: RecordedFailure | None) -> str:
     return "" if failure is None else failure.text
 
 

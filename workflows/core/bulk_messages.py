@@ -6,6 +6,7 @@ from pydantic import Field
 
 from coterie.dsl.values import Frozen
 from coterie.workflows.core.messages import By, DecideInput, RetryInput, Why
+from coterie.workflows.core.senders import Sender
 
 BULK_WORKFLOW = "BulkActionWorkflow"
 ACT_ON_RUN = "act_on_run"
@@ -40,6 +41,8 @@ class BulkInput(Frozen):
     items: tuple[BulkItem, ...] = Field(max_length=MAX_BULK_ITEMS)
     by: By = "unknown"
     why: Why = ""
+    sender: Sender | None = None
+    """Who began the action: the sender of what it does to each run."""
 
 
 class BulkStep(Frozen):
@@ -52,6 +55,7 @@ class BulkStep(Frozen):
     item: BulkItem
     by: By = "unknown"
     why: Why = ""
+    sender: Sender | None = None
 
 
 class BulkOutcome(Frozen):

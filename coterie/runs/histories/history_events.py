@@ -3,84 +3,27 @@
 A reader asks for the value of an event, as what it expects; so large values cost those who ask.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal, TypeVar
+from typing import Literal
 
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import ValidationError
 from temporalio.api.common.v1 import Payload, RetryPolicy
 from temporalio.api.enums.v1 import EventType, WorkflowTaskFailedCause
-from temporalio.api.failure.v1 import Failure
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 
 from coterie.dsl.model.outcomes import Failure as RunFailure
-from coterie.dsl.visible import shortened_text
 from coterie.failures import CommandError
 from coterie.runs.ends.end_facts import ClosedState, RunEnd
-from coterie.storage.wire import data_converter, text_of
+from coterie.runs.histories.recorded_values import NO_VALUE, RecordedFailure, RecordedValue
+from coterie.storage.wire import text_of
 from coterie.workflows.core.messages import TeamInput
+from coterie.workflows.core.senders import SENDER, Sender
 from coterie.workflows.core.views import TeamResult
 
-Model = TypeVar("Model", bound=BaseModel)
-_MAX_ERROR_LENGTH = 500
 _FAILED_CAUSE = "WORKFLOW_TASK_FAILED_CAUSE_"
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedValue:
-    """An input or a result, decoded on demand."""
-
-    payloads: Sequence[Payload] = ()
-
-    def read(self, model: type[Model]) -> Model:
-        """Decode the first value; raises ValueError, RuntimeError or IndexError."""
-        return data_converter.payload_converter.from_payload(self.payloads[0], model)
-
-    def read_if(self, model: type[Model]) -> Model | None:
-        """Decode the first value; None if there is none, or it has another form."""
-        try:
-            value = self.read(model)
-        except (ValidationError, ValueError, RuntimeError, IndexError):
-            return None
-        return value if isinstance(value, model) else None
-
-    @property
-    def json(self) -> JsonValue:
-        """The single value that our calls and results have; a list if there are several."""
-        payloads = [payload for payload in self.payloads if payload.metadata]
-        values: list[JsonValue] = data_converter.payload_converter.from_payloads(payloads)
-        return values[0] if len(values) == 1 else values or None
-
-
-NO_VALUE = RecordedValue()
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedFailure:
-    """A failure of a call, an update or the run."""
-
-    type: str
-    """Empty if Temporal itself reports it."""
-    message: str
-    details: RecordedValue = NO_VALUE
-    cause: "RecordedFailure | None" = None
-
-    @classmethod
-    def of(cls, failure: Failure) -> "RecordedFailure":
-        """Decode a failure with its causes."""
-        info = failure.application_failure_info
-        cause = cls.of(failure.cause) if failure.HasField("cause") else None
-        return cls(info.type, failure.message, RecordedValue(info.details.payloads), cause)
-
-    @property
-    def text(self) -> str:
-        """The failure with its causes, on one line."""
-        text = f"{self.type}: {self.message}" if self.type else self.message
-        if self.cause is not None:
-            text += f" ({self.cause.text})"
-        return shortened_text(text, _MAX_ERROR_LENGTH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +47,7 @@ class RunStarted(RecordedEvent):
     """The run id of the first history of the chain."""
     original: str = ""
     """Its own run id; of a reset run, the one whose start this event repeats."""
+    sender: Sender | None = None
 
     @property
     def input(self) -> TeamInput:
@@ -210,6 +154,7 @@ class SignalReceived(RecordedEvent):
 
     name: str
     value: RecordedValue
+    sender: Sender | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +167,7 @@ class UpdateAccepted(RecordedEvent):
     """Its id, as the client chose it."""
     instance: str
     """Its id, as the server chose it."""
+    sender: Sender | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +183,9 @@ class UpdateCompleted(RecordedEvent):
 @dataclass(frozen=True, slots=True)
 class CancelRequested(RecordedEvent):
     """Somebody has cancelled the run."""
+
+    reason: str = ""
+    sender: Sender | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,12 +327,14 @@ def _of_message(event: HistoryEvent, at: datetime) -> RecordedEvent | None:
     match event.event_type:
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
             it = event.workflow_execution_signaled_event_attributes
-            return SignalReceived(id, at, it.signal_name, RecordedValue(it.input.payloads))
+            value, sender = RecordedValue(it.input.payloads), _sender(it.header.fields)
+            return SignalReceived(id, at, it.signal_name, value, sender)
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
             it = event.workflow_execution_update_accepted_event_attributes
             message, update = it.accepted_request.input, it.accepted_request.meta.update_id
-            value = RecordedValue(message.args.payloads)
-            return UpdateAccepted(id, at, message.name, value, update, it.protocol_instance_id)
+            value, sender = RecordedValue(message.args.payloads), _sender(message.header.fields)
+            instance = it.protocol_instance_id
+            return UpdateAccepted(id, at, message.name, value, update, instance, sender)
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED:
             it = event.workflow_execution_update_completed_event_attributes
             success, failure, update = it.outcome.success, it.outcome.failure, it.meta.update_id
@@ -392,7 +343,8 @@ def _of_message(event: HistoryEvent, at: datetime) -> RecordedEvent | None:
             refusal = None if is_success else RecordedFailure.of(failure)
             return UpdateCompleted(id, at, it.accepted_event_id, update, value, refusal)
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
-            return CancelRequested(id, at)
+            it = event.workflow_execution_cancel_requested_event_attributes
+            return CancelRequested(id, at, it.cause, _sender_in(it.identity))
         case _:
             return None
 
@@ -405,7 +357,8 @@ def _of_run(event: HistoryEvent, at: datetime) -> RecordedEvent:
             memo = {key: text_of(value) for key, value in it.memo.fields.items()}
             value, before = RecordedValue(it.input.payloads), it.continued_execution_run_id
             first, original = it.first_execution_run_id, it.original_execution_run_id
-            return RunStarted(id, at, it.task_queue.name, value, before, memo, first, original)
+            queue, sender = it.task_queue.name, _sender(it.header.fields)
+            return RunStarted(id, at, queue, value, before, memo, first, original, sender)
         case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
             it = event.workflow_execution_continued_as_new_event_attributes
             return ContinuedAsNew(id, at, RecordedValue(it.input.payloads), it.new_execution_run_id)
@@ -427,6 +380,18 @@ def _of_run(event: HistoryEvent, at: datetime) -> RecordedEvent:
             return RunClosed(id, at, "timed out", next=next)
         case _:
             return _of_task(event, at)
+
+
+def _sender(headers: Mapping[str, Payload]) -> Sender | None:
+    """Return the sender in the headers of an event; None if they name none, or a malformed one."""
+    return RecordedValue([headers[SENDER]]).read_if(Sender) if SENDER in headers else None
+
+
+def _sender_in(identity: str) -> Sender | None:
+    try:
+        return Sender.model_validate_json(identity)
+    except ValidationError:
+        return None
 
 
 def _of_task(event: HistoryEvent, at: datetime) -> RecordedEvent:

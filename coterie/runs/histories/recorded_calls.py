@@ -27,15 +27,14 @@ from coterie.activities.contracts import (
 from coterie.dsl.errors import TemplateFailed
 from coterie.dsl.model.outcomes import Failure
 from coterie.runs.histories.history_events import (
-    NO_VALUE,
     CallEnd,
     CallEnded,
     CallScheduled,
     CallStarted,
     MarkerRecorded,
-    RecordedFailure,
     read_events,
 )
+from coterie.runs.histories.recorded_values import NO_VALUE, RecordedFailure
 from coterie.workflows.core.state_keys import SkillCallKey, StepKey
 from coterie.workflows.core.views import TrailEntry
 

@@ -13,10 +13,10 @@ from coterie.failures import CommandError
 from coterie.runs.histories.history_events import (
     CallEnded,
     MarkerRecorded,
-    RecordedValue,
     RunStarted,
     read_events,
 )
+from coterie.runs.histories.recorded_values import RecordedValue
 from coterie.storage.histories import whole
 from coterie.storage.wire import text_of
 from coterie.workflows.core.memo_keys import STARTED

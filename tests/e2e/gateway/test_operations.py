@@ -3,17 +3,13 @@
 import asyncio
 import json
 import re
-import signal
 import socket
 import time
-from collections.abc import AsyncGenerator, Iterator
 from contextlib import ExitStack
 from typing import Any
 from urllib.parse import quote
 
 import httpx2
-import pytest
-import pytest_asyncio
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
@@ -24,69 +20,21 @@ from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.identity.program_tokens import create_token
 from coterie.gateway.operations.operation import AnyOperation
 from coterie.gateway.operations.operations_table import OPERATIONS
-from coterie.gateway.worker_process import needs_worker
+from coterie.runs.histories.history_events import started
 from coterie.runs.run_client import Run
-from coterie.server.connection import open_connection
-from coterie.settings import Settings, load
 from coterie.storage.wire import data_converter
 from coterie.workflows.bulk_action import BulkActionWorkflow
-from tests.support.cli import DESK
+from tests.e2e.gateway.conftest import said
 from tests.support.gateway import (
     ALL,
     begun,
     client_of,
     described,
     finished,
-    gateway,
     person,
     waiting,
 )
-from tests.support.project import Project, project, until
-
-OFFER = """
-llm_config: {personas: {p: {prompts: {user: hello}}}}
-orchestration:
-  entry_team: first
-  context: {amount: {type: integer}, note: {type: string, default: ""}}
-  teams:
-    first:
-      tasks:
-        - {name: sign, type: approval, prompt: "Send?", show: "{{ context.amount }}",
-           approvers: [ann, ben], quorum: 2}
-      routing: {rules: [{condition: all_success, next_team: last}], default: null}
-    last: {tasks: [{name: say, type: set, values: {done: "{{ context.note }}"}}]}
-"""
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """A project with `coterie serve`, which starts a server and a worker."""
-    with project(tmp_path_factory.mktemp("gateway") / "desk", sample=DESK) as made:
-        (made.folder / "config/teams/offer.yml").write_text(OFFER)
-        serving = made.begin("serve", "--port", "0", "--no-browser")
-        until(lambda: "open " in said(made), "the gateway")
-        yield made
-        serving.send_signal(signal.SIGINT)
-        assert serving.wait(60) == ExitCode.INTERRUPTED, said(made)
-        assert "Traceback" not in said(made)
-        settings = load(made.environment, made.folder)
-        assert asyncio.run(is_left_alone(settings)), "its worker still polls"
-
-
-def said(made: Project) -> str:
-    """What `coterie serve` has printed."""
-    return (made.folder / "serve.log").read_text()
-
-
-async def is_left_alone(settings: Settings) -> bool:
-    """Whether no worker polls the queue any more."""
-    return await needs_worker((await open_connection(settings)).client, settings)
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def app(served: Project) -> AsyncGenerator[object]:
-    async with gateway(load(served.environment, served.folder)) as made:
-        yield made
+from tests.support.project import Project
 
 
 def sent(operation: AnyOperation, run: str) -> tuple[str, dict[str, Any]]:
@@ -152,6 +100,11 @@ async def test_mcp_clients_use_the_same_port_with_a_token_of_all_its_roles(
             assert "chore" in [tool.name for tool in (await client.list_tools()).tools]
             done = await client.call_tool("chore", {})
             assert (done.structured_content or {})["state"] == "done", done
+    report: dict[str, Any] = done.structured_content or {}
+    history = await Run(await served.client(), report["run"]).history()
+    sender = started(history).sender
+    assert sender is not None
+    assert sender.text == "desk (token) from 127.0.0.1 by mcp"
 
 
 async def test_every_operation_takes_its_roles_and_refuses_all_others(app: object) -> None:

@@ -13,7 +13,7 @@ from coterie.replay.effects import WorldEffect, answer, call, end, timer
 from coterie.replay.replay import RunReplayed
 from coterie.replay.replay_differences import Difference, NoValue, differences, first_other
 from coterie.replay.replay_report import differences_text, row, same_text, total
-from coterie.runs.histories.history_events import RecordedValue
+from coterie.runs.histories.recorded_values import RecordedValue
 from coterie.storage.wire import data_converter, text_of
 
 

@@ -18,8 +18,8 @@ from coterie.activities.contracts import (
 from coterie.activities.providers.scripts.script import ScriptedError
 from coterie.dsl.model.outcomes import Failure
 from coterie.dsl.tool_loop.exchange import ToolTurn
-from coterie.runs.histories.history_events import RecordedFailure
 from coterie.runs.histories.recorded_calls import RecordedCall
+from coterie.runs.histories.recorded_values import RecordedFailure
 from coterie.testing.recording.recorder import (
     _answer,  # pyright: ignore[reportPrivateUsage]
     _answers,  # pyright: ignore[reportPrivateUsage]

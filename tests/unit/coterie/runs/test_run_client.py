@@ -65,10 +65,16 @@ class Server:
     """A client whose calls answer with what a test gives, each thing once, or raise it."""
 
     data_converter = data_converter
+    namespace = "default"
 
     def __init__(self, **answers: list[Any]) -> None:
         self._answers = answers
         self.calls: list[tuple[Any, ...]] = []
+        self.workflow_service = SimpleNamespace(request_cancel_workflow_execution=self._cancel)
+
+    async def _cancel(self, request: Any, **_: Any) -> None:
+        assert (request.namespace, request.workflow_execution.workflow_id) == ("default", "a")
+        await self._call("cancel")(reason=request.reason)
 
     def get_workflow_handle(self, id: str, run_id: str | None = None, **_: Any) -> Any:
         return SimpleNamespace(
@@ -77,7 +83,6 @@ class Server:
             describe=self._call("describe", run_id),
             execute_update=self._call("update"),
             signal=self._call("signal"),
-            cancel=self._call("cancel"),
             fetch_history=self._call("history", run_id),
         )
 

@@ -11,11 +11,11 @@ from coterie.dsl.values import Json, JsonValue
 from coterie.runs.histories.exchanges import Exchange
 from coterie.runs.histories.history_events import (
     CancelRequested,
-    RecordedValue,
     SignalReceived,
     UpdateAccepted,
     read_event,
 )
+from coterie.runs.histories.recorded_values import RecordedValue
 from coterie.storage.wire import data_converter
 from coterie.testing.files.case_document import MessageDocument, PauseDocument, SignalDocument
 from coterie.testing.recording.recorded_steering import (

@@ -1,0 +1,38 @@
+"""Senders: who sent a message to a run, how we know, and from where. Nothing decides on it.
+
+It travels beside the message, in a header of the same event, so that no message needs a field for
+it. Anyone who may write to the server may claim to be anybody: only a signed decision proves a name.
+"""
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from coterie.dsl.sizes import MAX_BY_LENGTH
+from coterie.dsl.values import Frozen
+
+SENDER: Final = "coterie-sender"
+"""The header of a start, a signal or an update that holds its `Sender`."""
+
+Door = Literal["api", "console", "mcp", "host"]
+"""Through which a message came; `host`: a command or a program on a machine."""
+
+MAX_ADDRESS: Final = 100
+
+
+class Sender(Frozen):
+    """Who sent a message."""
+
+    subject: Annotated[str, Field(max_length=MAX_BY_LENGTH)]
+    method: Literal["local", "oidc", "client", "token", "login"]
+    """How the gateway verified the identity; `login`: the login name on the host, which proves
+    nothing."""
+    address: Annotated[str, Field(max_length=MAX_ADDRESS)] = ""
+    """Of the client; of a host, its name."""
+    door: Door
+
+    @property
+    def text(self) -> str:
+        """The sender for people: `ann@example.com (oidc) from 10.0.0.7 by console`."""
+        place = f" from {self.address}" if self.address else ""
+        return f"{self.subject} ({self.method}){place} by {self.door}"

@@ -1,7 +1,7 @@
 """Senders: who sent a message to a run, how we know, and from where. Nothing decides on it.
 
 It travels beside the message, in a header of the same event, so that no message needs a field for
-it. Anyone who may write to the server may claim to be anybody: only a signed decision proves a name.
+it. Anyone who may write to the server may claim any name: only a signed decision proves one.
 """
 
 from typing import Annotated, Final, Literal

@@ -27,7 +27,6 @@ from coterie.gateway.operations.error_reports import (
 from coterie.gateway.operations.operations_table import OPERATIONS
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.request_gate import Authenticate, RequestGate
-from coterie.gateway.streams.history_pages import HistoryPages
 from coterie.gateway.streams.stream_hub import StreamHub
 from coterie.version import own_version
 
@@ -64,7 +63,7 @@ def application(
     )
     for operation in OPERATIONS:
         add_operation(app, operation, access)
-    hub = StreamHub(HistoryPages(lambda: access.client))
+    hub = StreamHub(access.pages)
     app.state.streams = hub
     app.router.routes.extend(event_routes(hub, access))
     app.add_route(f"{API}/openapi.json", _openapi, include_in_schema=False)

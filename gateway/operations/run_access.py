@@ -8,6 +8,8 @@ from temporalio.client import Client, WorkflowExecutionDescription, WorkflowExec
 
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import unknown_run
+from coterie.gateway.streams.history_pages import HistoryPages
+from coterie.gateway.timelines.run_timelines import RunTimelines
 from coterie.runs.histories.recorded_plans import started_name
 from coterie.runs.run_client import Run
 from coterie.server.connection import Connection
@@ -44,6 +46,8 @@ class RunAccess:
         self.connection = connection
         """Replaced when an embedded server moves."""
         self.replays = asyncio.Semaphore(_REPLAYS_AT_ONCE)
+        self.pages = HistoryPages(lambda: self.client)
+        self.timelines = RunTimelines(self.pages)
 
     @property
     def client(self) -> Client:

@@ -43,6 +43,8 @@ class CallName(NamedTuple):
     call: str
     kind: events.CallKind
     step: str
+    at: datetime | None = None
+    """When it was scheduled; None if the reader has not seen that."""
 
 
 _UNKNOWN = CallName("", "other", "")
@@ -82,12 +84,21 @@ class RowReader:
 
         Events that are not in order, or that were read before, are passed over.
         """
-        rows: list[StreamRow] = []
+        return [
+            StreamRow(cursor, made.type, made.model_dump_json(exclude_none=True).encode())
+            for cursor, made in self.typed_events(page, after)
+        ]
+
+    def typed_events(
+        self, page: Iterable[recorded.RecordedEvent], after: int = 0
+    ) -> list[tuple[Cursor, events.RunEvent]]:
+        """Return the events themselves; like `rows`."""
+        found: list[tuple[Cursor, events.RunEvent]] = []
         for event in page:
             if event.id > after:
-                row = self._row(event)
-                if row is not None:
-                    rows.append(row)
+                if not isinstance(event, recorded.TaskEvent):
+                    cursor = Cursor(self._first, self._run_id, event.id)
+                    found.append((cursor, self._event(event, str(cursor), moment(event.at))))
                     after = event.id
             elif isinstance(event, recorded.CallScheduled):
                 self._calls[event.id] = event
@@ -95,20 +106,13 @@ class RowReader:
                 self._calls.pop(event.scheduled, None)
         for scheduled in self._calls:
             self._name(scheduled)  # keeps no event beyond its page
-        return rows
+        return found
 
     def _name(self, scheduled: int) -> CallName:
         call = self._calls.get(scheduled, _UNKNOWN)
         if isinstance(call, recorded.CallScheduled):
             call = self._calls[scheduled] = _call_name(call)
         return call
-
-    def _row(self, event: recorded.RecordedEvent) -> StreamRow | None:
-        if isinstance(event, recorded.TaskEvent):
-            return None
-        cursor = Cursor(self._first, self._run_id, event.id)
-        made = self._event(event, str(cursor), moment(event.at))
-        return StreamRow(cursor, made.type, made.model_dump_json(exclude_none=True).encode())
 
     def _event(self, event: recorded.RecordedEvent, cursor: str, at: str) -> events.RunEvent:
         run = self.run
@@ -117,7 +121,7 @@ class RowReader:
                 self._calls[event.id] = event
                 return _event_of_schedule(run, cursor, at, event, self._name(event.id))
             case recorded.CallStarted():
-                call, kind, step = self._name(event.scheduled)
+                call, kind, step, _ = self._name(event.scheduled)
                 return events.CallStartedEvent(
                     run=run,
                     cursor=cursor,
@@ -218,13 +222,13 @@ def _of_run(run: str, cursor: str, at: str, event: recorded.RecordedEvent) -> ev
 def _call_name(event: recorded.CallScheduled) -> CallName:
     match event.activity:
         case activity if activity == RUN_AGENT:
-            return CallName(event.call, "turn", _turn(event)[0])
+            return CallName(event.call, "turn", _turn(event)[0], event.at)
         case activity if activity == CALL_SKILL:
             skill = event.value.read_if(_Skill)
             step = skill_step(event.summary, "" if skill is None else skill.skill)
-            return CallName(event.call, "skill", step)
+            return CallName(event.call, "skill", step, event.at)
         case _:
-            return CallName(event.call, "other", event.summary)
+            return CallName(event.call, "other", event.summary, event.at)
 
 
 def _turn(event: recorded.CallScheduled) -> tuple[str, str]:
@@ -271,6 +275,7 @@ def _event_of_end(
         kind=name.kind,
         step=name.step,
         scheduled=event.scheduled,
+        took=None if name.at is None else (event.at - name.at).total_seconds(),
         end=event.end,
         error=error,
         answer=answer,
@@ -297,6 +302,7 @@ def _event_of_local(
         kind="skill",
         step=call.path,
         skill=event.summary.rpartition(": ")[2],
+        took=call.seconds,
         end="failed" if failed else "completed",
         error=_text(event.failure),
     )

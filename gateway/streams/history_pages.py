@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.workflowservice.v1 import (
@@ -57,12 +57,14 @@ class PageRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class LatestHistory:
-    """The latest history of a run, as the server describes it."""
+class DescribedHistory:
+    """A history of a run, as the server describes it."""
 
     run_id: str
     first: str
     """The run id of the first history of its chain."""
+    events: int
+    began: datetime
 
 
 class HistoryPages:
@@ -75,18 +77,28 @@ class HistoryPages:
         """Requests so far, for figures."""
         self._ancestries: dict[tuple[str, str], Ancestry] = {}
 
-    async def latest(self, run: str) -> LatestHistory:
+    async def latest(self, run: str) -> DescribedHistory:
         """Return the latest history of a run; raises RPCError."""
+        return await self.history(run, "")
+
+    async def history(self, run: str, run_id: str) -> DescribedHistory:
+        """Return one history of a run; raises RPCError."""
         self.requests += 1
         client = self._client()
         answer = await client.workflow_service.describe_workflow_execution(
             DescribeWorkflowExecutionRequest(
-                namespace=client.namespace, execution=WorkflowExecution(workflow_id=run)
+                namespace=client.namespace,
+                execution=WorkflowExecution(workflow_id=run, run_id=run_id),
             ),
             timeout=_REQUEST_SECONDS,
         )
         info = answer.workflow_execution_info
-        return LatestHistory(info.execution.run_id, info.first_run_id or info.execution.run_id)
+        return DescribedHistory(
+            info.execution.run_id,
+            info.first_run_id or info.execution.run_id,
+            info.history_length,
+            info.start_time.ToDatetime(UTC),
+        )
 
     async def describe(self, run: str) -> WorkflowExecutionDescription:
         """Return the server's description of a run; raises CommandError."""

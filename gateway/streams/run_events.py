@@ -79,6 +79,8 @@ class CallEndedEvent(CallEventBase):
     type: Literal["call_ended"] = "call_ended"
     scheduled: int | None = None
     """None for a local activity, which has this event only."""
+    took: float | None = None
+    """Seconds since it was scheduled; None if the reader has not seen that."""
     skill: str = ""
     """Of a local activity."""
     end: CallEnd

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from copy import deepcopy
+from datetime import UTC
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -15,9 +16,9 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.failures import CommandError
 from coterie.gateway.streams.history_pages import (
+    DescribedHistory,
     HistoryPage,
     HistoryPages,
-    LatestHistory,
     PageRequest,
 )
 from coterie.runs.histories.history_events import read_events
@@ -122,10 +123,13 @@ class RecordedPages(HistoryPages):
         self.grown.set()
         return True
 
-    async def latest(self, run: str) -> LatestHistory:
-        """Return the latest history."""
+    async def history(self, run: str, run_id: str) -> DescribedHistory:
+        """Return the latest history, or another one."""
         self.requests += 1
-        return LatestHistory(self.known[-1], self._first)
+        events = self._of(run_id or self.known[-1])
+        began = events[0].event_time.ToDatetime(UTC)
+        length = self.lengths[run_id or self.known[-1]]
+        return DescribedHistory(run_id or self.known[-1], self._first, length, began)
 
     async def describe(self, run: str) -> WorkflowExecutionDescription:
         """Know nothing of calls in progress."""
@@ -185,9 +189,9 @@ class SeveralRuns(HistoryPages):
         super().__init__(_no_client)
         self._runs = runs
 
-    async def latest(self, run: str) -> LatestHistory:
-        """Return the latest history of a run."""
-        return await self._runs[run].latest(run)
+    async def history(self, run: str, run_id: str) -> DescribedHistory:
+        """Return a history of a run."""
+        return await self._runs[run].history(run, run_id)
 
     async def describe(self, run: str) -> WorkflowExecutionDescription:
         """Know nothing of calls in progress."""

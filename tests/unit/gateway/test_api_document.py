@@ -13,6 +13,7 @@ from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import ErrorReport
 from coterie.gateway.operations.operation import AnyOperation
 from coterie.gateway.operations.operations_table import OPERATIONS
+from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.request_gate import MAX_HEADER, MAX_PATH, refuse_head
 from tests.support.documents.operations_page import operation_rows
 from tests.support.places import ROOT
@@ -25,7 +26,8 @@ def document() -> dict[str, Any]:
     async def nobody(_: object) -> Identity | None:
         return None
 
-    return openapi_of(application(cast("Any", None), nobody))
+    nothing = cast("Any", None)
+    return openapi_of(application(RunAccess(nothing, nothing), nobody))
 
 
 def test_the_document_is_valid_openapi_3_1() -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from coterie.gateway.console.timeline import SCALE
+from coterie.gateway.timelines.bars import SCALE
 from tests.replay.record import HISTORIES
 from tests.unit.gateway.console.pages import NOW, page_of, parsed, text_in
 

@@ -1,0 +1,1 @@
+"""When the calls of runs began and ended: bars, read from histories once."""

@@ -102,7 +102,6 @@ def add_fork(parser: ArgumentParser) -> None:
 
 def add_decision(parser: ArgumentParser) -> None:
     """Add the decision and the person who makes it."""
-    add_run(parser)
     parser.add_argument(
         "request",
         nargs="?",

@@ -10,6 +10,7 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError
 
+from coterie.activities.contracts import HEARTBEAT_TIMEOUT
 from coterie.workflows.core.bulk_messages import (
     ACT_ON_RUN,
     BULK_WORKFLOW,
@@ -62,6 +63,7 @@ class BulkActionWorkflow:
             result_type=BulkOutcome,
             activity_id=f"{number:04}",
             start_to_close_timeout=_STEP_TIMEOUT,
+            heartbeat_timeout=HEARTBEAT_TIMEOUT,
             retry_policy=RetryPolicy(maximum_attempts=_ATTEMPTS),
             summary=item.run,
         )

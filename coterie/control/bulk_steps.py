@@ -38,7 +38,7 @@ async def act_on_run(
             return _outcome(step, "skipped", change)
         match step.action:
             case "cancel":
-                return await _cancel(run, step)
+                return await _cancel(run, step, is_repeated=is_repeated)
             case "retry":
                 return await _retry(settings, client, step)
             case "decide":
@@ -60,8 +60,8 @@ async def _change_since(run: Run, step: BulkStep) -> str | None:
     return None
 
 
-async def _cancel(run: Run, step: BulkStep) -> BulkOutcome:
-    if (await run.describe()).status == WorkflowExecutionStatus.CANCELED:  # by an earlier attempt
+async def _cancel(run: Run, step: BulkStep, *, is_repeated: bool) -> BulkOutcome:
+    if is_repeated and await run.is_being_cancelled():  # by an earlier attempt
         return _outcome(step, "done")
     await send_cancel(run, step.by, step.why)
     return _outcome(step, "done")

@@ -1,7 +1,11 @@
-"""Implement `coterie retry --failed`: show what it would touch, start it, and follow it."""
+"""Act on many runs from the terminal: show what it would touch, ask, begin, and follow it."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Literal
+
+from temporalio.client import Client
 
 from coterie.control.bulk_runs import bulk_progress, chosen_runs, start_bulk
 from coterie.display.keyboard import ask_yes_no
@@ -27,15 +31,22 @@ from coterie.workflows.core.messages import RetryInput
 _BETWEEN_LOOKS = 0.5
 
 
-async def retry_failed(
-    settings: Settings, wanted: RunFilter, by: str, why: str, *, confirmed: bool
+async def act_on_many(
+    settings: Settings,
+    action: Literal["retry", "cancel"],
+    wanted: RunFilter,
+    by: str,
+    why: str,
+    *,
+    confirmed: bool,
 ) -> ExitCode:
-    """Continue every failed run that matches, in another run, from where it failed.
+    """Retry or cancel every run that matches; a retried one continues in another run.
 
     Args:
         settings: Environment of the command.
+        action: What to do with each.
         wanted: Which runs.
-        by: Who retries them.
+        by: Who does it.
         why: The reason, kept in their trails.
         confirmed: Whether to begin without a question.
 
@@ -44,22 +55,51 @@ async def retry_failed(
     """
     quietly(settings)
     client = (await open_connection(settings)).client
+    update = {"retry": RetryInput(by=by, why=why)} if action == "retry" else {}
     rows: list[RunRow] = []
     items: list[BulkItem] = []
-    retry_input = RetryInput(by=by, why=why)
     async for row, item in chosen_runs(client, wanted):
         rows.append(row)
-        items.append(item.model_copy(update={"retry": retry_input}))
+        items.append(item.model_copy(update=update))
     if not items:
-        note("no failed run matches")
+        note(f"no {wanted.wanted_state} run matches")
         return ExitCode.DONE
     note(run_table(rows, datetime.now(UTC)))
-    if len(items) == MAX_BULK_ITEMS:
-        note(f"these are the latest {MAX_BULK_ITEMS:,}; repeat the command for older ones")
-    if not confirmed and not await _is_confirmed(len(items)):
-        note("nothing is retried")
+    note_limit(rows)
+    if not await is_confirmed(f"{action} {counted(len(items), 'run')}", confirmed=confirmed):
         return ExitCode.RUN_FAILED
-    bulk = BulkInput(action="retry", items=tuple(items), by=by, why=why)
+    bulk = BulkInput(action=action, items=tuple(items), by=by, why=why)
+    return await begin_bulk(settings, client, bulk)
+
+
+def note_limit(rows: Sequence[RunRow]) -> None:
+    """Say that there may be more runs than one action takes."""
+    if len(rows) == MAX_BULK_ITEMS:
+        note(f"these are the latest {MAX_BULK_ITEMS:,} runs; repeat the command for older ones")
+
+
+async def is_confirmed(what: str, *, confirmed: bool) -> bool:
+    """Ask the person at the terminal.
+
+    Raises:
+        CommandError: There is nobody.
+    """
+    if confirmed:
+        return True
+    if not is_interactive():
+        raise CommandError(f"this would {what}, and nobody can confirm it here: add --yes")
+    if await ask_yes_no(f"{what}?") is True:
+        return True
+    note("nothing is done")
+    return False
+
+
+async def begin_bulk(settings: Settings, client: Client, bulk: BulkInput) -> ExitCode:
+    """Begin the action, and print what comes of each run.
+
+    Raises:
+        CommandError: The server refuses it, or does not answer.
+    """
     id = await start_bulk(client, bulk, task_queue=settings.task_queue)
     note(f"{id} has begun; it needs this command no longer (Ctrl-C stops only the waiting)")
     if not await is_served(client, settings.task_queue):
@@ -77,14 +117,6 @@ async def retry_failed(
         if report.is_finished:
             return _exit_code(report)
         await asyncio.sleep(_BETWEEN_LOOKS)
-
-
-async def _is_confirmed(count: int) -> bool:
-    if not is_interactive():
-        raise CommandError(
-            f"this retries {counted(count, 'run')}, and nobody can confirm it here: add --yes"
-        )
-    return await ask_yes_no(f"retry {counted(count, 'run')}?") is True
 
 
 def outcome_line(outcome: BulkOutcome) -> str:

@@ -59,7 +59,7 @@ class DecidedAlone:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class DecidingPlace:
     """Where the command runs."""
 
     settings: Settings
@@ -97,7 +97,7 @@ async def decide(
     run.signer = signer
     folder = workspace_of_run(settings, id)
     run.complete = CommitDiffs(folder, settings.environment).complete
-    pending, place = await run.pending(), _Place(settings, folder)
+    pending, place = await run.pending(), DecidingPlace(settings, folder)
     if wanted.pattern is None or any(request.id == wanted.name for request in pending):
         decide_input = asked.model_copy(update={"id": wanted.name or only_request(run, pending)})
         return await _decide_one(run, pending, decide_input, names, place)
@@ -109,7 +109,7 @@ async def _decide_one(
     pending: Sequence[Pending],
     decide_input: DecideInput,
     names: DecidingNames,
-    place: _Place,
+    place: DecidingPlace,
 ) -> ExitCode:
     request = next((candidate for candidate in pending if candidate.id == decide_input.id), None)
     if request is not None and is_interactive():
@@ -126,7 +126,7 @@ async def _decide_one(
 
 
 async def _show_and_digest(
-    run: Run, request: Pending, decide_input: DecideInput, place: _Place
+    run: Run, request: Pending, decide_input: DecideInput, place: DecidingPlace
 ) -> DecideInput | None:
     """Show what is decided, and add its digest; return None if the person declines.
 
@@ -163,10 +163,10 @@ async def _decide_several(
     pending: Sequence[Pending],
     decide_input: DecideInput,
     names: DecidingNames,
-    place: _Place,
+    place: DecidingPlace,
 ) -> ExitCode:
     """Show all that match, ask the person at the terminal once, and decide each for itself."""
-    _refuse_terms_of_one(decide_input)
+    refuse_terms_of_one(decide_input)
     matching = [candidate for candidate in pending if fnmatchcase(candidate.id, pattern)]
     if not matching:
         waiting = listed([candidate.id for candidate in pending]) or "none"
@@ -174,22 +174,11 @@ async def _decide_several(
             f"no request that waits in run {run.id!r} matches {pattern!r}; waiting: {waiting}",
             ExitCode.RUN_FAILED,
         )
-    decisions: list[DecideInput] = []
-    for candidate in matching:
-        by = names.allowed(candidate.approvers) or decide_input.by
-        if is_interactive():
-            by = await asked_name(candidate, names)
-        left_out = left_out_of_several(candidate, decide_input, by)
-        if left_out is not None:
-            note(f"left out: {left_out.request}: {left_out.why}")
-            continue
-        request = await run.whole(candidate)
-        place.show(run, request)
-        if request.edited and decide_input.decision == "approve" and not is_interactive():
-            note(f"left out: {_changed_text(run, request)}")
-            continue
-        update = {"id": request.id, "by": by, "digest": request.digest}
-        decisions.append(decide_input.model_copy(update=update))
+    found = [
+        await shown_decision(run, candidate, decide_input, names, place, confirmed=False)
+        for candidate in matching
+    ]
+    decisions = [decision for decision in found if decision is not None]
     if decisions and is_interactive():
         question = f"{decide_input.decision} {counted(len(decisions), 'request')} as shown?"
         if not await ask_yes_no(question):
@@ -200,7 +189,42 @@ async def _decide_several(
     return ExitCode.DONE if complete else ExitCode.RUN_FAILED
 
 
-def _refuse_terms_of_one(decide_input: DecideInput) -> None:
+async def shown_decision(
+    run: Run,
+    candidate: Pending,
+    decide_input: DecideInput,
+    names: DecidingNames,
+    place: DecidingPlace,
+    *,
+    confirmed: bool,
+) -> DecideInput | None:
+    """Show one of several requests, and return its decision; None, said why, to leave it out.
+
+    Args:
+        run: Its run.
+        candidate: The request.
+        decide_input: The decision, without request and digest.
+        names: The names under which the person decides.
+        place: Where the command runs.
+        confirmed: Whether the person is not asked about what is shown.
+    """
+    by = names.allowed(candidate.approvers) or decide_input.by
+    if is_interactive():
+        by = await asked_name(candidate, names)
+    left_out = left_out_of_several(candidate, decide_input, by)
+    if left_out is not None:
+        note(f"left out: {left_out.request}: {left_out.why}")
+        return None
+    request = await run.whole(candidate)
+    place.show(run, request)
+    is_unseen = confirmed or not is_interactive()
+    if request.edited and decide_input.decision == "approve" and is_unseen:
+        note(f"left out: {_changed_text(run, request)}")
+        return None
+    return decide_input.model_copy(update={"id": request.id, "by": by, "digest": request.digest})
+
+
+def refuse_terms_of_one(decide_input: DecideInput) -> None:
     """Raise CommandError if the decision says what only one request can take."""
     for option, is_set in (
         ("--digest", decide_input.digest is not None),

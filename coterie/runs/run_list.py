@@ -61,6 +61,21 @@ OpenState = Literal[
     "no worker",
 ]
 RunState = OpenState | ClosedState
+FilterState = Literal[
+    "running",
+    "waiting",
+    "paused",
+    "stopping",
+    "no_worker",
+    "completed",
+    "failed",
+    "cancelled",
+    "terminated",
+    "timed_out",
+    "open",
+    "closed",
+]
+"""A state as people write it, or several of them."""
 OPEN: tuple[OpenState, ...] = get_args(OpenState)
 _AT_ONCE = 20
 _STATUS_NAMES: dict[str, str] = {
@@ -76,8 +91,8 @@ _STATUS_NAMES: dict[str, str] = {
 class RunFilter:
     """Which runs to list."""
 
-    state: str | None = None
-    """A state, `open` or `closed`; None for any."""
+    state: FilterState | None = None
+    """None for any."""
     team: str | None = None
     """The team that was started, or that the run is at."""
     newer_than: timedelta | None = None

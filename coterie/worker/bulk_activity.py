@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from temporalio import activity
 from temporalio.client import Client
 
+from coterie.activities.heartbeats import heartbeating
 from coterie.control.bulk_steps import act_on_run
 from coterie.server.message_senders import sent_by
 from coterie.settings import Settings
@@ -22,5 +23,7 @@ class BulkActivities:
     async def act_on_run(self, step: BulkStep) -> BulkOutcome:
         """Act on one run; raise only if a retry may help."""
         is_repeated = activity.info().attempt > 1
-        with nullcontext() if step.sender is None else sent_by(step.sender):
-            return await act_on_run(self._settings, self._client, step, is_repeated=is_repeated)
+        sending = nullcontext() if step.sender is None else sent_by(step.sender)
+        async with heartbeating():
+            with sending:
+                return await act_on_run(self._settings, self._client, step, is_repeated=is_repeated)

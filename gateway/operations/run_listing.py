@@ -2,7 +2,6 @@
 
 from argparse import ArgumentTypeError
 from datetime import timedelta
-from typing import Literal
 
 from pydantic import Field
 
@@ -17,32 +16,24 @@ from coterie.rendering.run_table import iso_moment
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.ends.end_facts import CLOSED_STATES
 from coterie.runs.ends.end_words import incomplete_reason
-from coterie.runs.run_list import RunFilter, RunRow, RunState, open_state, run_rows
+from coterie.runs.run_list import (
+    FilterState,
+    RunFilter,
+    RunRow,
+    RunState,
+    open_state,
+    run_rows,
+)
 from coterie.workflows.core.views import RunStatus, TeamResult
 
 VIEWERS = (Role.VIEWER,)
 _MAX_LOOKED_AT = 1_000
 
-State = Literal[
-    "running",
-    "waiting",
-    "paused",
-    "stopping",
-    "no_worker",
-    "completed",
-    "failed",
-    "cancelled",
-    "terminated",
-    "timed_out",
-    "open",
-    "closed",
-]
-
 
 class RunFilterAsked(Documented):
     """Which runs."""
 
-    state: State | None = None
+    state: FilterState | None = None
     """Only runs in this state. Default: any."""
     team: Name | None = None
     """Only runs of this team, or runs that are in it now."""

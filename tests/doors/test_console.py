@@ -12,7 +12,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.doors.conftest import HERE, free_port, started
+from tests.doors.conftest import HERE, free_port, patient, started
 from tests.law.sources import ROOT
 from tests.stand_in.install import node
 
@@ -58,7 +58,7 @@ class Console:
             storage_state=self.state,
             base_url=self.origin,
         )
-        made.on("console", lambda message: self.messages.append(message.text))
+        patient(made).on("console", lambda message: self.messages.append(message.text))
         made.on("request", lambda request: self._watch(request.url))
         return made
 
@@ -81,7 +81,7 @@ def console(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
     options = ["--port", str(free_port()), "--no-browser"]
     with started([*coterie, "serve", *options], r"(http://\S+)/open#(\S+)", folder) as found:
         origin, code = found.groups()
-        context = browser.new_context()
+        context = patient(browser.new_context())
         page = context.new_page()
         page.goto(f"{origin}/open#{code}")
         expect(page).to_have_url(f"{origin}/inbox")
@@ -92,7 +92,7 @@ def console(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
         for run in ("seen", "other"):
             page = made.page()
             start(page, 5, run)
-            expect(page.locator("h1 .pill")).to_have_text("waiting", timeout=60_000)
+            expect(page.locator("h1 .pill")).to_have_text("waiting")
             page.context.close()
         yield made
     subprocess.run([*coterie, "server", "--stop"], cwd=folder, check=False, capture_output=True)
@@ -111,24 +111,21 @@ def test_a_person_starts_a_run_decides_it_and_sees_it_go_on(console: Console) ->
     page, inbox = console.page(), console.page()
     start(page, 7, "one")
     state = page.locator("h1 .pill")
-    expect(state).to_have_text("waiting", timeout=60_000)
+    expect(state).to_have_text("waiting")
     inbox.goto("/inbox")
     card = inbox.locator(".waiting-card", has_text="Pay 7 EUR?")
     card.get_by_label("Comment").fill("fine")
     card.get_by_role("button", name="Approve").click()
     expect(inbox.get_by_role("status")).to_contain_text("Approved, in your name.")
-    expect(state).to_have_text("completed", timeout=60_000)  # without a reload
+    expect(state).to_have_text("completed")  # without a reload
     expect(page.locator("#requests")).to_contain_text("fine")
 
 
 def test_a_decision_needs_no_script_and_no_mouse(console: Console) -> None:
-    start(console.page(), 8, "two")
-    page = console.page(script=False)
-    for _ in range(60):
-        page.goto("/inbox")
-        if page.locator(".waiting-card", has_text="Pay 8 EUR?").count():
-            break
-        page.wait_for_timeout(250)
+    starting, page = console.page(), console.page(script=False)
+    start(starting, 8, "two")
+    expect(starting.locator("h1 .pill")).to_have_text("waiting")
+    page.goto("/inbox")
     card = page.locator(".waiting-card", has_text="Pay 8 EUR?")
     card.get_by_label("Comment").focus()
     page.keyboard.type("by keyboard")
@@ -144,7 +141,7 @@ def test_a_decision_that_comes_too_late_says_so_and_keeps_the_comment(console: C
     first, second = console.page(), console.page()
     for page in (first, second):
         page.goto("/inbox")
-        expect(page.locator(".waiting-card", has_text="Pay 9 EUR?")).to_be_visible(timeout=60_000)
+        expect(page.locator(".waiting-card", has_text="Pay 9 EUR?")).to_be_visible()
         card = page.locator(".waiting-card", has_text="Pay 9 EUR?")
         card.get_by_label("Comment").fill("my reason")
     for page in (first, second):

@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.doors.conftest import free_port, started
+from tests.doors.conftest import PATIENCE, free_port, patient, started
 
 RUNS = "fetch('/v1/runs').then((answer) => answer.status)"
 
@@ -38,7 +38,7 @@ def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     try:
         with started([*coterie, "serve", *options], r"(http://\S+)/open#(\S+)", folder) as found:
             origin, code = found.groups()
-            context = browser.new_context()
+            context = patient(browser.new_context())
             page = context.new_page()
             asked: list[str] = []
             page.on("request", lambda request: asked.append(request.url))
@@ -86,7 +86,7 @@ def test_who_has_no_session_gets_nothing(opened: Opened) -> None:
     for headers, status in (({}, 401), ({"Host": "evil.example"}, 421)):
         request = Request(f"http://127.0.0.1:{port}/v1/runs", headers=headers)
         with pytest.raises(HTTPError) as refused:
-            urlopen(request, timeout=10)
+            urlopen(request, timeout=PATIENCE)
         assert refused.value.code == status
         refused.value.close()
 

@@ -7,7 +7,7 @@ from urllib.request import Request, urlopen
 from playwright.sync_api import Browser, Cookie, Page, expect
 
 from coterie.gateway.identity.identity import Identity
-from tests.doors.conftest import AUDIENCE, Provider, log_in
+from tests.doors.conftest import AUDIENCE, PATIENCE, Provider, log_in, patient
 
 
 def sign_in(page: Page, gateway: str, name: str, to: str = "/who") -> Identity:
@@ -51,7 +51,7 @@ def test_a_person_signs_in_with_the_roles_of_their_groups(page: Page, gateway: s
 def test_two_people_are_two_identities(browser: Browser, gateway: str) -> None:
     found: list[object] = []
     for name in ("ben", "carl"):
-        context = browser.new_context()
+        context = patient(browser.new_context())
         identity = sign_in(context.new_page(), gateway, name)
         found.append((identity.approver, roles(identity)))
         context.close()
@@ -142,10 +142,10 @@ def test_a_program_shows_an_access_token_of_the_provider(gateway: str, provider:
         "client_secret": "another secret",
         "resource": AUDIENCE,
     }
-    with urlopen(f"{provider.issuer}/token", urlencode(form).encode(), timeout=10) as answer:
+    with urlopen(f"{provider.issuer}/token", urlencode(form).encode(), timeout=PATIENCE) as answer:
         token = json.load(answer)["access_token"]
     request = Request(f"{gateway}/who", headers={"Authorization": f"Bearer {token}"})
-    with urlopen(request, timeout=10) as answer:
+    with urlopen(request, timeout=PATIENCE) as answer:
         identity = Identity.model_validate_json(answer.read())
     assert (identity.method, identity.approver) == ("client", "program nightly")
     assert roles(identity) == {"starter *"}

@@ -3,8 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from coterie.argument_values import read_value
-from coterie.arguments import add_decision
-from coterie.commands.decision_call import run_decision
+from coterie.commands.decision_call import add_decisions, run_decision
 from coterie.dsl.values import Json
 from coterie.failures import ExitCode
 from coterie.settings import Settings
@@ -12,7 +11,7 @@ from coterie.settings import Settings
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
-    add_decision(parser)
+    add_decisions(parser)
     parser.add_argument(
         "--payload",
         default=None,

@@ -2,15 +2,14 @@
 
 from argparse import ArgumentParser, Namespace
 
-from coterie.arguments import add_decision
-from coterie.commands.decision_call import run_decision
+from coterie.commands.decision_call import add_decisions, run_decision
 from coterie.failures import ExitCode
 from coterie.settings import Settings
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
-    add_decision(parser)
+    add_decisions(parser)
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:

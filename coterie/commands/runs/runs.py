@@ -1,46 +1,21 @@
 """`coterie runs`: list runs, by state, team and age."""
 
 from argparse import ArgumentParser, Namespace
+from typing import get_args
 
-from coterie.arguments import age_given, runs_given
+from coterie.arguments import runs_given
+from coterie.commands.run_choice import add_team_and_ages
 from coterie.display.short_commands import show_runs
 from coterie.failures import ExitCode
 from coterie.interrupts import run_async
-from coterie.runs.run_list import RunFilter
+from coterie.runs.run_list import FilterState, RunFilter
 from coterie.settings import Settings
-
-_STATES = (
-    "running",
-    "waiting",
-    "paused",
-    "stopping",
-    "no_worker",
-    "completed",
-    "failed",
-    "cancelled",
-    "terminated",
-    "timed_out",
-    "open",
-    "closed",
-)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("--state", choices=_STATES, help="only runs in this state")
-    parser.add_argument("--team", help="only runs of this team, or runs that are in it now")
-    parser.add_argument(
-        "--newer-than",
-        type=age_given,
-        metavar="AGE",
-        help="only runs that started within this time, such as 2h or 3d",
-    )
-    parser.add_argument(
-        "--older-than",
-        type=age_given,
-        metavar="AGE",
-        help="only runs that started before this time, such as 2h or 3d",
-    )
+    parser.add_argument("--state", choices=get_args(FilterState), help="only runs in this state")
+    add_team_and_ages(parser)
     parser.add_argument(
         "--limit", type=runs_given, default=20, metavar="N", help="at most N runs; default: 20"
     )

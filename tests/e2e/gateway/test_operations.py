@@ -296,6 +296,34 @@ async def test_the_command_retries_every_failed_run_that_matches(
     await described(app, new[0], "failed")
 
 
+async def test_a_command_decides_the_requests_of_every_run_that_matches_or_cancels_them(
+    app: object, served: Project
+) -> None:
+    runs = [await begun(app, "offer", amount=number) for number in range(2)]
+    for run in runs:
+        await waiting(app, run)
+    chosen = ("--waiting", "--team", "offer", "--newer-than", "1h", "--request", "first/*")
+    refused = await asyncio.to_thread(served.coterie, "approve", *chosen, "--by", "ann")
+    assert "would approve" in refused.stderr
+    assert "add --yes" in refused.stderr
+    decided = ("approve", *chosen, "--by", "ann", "--yes")
+    done = await asyncio.to_thread(served.coterie, *decided)
+    assert done.returncode == ExitCode.DONE, done.stderr
+    for run in runs:
+        assert f"{run} first/sign#1: counted" in done.stdout, done.stdout
+        assert f"{run}  first/sign#1" in done.stderr, "it shows what it decides"
+    again = await asyncio.to_thread(served.coterie, *decided)
+    assert (again.returncode, "ann has approved it already" in again.stderr) == (1, True)
+    wrong = await asyncio.to_thread(served.coterie, "cancel", "--open", "--team", "nothing")
+    assert (wrong.returncode, wrong.stderr) == (ExitCode.DONE, "no open run matches\n")
+    command = ("cancel", "--open", "--team", "offer", "--yes", "--why", "a clean-up")
+    done = await asyncio.to_thread(served.coterie, *command, "--by", "cleo")
+    assert done.returncode == ExitCode.DONE, done.stderr
+    for run in runs:
+        assert f"{run}: done" in done.stdout
+        assert "by cleo: a clean-up" in (await described(app, run, "cancelled"))["because"]
+
+
 async def test_what_does_not_fit_is_refused_in_our_form_and_starts_nothing(app: object) -> None:
     async with client_of(app, ALL) as http:
         cases = {

@@ -7,6 +7,7 @@ from argparse import Action, ArgumentParser
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import cast
 
 import pytest
@@ -137,17 +138,23 @@ def _replaced(source: str) -> set[str]:
     return {str(key.value) for key in keys if isinstance(key, ast.Constant)}
 
 
+def _called_by(module: ModuleType) -> set[ModuleType]:
+    """Return our own modules whose functions a module names."""
+    functions = filter(inspect.isfunction, vars(module).values())
+    found = {inspect.getmodule(one) for one in functions}
+    return {one for one in found if one is not None and one.__name__.startswith("coterie.")}
+
+
 def _unread(verb: str, source: str) -> set[str]:
     """Return the arguments of a command that neither its source nor a module it calls reads.
 
     What it replaces, it reads itself: the others see only what is in its place.
     """
     own = import_module(VERBS[verb].module)
-    given = (inspect.getmodule(one) for one in vars(own).values() if inspect.isfunction(one))
-    named = {one.__name__: one for one in given if one is not None and one is not own}
-    others = "".join(
-        inspect.getsource(one) for name, one in named.items() if name.startswith("coterie.")
-    )
+    called = _called_by(own)
+    for one in [other for other in called if other.__name__.startswith("coterie.commands.")]:
+        called |= _called_by(one)  # a module of commands hands its arguments on, too
+    others = "".join(map(inspect.getsource, called - {own}))
     replaced = _replaced(source)
     return {
         one.dest

@@ -42,6 +42,18 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
         "501 characters; at most 500 are allowed",
     ),
     "a change that is no JSON": (("approve", "x", "--payload", "NaN"), "is not a JSON number"),
+    "neither one run nor many": (("cancel",), "name a RUN, or choose many with --open"),
+    "one run and many": (("retry", "x", "--failed"), "choose many with --failed"),
+    "a team for one run": (("cancel", "x", "--team", "a"), "--team works with --open only"),
+    "a wait for many runs": (("cancel", "--open", "--no-wait"), "--no-wait works for one RUN only"),
+    "a pattern for one run": (
+        ("reject", "x", "--request", "pay/*"),
+        "--request works with --waiting only",
+    ),
+    "one payload for many requests": (
+        ("approve", "--waiting", "--payload", "1"),
+        "--payload works for one RUN only",
+    ),
     "a question where nothing ever ran": (("status", "x"), "nothing has run"),
     "a history that is not there": (("replay", "no.json"), "no.json"),
     "a history that is none": (("replay", "coterie.yml"), "is not the history"),

@@ -6,7 +6,7 @@ import pytest
 
 from coterie.activities.contracts import TokenUsage
 from coterie.rendering.run_table import run_json, run_table
-from coterie.runs.run_list import RunFilter, RunRow, RunState, open_row
+from coterie.runs.run_list import FilterState, RunFilter, RunRow, RunState, open_row
 from coterie.workflows.core.views import RunStatus, StepInProgress
 
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -52,7 +52,7 @@ def status(**fields: object) -> RunStatus:
         ("timed_out", "ExecutionStatus = 'TimedOut'"),
     ],
 )
-def test_the_server_filters_by_what_it_knows_of_a_state(state: str, part: str) -> None:
+def test_the_server_filters_by_what_it_knows_of_a_state(state: FilterState, part: str) -> None:
     assert part in RunFilter(state=state).query(NOW).split(" AND ")
 
 

@@ -27,7 +27,7 @@ collect_ignore_glob = [] if os.environ.get("COTERIE_TEST_DOORS") else ["test_*.p
 HERE = Path(__file__).parent
 PEOPLE = {"ann": {"groups": ["leads", "staff"]}, "ben": {"groups": ["leads"]}, "carl": {}}
 PATIENCE = 90
-"""Seconds: these tests also run while others keep the machine busy. No test sleeps; each waits for
+"""Seconds: these tests also run while others keep the machine busy. None sleeps; each waits for
 what it expects."""
 AUDIENCE = "urn:coterie:doors"
 CLIENT_SECRET = "a secret: of+the client"

@@ -18,7 +18,15 @@ from playwright.sync_api import Browser, Page, expect
 from coterie.gateway.identity.program_tokens import create_token
 from coterie.signing.key_files import generate, write_key
 from coterie.signing.signers import issue
-from tests.doors.conftest import CLIENT_SECRET, Provider, log_in, server_stopped, started
+from tests.doors.conftest import (
+    CLIENT_SECRET,
+    PATIENCE,
+    Provider,
+    log_in,
+    patient,
+    server_stopped,
+    started,
+)
 from tests.support.project import BIN
 
 RUN = "pay/1"
@@ -66,7 +74,7 @@ class Desk:
 
     def sign_in(self, name: str, to: str = "/inbox") -> Page:
         """A page in a browser of its own, whose person has signed in."""
-        page = self.browser.new_context(base_url=self.origin).new_page()
+        page = patient(self.browser.new_context(base_url=self.origin)).new_page()
         log_in(page, self.origin, name, to)
         return page
 
@@ -79,7 +87,7 @@ class Desk:
             {"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
         )
         try:
-            with urlopen(request, timeout=30) as answer:
+            with urlopen(request, timeout=PATIENCE) as answer:
                 return json.load(answer)["verdict"]
         except HTTPError as refused:
             with closing(refused):

@@ -13,7 +13,8 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
-from coterie.gateway.endpoints import API, add_operation, error_response
+from coterie.gateway.console.served_pages import problem_response
+from coterie.gateway.endpoints import API, add_operation, error_response, identity_of
 from coterie.gateway.event_routes import event_routes
 from coterie.gateway.operations.error_reports import (
     SIGNED_OUT,
@@ -26,7 +27,7 @@ from coterie.gateway.operations.error_reports import (
 )
 from coterie.gateway.operations.operations_table import OPERATIONS
 from coterie.gateway.operations.run_access import RunAccess
-from coterie.gateway.request_gate import Authenticate, RequestGate
+from coterie.gateway.request_gate import MCP_PATH, Authenticate, RequestGate, is_below
 from coterie.gateway.streams.stream_hub import StreamHub
 from coterie.version import own_version
 
@@ -65,6 +66,7 @@ def application(
         add_operation(app, operation, access)
     hub = StreamHub(access.pages)
     app.state.streams = hub
+    app.state.access = access
     app.router.routes.extend(event_routes(hub, access))
     app.add_route(f"{API}/openapi.json", _openapi, include_in_schema=False)
     app.router.routes.extend(routes)
@@ -106,12 +108,22 @@ def _refuse_input(_: Request, error: Exception) -> Response:
     return error_response(invalid_input(problems, ""))
 
 
-def _refuse_request(_: Request, error: Exception) -> Response:
+async def _refuse_request(request: Request, error: Exception) -> Response:
     refused = cast("HTTPException", error)
     failed = _FAILURES.get(refused.status_code)
     if failed is None:
         failed = UNEXPECTED
+    if _wants_page(request):
+        return await problem_response(request, identity_of(request), failed)
     return error_response(failed, refused.headers)
+
+
+def _wants_page(request: Request) -> bool:
+    """Return whether a browser asks for something outside the API."""
+    path = request.url.path
+    if any(is_below(path, root) for root in (API, MCP_PATH)):
+        return False
+    return "text/html" in request.headers.get("accept", "")
 
 
 def _report_defect(_: Request, __: Exception) -> Response:

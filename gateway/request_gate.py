@@ -70,7 +70,8 @@ def refuse_head(status: HTTPStatus) -> Response:
     return error_response(_UNREADABLE_HEADS[status])
 
 
-def _is_below(path: str, root: str) -> bool:
+def is_below(path: str, root: str) -> bool:
+    """Return whether a path is another one, or below it."""
     return path == root or path.startswith(f"{root}/")
 
 
@@ -134,11 +135,11 @@ class RequestGate:
             who = f"{identity.method}:{identity.subject}"
             if connection is not None and not connection.authorize(who):
                 return _TOO_MANY
-        if not any(_is_below(scope["path"], path) for path in (API, MCP_PATH)):
+        if not any(is_below(scope["path"], path) for path in (API, MCP_PATH)):
             return None
         if identity is None:
             return SIGNED_OUT
-        if _is_below(scope["path"], API):
+        if is_below(scope["path"], API):
             scope["path"] = raw_path.decode("ascii", "replace")  # ids may have slashes
         return None
 

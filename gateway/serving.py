@@ -19,6 +19,7 @@ from coterie.failures import CommandError
 from coterie.gateway.app import application, streams_of
 from coterie.gateway.browser_link import show_link
 from coterie.gateway.console.console_routes import console_routes
+from coterie.gateway.console.states.first_project import FirstProject, is_empty
 from coterie.gateway.doors.mcp_door import McpDoor
 from coterie.gateway.identity.access_settings import load_access
 from coterie.gateway.operations.run_access import RunAccess
@@ -126,7 +127,10 @@ async def serve_gateway(settings: Settings, options: ServeOptions) -> None:
         connection = await open_connection(settings, start=True)
         access = RunAccess(settings, connection, options.key)
         _say_where(connection, options.host, port)
-        async with _worker_beside(connection, settings, options), _answering(access, sign_in, at):
+        async with (
+            _worker_beside(connection, settings, options) as worker,
+            _answering(access, sign_in, at, worker),
+        ):
             page = settings.state / "open.html"
             try:
                 await show_link(
@@ -145,33 +149,36 @@ def _say_where(connection: Connection, host: str, port: int) -> None:
 @asynccontextmanager
 async def _worker_beside(
     connection: Connection, settings: Settings, options: ServeOptions
-) -> AsyncGenerator[None]:
+) -> AsyncGenerator[WorkerProcess | None]:
     """Have a worker on the embedded server; never start one for a server of others."""
     if not await needs_worker(connection.client, settings):
-        yield
+        yield None
         return
     if connection.embedded is None or not options.starts_worker:
         note(f"no worker polls the queue {settings.task_queue!r}: start `coterie worker`")
-        yield
+        yield None
         return
-    if not Catalog(settings).own():
+    if is_empty(settings):
+        note("the folder is empty: the console offers an example, which runs without a key")
+    elif not Catalog(settings).own():
         note("the project has no teams yet: `coterie init` creates one, with a test")
     worker = WorkerProcess(settings)
     await worker.start()
     note(f"started a worker; its log is {worker.log_file}")
-    watching = asyncio.create_task(worker.report_end())
     try:
-        yield
+        yield worker
     finally:
-        watching.cancel()
         await worker.stop()
 
 
 @asynccontextmanager
-async def _answering(access: RunAccess, sign_in: SignIn, at: socket.socket) -> AsyncGenerator[None]:
+async def _answering(
+    access: RunAccess, sign_in: SignIn, at: socket.socket, worker: WorkerProcess | None
+) -> AsyncGenerator[None]:
     """Answer requests within the block."""
-    door = McpDoor(access.settings)
-    routes = (*sign_in.routes, Route(MCP_PATH, door), *console_routes(access))
+    door = McpDoor(lambda: access.settings)
+    first = None if worker is None else FirstProject(access, worker.restart)
+    routes = (*sign_in.routes, Route(MCP_PATH, door), *console_routes(access, first))
     app = application(access, sign_in.authenticate, routes)
     config = uvicorn.Config(
         sign_in.around(app),

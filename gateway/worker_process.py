@@ -37,6 +37,7 @@ class WorkerProcess:
         """Take the project."""
         self._settings = settings
         self._process: Process | None = None
+        self._watching: asyncio.Task[None] | None = None
 
     @property
     def log_file(self) -> Path:
@@ -65,6 +66,16 @@ class WorkerProcess:
             raise _not_started(error) from None
         finally:
             os.close(output)
+        self._watching = asyncio.create_task(self._report_end(self._process))
+
+    async def restart(self) -> None:
+        """Stop it, and start it again: it then reads the configuration of the project anew.
+
+        Raises:
+            CommandError: The system refuses.
+        """
+        await self.stop()
+        await self.start()
 
     def _open_log(self) -> int:
         try:
@@ -72,14 +83,15 @@ class WorkerProcess:
         except OSError as error:
             raise _not_started(error) from None
 
-    async def report_end(self) -> None:
+    async def _report_end(self, process: Process) -> None:
         """Wait until it ends by itself, and say so."""
-        if self._process is not None:
-            code = await self._process.wait()
-            note(f"the worker has ended (exit code {code}): see {self.log_file}")
+        code = await process.wait()
+        note(f"the worker has ended (exit code {code}): see {self.log_file}")
 
     async def stop(self) -> None:
         """Stop it; calls in progress get some seconds."""
+        if self._watching is not None:
+            self._watching.cancel()
         process = self._process
         if process is None or process.returncode is not None:
             return

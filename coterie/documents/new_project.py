@@ -31,7 +31,12 @@ def create_project(folder: Path) -> list[Path]:
         CommandError: A file already exists, or cannot be written.
     """
     template = shipped_root() / "project"
-    return _write_files(folder, {name: (template / name).read_bytes() for name in _names(template)})
+    return _write_files(folder, {name: (template / name).read_bytes() for name in project_files()})
+
+
+def project_files() -> list[Path]:
+    """Return the names of the files that `create_project` writes."""
+    return _names(shipped_root() / "project")
 
 
 def create_tool_project(folder: Path, tool: str) -> list[Path]:

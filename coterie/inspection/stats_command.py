@@ -18,6 +18,7 @@ from coterie.failures import CommandError, ExitCode
 from coterie.logs import quietly
 from coterie.rendering.stats_text import StatsPart, stats_json, stats_text
 from coterie.replay.rebuilt_run import Rebuilt, joined_trails, rebuilt
+from coterie.runs.call_errors import list_error
 from coterie.runs.histories.history_events import started
 from coterie.runs.histories.history_links import links
 from coterie.runs.histories.recorded_calls import RecordedCall, recorded_calls
@@ -267,7 +268,7 @@ async def read_stats(client: Client, wanted: RunFilter, limit: int) -> StatsRepo
             except CommandError:
                 unreadable.append(execution.id)
     except RPCError as error:
-        raise CommandError(f"could not list runs: {error.message}") from None
+        raise list_error(error) from None
     return counter.report(more=more, unreadable=unreadable)
 
 

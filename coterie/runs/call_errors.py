@@ -21,6 +21,12 @@ UpdateName = Literal["decide", "retry", "skip", "amend", "redirect", "send_messa
 UpdateFailure = WorkflowUpdateFailedError | WorkflowUpdateRPCTimeoutOrCancelledError | RPCError
 """Errors that the client raises when an update fails."""
 
+_NO_ANSWER = (
+    RPCStatusCode.UNAVAILABLE,
+    RPCStatusCode.DEADLINE_EXCEEDED,
+    RPCStatusCode.CANCELLED,
+)
+
 _REQUESTS: dict[UpdateName, str] = {
     "decide": "this decision",
     "retry": "this retry",
@@ -79,6 +85,12 @@ def call_error(id: str, error: RPCError) -> CommandError:
             return NoWorker(_no_worker(id))
         case _:
             return Unanswered(f"the Temporal server does not answer ({error.message})")
+
+
+def list_error(error: RPCError) -> CommandError:
+    """Return the error for a list of runs that failed."""
+    text = f"could not list runs: {error.message}"
+    return Unanswered(text) if error.status in _NO_ANSWER else CommandError(text)
 
 
 def update_error(id: str, name: UpdateName, error: UpdateFailure) -> CommandError:

@@ -15,7 +15,7 @@ from temporalio.client import (
 from temporalio.service import RPCError
 
 from coterie.failures import CommandError
-from coterie.runs.call_errors import NoWorker
+from coterie.runs.call_errors import NoWorker, list_error
 from coterie.runs.ends.end_facts import CLOSED_STATES, ClosedState
 from coterie.runs.histories.recorded_plans import started_name
 from coterie.runs.run_client import Run
@@ -50,7 +50,7 @@ async def open_executions(
         async for execution in executions:
             yield execution
     except RPCError as error:
-        raise CommandError(f"could not list runs: {error.message}") from None
+        raise list_error(error) from None
 
 
 OpenState = Literal[
@@ -173,7 +173,7 @@ async def run_rows(client: Client, wanted: RunFilter, limit: int) -> AsyncIterat
             if count >= limit:
                 return
     except RPCError as error:
-        raise CommandError(f"could not list runs: {error.message}") from None
+        raise list_error(error) from None
     for row in await lister.rows(batch):
         if count < limit and wanted.takes(row, now):
             count += 1

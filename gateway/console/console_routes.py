@@ -8,7 +8,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import cast
 
@@ -21,10 +21,13 @@ from coterie.gateway.console.compare_page import compare_page
 from coterie.gateway.console.forms.form_posts import FormPosts
 from coterie.gateway.console.forms.run_actions import run_actions
 from coterie.gateway.console.inbox_page import inbox_page, run_url, runs_page
-from coterie.gateway.console.page_templates import style_text
+from coterie.gateway.console.page_templates import ExampleOffer, style_text
 from coterie.gateway.console.plan_outline import values_of_document
 from coterie.gateway.console.run_page import RunPage, run_page
 from coterie.gateway.console.served_pages import HEADERS, answered, page_response
+from coterie.gateway.console.states.first_project import FirstProject
+from coterie.gateway.console.states.latest_pages import LatestPages
+from coterie.gateway.console.states.worker_polls import unserved_queue
 from coterie.gateway.console.team_actions import team_view
 from coterie.gateway.endpoints import API
 from coterie.gateway.identity.identity import Identity, Role
@@ -48,6 +51,7 @@ NOTICES: Mapping[str, str] = {
     "approve": "Approved, in your name.",
     "reject": "Rejected, in your name.",
     "start": "The run is started.",
+    "example": "The example is in your folder, and its run is started.",
     "pause": "The run is paused.",
     "resume": "The run continues.",
     "amend": "The change is recorded; it applies at the next step.",
@@ -60,20 +64,27 @@ NOTICES: Mapping[str, str] = {
 """What a page says after a form: only these words, since anybody can make a link."""
 
 
-def console_routes(access: RunAccess) -> Sequence[BaseRoute]:
-    """Return the routes of the console's pages, forms and files."""
-    pages, posts = ConsolePages(access), FormPosts(access)
+def console_routes(access: RunAccess, first: FirstProject | None = None) -> Sequence[BaseRoute]:
+    """Return the routes of the console's pages, forms and files.
+
+    Args:
+        access: The runs, and the project.
+        first: Creates the example in an empty folder; None: nobody is offered one.
+    """
+    pages, posts = ConsolePages(access, first), FormPosts(access)
+    shown = partial(answered, latest=LatestPages())
     return (
         Route("/", _home),
-        Route("/inbox", answered(pages.inbox)),
-        Route("/runs", answered(pages.runs)),
-        Route("/runs/{run:path}", answered(pages.run)),
-        Route("/compare", answered(pages.compare)),
-        Route("/teams", answered(pages.teams)),
-        Route("/teams/{team:path}", answered(pages.team)),
+        Route("/inbox", shown(pages.inbox)),
+        Route("/runs", shown(pages.runs)),
+        Route("/runs/{run:path}", shown(pages.run)),
+        Route("/compare", shown(pages.compare)),
+        Route("/teams", shown(pages.teams)),
+        Route("/teams/{team:path}", shown(pages.team)),
         Route("/decide", answered(posts.decide), methods=["POST"]),
         Route("/steer", answered(posts.steer), methods=["POST"]),
         Route("/start", answered(posts.start), methods=["POST"]),
+        Route("/example", answered(pages.create_example), methods=["POST"]),
         Route("/static/console.css", _style),
         Route("/static/console.js", _script),
     )
@@ -82,9 +93,10 @@ def console_routes(access: RunAccess) -> Sequence[BaseRoute]:
 class ConsolePages:
     """The pages of the console."""
 
-    def __init__(self, access: RunAccess) -> None:
-        """Take the runs, and the project."""
+    def __init__(self, access: RunAccess, first: FirstProject | None = None) -> None:
+        """Take the runs, the project, and what creates the example in an empty one."""
         self._access = access
+        self._first = first
         self._pages: OrderedDict[tuple[str, str, int], RunPage] = OrderedDict()
 
     async def inbox(self, request: Request, identity: Identity) -> Response:
@@ -99,6 +111,8 @@ class ConsolePages:
             inbox_page(found),
             tab="inbox",
             notice=NOTICES.get(request.query_params.get("done", ""), ""),
+            unserved=await unserved_queue(self._access),
+            example=await self._example(identity),
             refreshes=_LIST_REFRESH_SECONDS,
         )
 
@@ -115,6 +129,8 @@ class ConsolePages:
             "Runs",
             runs_page(found, asked),
             tab="runs",
+            unserved=await unserved_queue(self._access),
+            example=await self._example(identity),
             refreshes=_LIST_REFRESH_SECONDS,
         )
 
@@ -132,6 +148,7 @@ class ConsolePages:
             actions=run_actions(page, found.team, identity),
             tab="runs",
             notice=NOTICES.get(request.query_params.get("done", ""), ""),
+            unserved="" if page.ended is not None else await self._queue_without_worker(found),
             refreshes=0 if page.ended is not None else _REFRESH_SECONDS,
             events="" if page.ended is not None else f"{API}{run_url(page.run)}/events",
         )
@@ -150,15 +167,36 @@ class ConsolePages:
         """List teams."""
         operation = operation_named("teams")
         found = await self._perform("teams", operation.input(), identity)
-        return page_response(request, identity, "teams.html", "Teams", found, tab="teams")
+        return page_response(
+            request,
+            identity,
+            "teams.html",
+            "Teams",
+            found,
+            tab="teams",
+            example=await self._example(identity),
+        )
+
+    async def create_example(self, _: Request, identity: Identity) -> Response:
+        """Create the example in an empty folder, and lead to its run."""
+        if self._first is None:
+            raise Rejection(404, "unknown_path", "this gateway offers no example")
+        return RedirectResponse(f"{run_url(await self._first.create(identity))}?done=example", 303)
 
     async def team(self, request: Request, identity: Identity) -> Response:
         """Show one team."""
         name = request.path_params["team"]
         page, actions = await team_view(self._access, name, identity)
         return page_response(
-            request, identity, "team.html", name, page, actions=actions, tab="teams"
-        )
+            request, identity, "team.html", name, page, actions=actions, tab="teams",
+            unserved=await unserved_queue(self._access),
+        )  # fmt: skip
+
+    async def _example(self, identity: Identity) -> ExampleOffer | None:
+        return None if self._first is None else await asyncio.to_thread(self._first.offer, identity)
+
+    async def _queue_without_worker(self, found: FoundRun) -> str:
+        return await unserved_queue(self._access, found.description.task_queue)
 
     async def _perform(self, name: str, asked: Frozen, identity: Identity) -> Frozen:
         return await perform(self._access, operation_named(name), asked, identity)

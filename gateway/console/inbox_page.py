@@ -186,3 +186,6 @@ class ProblemPage:
     """Where to send the form again."""
     fields: Sequence[tuple[str, str]] = ()
     """What the person typed, which is kept."""
+    hidden: Sequence[tuple[str, str]] = ()
+    """What the form holds besides."""
+    tone: Tone = "bad"

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Literal, cast
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from coterie.dsl.visible import visible
 from coterie.gateway.console.page_values import took
@@ -30,6 +30,16 @@ SERVED_POLICY = (
 
 
 @dataclass(frozen=True, slots=True)
+class ExampleOffer:
+    """The example that a page offers in an empty folder."""
+
+    folder: str
+    files: tuple[str, ...]
+    """What would be written."""
+    team: str
+
+
+@dataclass(frozen=True, slots=True)
 class PageFrame:
     """What surrounds a page."""
 
@@ -45,6 +55,12 @@ class PageFrame:
     """Of a served page: where it stands in the navigation."""
     notice: str = ""
     """What the reader has just done."""
+    example: ExampleOffer | None = None
+    """In an empty folder: what it may create."""
+    unserved: str = ""
+    """The task queue of its runs, if no worker polls it."""
+    stale: datetime | None = None
+    """The time of what it shows, if the server of Temporal does not answer now."""
     refreshes: int = 0
     """Seconds after which a served page looks for news; 0: never."""
     events: str = ""
@@ -95,6 +111,7 @@ def environment() -> Environment:
         "duration": took,
         "folded": folded,
         "css": css,
+        "prose": prose,
     }
     cast("dict[str, object]", pages.filters).update(filters)
     cast("dict[str, object]", pages.globals)["rows_at_once"] = ROWS
@@ -114,6 +131,17 @@ def moment(at: str | datetime) -> str:
         return day_and_clock(at if isinstance(at, str) else at.isoformat())
     except (ValueError, OverflowError):
         return str(at)
+
+
+def prose(text: str) -> Markup:
+    """Return a text with what stands between backticks as code."""
+    parts = visible(text).split("`")
+    if len(parts) % 2 == 0:
+        return escape(visible(text))
+    marked = (
+        Markup("<code>{}</code>").format(p) if n % 2 else escape(p) for n, p in enumerate(parts)
+    )
+    return Markup("").join(marked)
 
 
 def folded(rows: Sequence[object]) -> tuple[Sequence[object], Sequence[object]]:

@@ -43,8 +43,8 @@ _log = logging.getLogger("coterie")
 class McpDoor:
     """Answers MCP clients; opened by its first one."""
 
-    def __init__(self, settings: Settings) -> None:
-        """Take the project, whose teams it offers."""
+    def __init__(self, settings: Callable[[], Settings]) -> None:
+        """Take what returns the project, whose teams it offers, when it opens."""
         self._settings = settings
         self._teams: Mapping[str, ServedTeam] = {}
         self._app: ASGIApp | None = None
@@ -86,7 +86,7 @@ class McpDoor:
     async def _open(self) -> ASGIApp:
         if self._app is not None and self._serving is not None and not self._serving.done():
             return self._app
-        self._teams = await asyncio.to_thread(served_teams, self._settings, (), None, None)
+        self._teams = await asyncio.to_thread(served_teams, self._settings(), (), None, None)
         self._opened.clear()
         self._serving = asyncio.create_task(self._serve())
         opening = asyncio.create_task(self._opened.wait())
@@ -102,7 +102,7 @@ class McpDoor:
 
     async def _serve(self) -> None:
         serve_mcp = await asyncio.to_thread(_load_server)
-        await serve_mcp(self._settings, self._teams, self._set_app)
+        await serve_mcp(self._settings(), self._teams, self._set_app)
 
     def _set_app(self, app: ASGIApp) -> None:
         self._app = app

@@ -9,6 +9,9 @@ from coterie.gateway.identity.identity import Grant, Role
 EVERYBODY = "*"
 """The group of everybody who signs in at the provider."""
 
+_MAX_NAMED = 5
+"""Administrators whom a page names."""
+
 ALL_ROLES = tuple(Grant(role=role) for role in Role)
 """What the local user may do."""
 
@@ -39,6 +42,15 @@ def named_groups(access: AccessSection, groups: Collection[str]) -> tuple[str, .
     """Return the groups that a grant names: the others would only make the session larger."""
     named = {group for section in access.grants for group in section.groups} - {EVERYBODY}
     return tuple(sorted(named & set(groups)))
+
+
+def administrators(access: AccessSection) -> str:
+    """Return whom people ask for a role, in words; empty if no grant gives the role `admin`."""
+    sections = [section for section in access.grants if Role.ADMIN in section.roles]
+    people = dict.fromkeys(subject for section in sections for subject in section.subjects)
+    groups = dict.fromkeys(group for section in sections for group in section.groups)
+    named = [*people, *(f"the group {group}" for group in groups if group != EVERYBODY)]
+    return " or ".join(named[:_MAX_NAMED])
 
 
 def groups_in(claims: Mapping[str, JsonValue], claim: str) -> tuple[str, ...]:

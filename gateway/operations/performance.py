@@ -3,6 +3,8 @@
 import asyncio
 from typing import TypeVar, cast
 
+from temporalio.service import RPCError
+
 from coterie.dsl.values import Frozen
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import Rejection
@@ -10,6 +12,7 @@ from coterie.gateway.operations.operation import MAX_SECONDS, Operation, RunAske
 from coterie.gateway.operations.permissions import may
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.operations.run_permissions import require, require_run
+from coterie.runs.call_errors import Unanswered
 
 Input = TypeVar("Input", bound=Frozen)
 Output = TypeVar("Output", bound=Frozen)
@@ -27,6 +30,8 @@ async def perform(
         async with asyncio.timeout(MAX_SECONDS):
             await _check(access, operation, asked, identity)
             return await operation.handler(access, asked, identity)
+    except RPCError as error:
+        raise Unanswered(f"the Temporal server does not answer ({error.message})") from None
     except TimeoutError:
         raise Rejection(
             504,

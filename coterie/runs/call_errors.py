@@ -3,6 +3,7 @@
 Every query, signal, update and cancellation of a run fails with these errors, and no others.
 """
 
+import re
 from shlex import quote
 from typing import Literal, cast
 
@@ -37,6 +38,10 @@ _REQUESTS: dict[UpdateName, str] = {
 }
 
 
+_ENDED = re.compile("already completed|aborted by closing workflow")
+"""What the server says of an update to a run that had ended, or that ended meanwhile."""
+
+
 class Unanswered(CommandError):
     """No answer in time: the server is down, or no worker serves the run."""
 
@@ -56,7 +61,7 @@ class NoWorker(Unanswered):
 def call_error(id: str, error: RPCError) -> CommandError:
     """Return the error for a call that failed."""
     match error.status:
-        case RPCStatusCode.NOT_FOUND if "completed" in error.message:
+        case RPCStatusCode.NOT_FOUND if _ENDED.search(error.message):
             return has_ended(id)
         case RPCStatusCode.NOT_FOUND:
             return UnknownRun(

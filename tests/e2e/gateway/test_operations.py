@@ -1,6 +1,5 @@
 """The operations of the gateway over a real server: who may what, and what a run then records."""
 
-import asyncio
 import json
 import re
 import socket
@@ -12,25 +11,20 @@ from urllib.parse import quote
 import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
 
 from coterie.dsl.model.sections.access_document import RoleName
-from coterie.failures import ExitCode
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.identity.program_tokens import create_token
 from coterie.gateway.operations.operation import AnyOperation
 from coterie.gateway.operations.operations_table import OPERATIONS
 from coterie.runs.histories.history_events import started
 from coterie.runs.run_client import Run
-from coterie.storage.wire import data_converter
-from coterie.workflows.bulk_action import BulkActionWorkflow
 from tests.e2e.gateway.conftest import said
 from tests.support.gateway import (
     ALL,
     begun,
     client_of,
     described,
-    finished,
     person,
     waiting,
 )
@@ -217,111 +211,6 @@ async def test_steering_is_recorded_by_the_identity_and_read_back_in_every_view(
         await described(app, other, "completed")
         compared = await http.get(f"/v1/runs/{run}/compare", params={"other": f"{run}/two"})
         assert compared.json()["context"] == [], compared.text
-
-
-async def test_a_bulk_acts_on_what_was_previewed_and_names_what_it_skips(
-    app: object, served: Project
-) -> None:
-    waiting_runs = [await begun(app, "offer", amount=number) for number in range(3)]
-    chore = await begun(app, "chore")
-    await described(app, chore, "completed")
-    ann = person("ann", Role.OPERATOR, Role.APPROVER, teams="offer")
-    async with client_of(app, ann) as http:
-        preview = (await http.get("/v1/bulk", params={"action": "cancel"})).json()
-        chosen = [run for run in preview["runs"] if run["run"] in waiting_runs]
-        assert len(chosen) == 3, preview
-        picked = [{key: run[key] for key in ("run", "run_id", "is_open")} for run in chosen]
-        async with client_of(app, ALL) as other:
-            await waiting(app, waiting_runs[0])
-            await other.post(f"/v1/runs/{waiting_runs[0]}/cancel")
-        await described(app, waiting_runs[0], "cancelled")
-        foreign = {"run": chore, "run_id": "x", "is_open": False}
-        asked = {"action": "cancel", "runs": [*picked, foreign], "why": "a clean-up"}
-        started = (await http.post("/v1/bulk", json=asked)).json()
-        assert [refused["run"] for refused in started["refused"]] == [chore]
-        outcomes = await finished(app, started["bulk"])
-        assert outcomes[waiting_runs[0]]["effect"] == "skipped"
-        assert outcomes[waiting_runs[0]]["because"] == "it has ended since"
-        for run in waiting_runs[1:]:
-            assert outcomes[run]["effect"] == "done"
-            assert "ann (oidc)" in (await described(app, run, "cancelled"))["because"]
-        history = await Run(await served.client(), started["bulk"]).history()
-        replayer = Replayer(
-            workflows=[BulkActionWorkflow],
-            data_converter=data_converter,
-            workflow_runner=UnsandboxedWorkflowRunner(),
-        )
-        await replayer.replay_workflow(history)
-
-
-async def test_a_bulk_decides_requests_in_the_verified_name(app: object) -> None:
-    runs = [await begun(app, "offer", amount=number) for number in range(2)]
-    requests = [(await waiting(app, run))["request"] for run in runs]
-    async with client_of(app, ALL) as http:
-        found = [(await http.get(f"/v1/runs/{run}")).json() for run in runs]
-    choices = [
-        {
-            "run": run,
-            "run_id": description["run_id"],
-            "is_open": True,
-            "request": request["id"],
-            "digest": request["digest"],
-        }
-        for run, request, description in zip(runs, requests, found, strict=True)
-    ]
-    choices[1]["digest"] = "0" * 64
-    asked = {"action": "decide", "decision": "reject", "runs": choices}
-    async with client_of(app, person("ben", Role.APPROVER)) as http:
-        started = await http.post("/v1/bulk", json=asked)
-    outcomes = await finished(app, started.json()["bulk"])
-    assert outcomes[runs[0]]["because"] == "rejected", outcomes
-    assert outcomes[runs[1]]["effect"] == "refused"
-    async with client_of(app, ALL) as http:
-        await http.post(f"/v1/runs/{runs[1]}/cancel")
-
-
-async def test_the_command_retries_every_failed_run_that_matches(
-    app: object, served: Project
-) -> None:
-    run = await begun(app, "failing", topic="tides")
-    await described(app, run, "failed")
-    command = ("retry", "--failed", "--team", "failing", "--newer-than", "1h")
-    refused = await asyncio.to_thread(served.coterie, *command)
-    assert refused.returncode == ExitCode.CALL_WRONG
-    assert "add --yes" in refused.stderr
-    done = await asyncio.to_thread(served.coterie, *command, "--yes")
-    assert done.returncode == ExitCode.DONE, done.stderr
-    new = re.findall(rf"{run}: continues in (\S+)", done.stdout)
-    assert new, done.stdout
-    await described(app, new[0], "failed")
-
-
-async def test_a_command_decides_the_requests_of_every_run_that_matches_or_cancels_them(
-    app: object, served: Project
-) -> None:
-    runs = [await begun(app, "offer", amount=number) for number in range(2)]
-    for run in runs:
-        await waiting(app, run)
-    chosen = ("--waiting", "--team", "offer", "--newer-than", "1h", "--request", "first/*")
-    refused = await asyncio.to_thread(served.coterie, "approve", *chosen, "--by", "ann")
-    assert "would approve" in refused.stderr
-    assert "add --yes" in refused.stderr
-    decided = ("approve", *chosen, "--by", "ann", "--yes")
-    done = await asyncio.to_thread(served.coterie, *decided)
-    assert done.returncode == ExitCode.DONE, done.stderr
-    for run in runs:
-        assert f"{run} first/sign#1: counted" in done.stdout, done.stdout
-        assert f"{run}  first/sign#1" in done.stderr, "it shows what it decides"
-    again = await asyncio.to_thread(served.coterie, *decided)
-    assert (again.returncode, "ann has approved it already" in again.stderr) == (1, True)
-    wrong = await asyncio.to_thread(served.coterie, "cancel", "--open", "--team", "nothing")
-    assert (wrong.returncode, wrong.stderr) == (ExitCode.DONE, "no open run matches\n")
-    command = ("cancel", "--open", "--team", "offer", "--yes", "--why", "a clean-up")
-    done = await asyncio.to_thread(served.coterie, *command, "--by", "cleo")
-    assert done.returncode == ExitCode.DONE, done.stderr
-    for run in runs:
-        assert f"{run}: done" in done.stdout
-        assert "by cleo: a clean-up" in (await described(app, run, "cancelled"))["because"]
 
 
 async def test_what_does_not_fit_is_refused_in_our_form_and_starts_nothing(app: object) -> None:

@@ -34,8 +34,12 @@ def test_an_update_that_nobody_answers_says_where_to_look() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_run_that_has_ended_reads_the_same_for_every_request(name: UpdateName) -> None:
-    ended = failed(RPCStatusCode.NOT_FOUND, "workflow execution already completed")
+@pytest.mark.parametrize(
+    "said",
+    ["workflow execution already completed", "workflow update was aborted by closing workflow"],
+)
+def test_a_run_that_has_ended_reads_the_same_for_every_request(name: UpdateName, said: str) -> None:
+    ended = failed(RPCStatusCode.NOT_FOUND, said)
     message = update_error("r1", name, ended)
     assert str(message) == "run 'r1' has already ended; see `coterie result r1`"
     assert str(call_error("r1", ended)) == str(message)

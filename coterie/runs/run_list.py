@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal, assert_never, get_args
 
@@ -148,6 +148,8 @@ class RunRow:
     doing: tuple[str, ...] = ()
     waits_for: tuple[str, ...] = ()
     """Ids of the requests that wait for a person."""
+    run_id: str = ""
+    """Of its latest execution."""
 
 
 async def run_rows(client: Client, wanted: RunFilter, limit: int) -> AsyncIterator[RunRow]:
@@ -206,11 +208,15 @@ class _Lister:
             return None
         plan = await started_name(self._client, description)
         if not _is_open(description):
-            return closed_row(description, plan, began)
-        status = await self._status(run, description.task_queue)
-        if status is None:
-            return RunRow(execution.id, plan, "no worker", began)
-        return open_row(execution.id, plan, began, status)
+            row = closed_row(description, plan, began)
+        else:
+            status = await self._status(run, description.task_queue)
+            row = (
+                RunRow(execution.id, plan, "no worker", began)
+                if status is None
+                else open_row(execution.id, plan, began, status)
+            )
+        return None if row is None else replace(row, run_id=description.run_id)
 
     async def _status(self, run: Run, queue: str) -> RunStatus | None:
         """Return the status from the run's worker; skip queues where no worker answered before."""

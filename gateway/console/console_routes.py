@@ -16,14 +16,19 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from coterie.dsl.values import Frozen
+from coterie.dsl.values import Frozen, Json
 from coterie.gateway.console.compare_page import compare_page
-from coterie.gateway.console.forms.form_posts import FormPosts
+from coterie.gateway.console.forms.bulk_posts import BulkPosts
+from coterie.gateway.console.forms.decision_posts import DecisionPosts
+from coterie.gateway.console.forms.form_operations import performed
 from coterie.gateway.console.forms.run_actions import run_actions
-from coterie.gateway.console.inbox_page import inbox_page, run_url, runs_page
+from coterie.gateway.console.forms.start_posts import StartPosts
+from coterie.gateway.console.forms.steering_posts import SteeringPosts
+from coterie.gateway.console.inbox_page import inbox_page, run_url
 from coterie.gateway.console.page_templates import ExampleOffer, style_text
 from coterie.gateway.console.plan_outline import values_of_document
 from coterie.gateway.console.run_page import RunPage, run_page
+from coterie.gateway.console.runs_page import runs_page
 from coterie.gateway.console.served_pages import HEADERS, answered, page_response
 from coterie.gateway.console.states.first_project import FirstProject
 from coterie.gateway.console.states.latest_pages import LatestPages
@@ -34,6 +39,7 @@ from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import Rejection
 from coterie.gateway.operations.operations_table import operation_named
 from coterie.gateway.operations.performance import perform
+from coterie.gateway.operations.request_decisions import WaitingRequests
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.operations.run_listing import ListAsked, RunListing
 from coterie.gateway.operations.run_permissions import require_run
@@ -71,7 +77,7 @@ def console_routes(access: RunAccess, first: FirstProject | None = None) -> Sequ
         access: The runs, and the project.
         first: Creates the example in an empty folder; None: nobody is offered one.
     """
-    pages, posts = ConsolePages(access, first), FormPosts(access)
+    pages, bulk = ConsolePages(access, first), BulkPosts(access)
     shown = partial(answered, latest=LatestPages())
     return (
         Route("/", _home),
@@ -81,9 +87,12 @@ def console_routes(access: RunAccess, first: FirstProject | None = None) -> Sequ
         Route("/compare", shown(pages.compare)),
         Route("/teams", shown(pages.teams)),
         Route("/teams/{team:path}", shown(pages.team)),
-        Route("/decide", answered(posts.decide), methods=["POST"]),
-        Route("/steer", answered(posts.steer), methods=["POST"]),
-        Route("/start", answered(posts.start), methods=["POST"]),
+        Route("/bulk/{bulk}", answered(bulk.progress)),
+        Route("/bulk/preview", answered(bulk.preview), methods=["POST"]),
+        Route("/bulk", answered(bulk.start), methods=["POST"]),
+        Route("/decide", answered(DecisionPosts(access).decide), methods=["POST"]),
+        Route("/steer", answered(SteeringPosts(access).steer), methods=["POST"]),
+        Route("/start", answered(StartPosts(access).start), methods=["POST"]),
         Route("/example", answered(pages.create_example), methods=["POST"]),
         Route("/static/console.css", _style),
         Route("/static/console.js", _script),
@@ -101,14 +110,15 @@ class ConsolePages:
 
     async def inbox(self, request: Request, identity: Identity) -> Response:
         """Show what waits for people."""
-        run = request.query_params.get("run") or None
-        found = await FormPosts(self._access).waiting(run, identity)
+        run = request.query_params.get("run", "")
+        asked: Json = {"run": run} if run else {}
+        found = await performed(self._access, "requests", asked, identity, WaitingRequests)
         return page_response(
             request,
             identity,
             "inbox.html",
             "Inbox",
-            inbox_page(found),
+            inbox_page(found, identity, run=run),
             tab="inbox",
             notice=NOTICES.get(request.query_params.get("done", ""), ""),
             unserved=await unserved_queue(self._access),
@@ -127,7 +137,7 @@ class ConsolePages:
             identity,
             "runs.html",
             "Runs",
-            runs_page(found, asked),
+            runs_page(found, asked, identity),
             tab="runs",
             unserved=await unserved_queue(self._access),
             example=await self._example(identity),

@@ -1,33 +1,58 @@
-"""The pages of what waits for people, of runs, and of teams, as typed views. Pure."""
+"""The page of what waits for people, as a typed view. Pure."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote, urlencode
+from typing import Literal, NamedTuple
+from urllib.parse import quote
 
-from coterie.dsl.values import Json
+from coterie.gateway.console.fields.form_fields import FormField
+from coterie.gateway.console.fields.schema_forms import edit_form
 from coterie.gateway.console.request_cards import RequestCard, request_card
+from coterie.gateway.identity.identity import Identity, Role
+from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.request_decisions import WaitingRequest, WaitingRequests
-from coterie.gateway.operations.run_listing import ListAsked, ListedRun, RunListing
 from coterie.runs.progress import Tone
+from coterie.workflows.core.requests import Pending
+from coterie.workflows.core.state_keys import StepKey
 
-STATES = (
-    "open",
-    "waiting",
-    "running",
-    "paused",
-    "no_worker",
-    "completed",
-    "failed",
-    "cancelled",
-    "closed",
-)
-"""The filters of the list of runs, in their order."""
+RequestKind = Literal["approval", "budget", "question", "failed"]
+"""`budget`: a person extends it; `failed`: a failed task is retried, skipped, or fails."""
+TOGETHER: tuple[RequestKind, ...] = ("approval", "budget")
+"""What several requests may be decided as at once."""
+EXTEND_BY = "extend_by"
+_BUDGET = "/budget/"
+
+
+class DecisionWords(NamedTuple):
+    """What the buttons and the fold of a request say."""
+
+    approve: str
+    reject: str
+    change: str
+
+
+_WORDS: Mapping[RequestKind, DecisionWords] = {
+    "approval": DecisionWords("Approve", "Reject", "Change what is shown before you approve"),
+    "budget": DecisionWords("Extend", "Stop the run", "By how much; 0 ends the run as it is"),
+    "question": DecisionWords("Answer", "Decline", "Your answer"),
+    "failed": DecisionWords("", "Let it fail", ""),
+}
 
 
 def run_url(run: str) -> str:
     """Return the address of the page of a run."""
     return f"/runs/{quote(run, safe='')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A form that comes back: what a person typed about one request."""
+
+    run: str
+    request: str
+    fields: tuple[FormField, ...]
+    comment: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +67,21 @@ class InboxCard:
     """Identifies the request as it was shown, for a form."""
     is_served: bool
     is_yours: bool
-    is_editable: bool
-    payload: str
-    """The shown value as JSON, for an edit."""
+    words: DecisionWords
+    is_choosable: bool = False
+    """Whether it may be decided together with others."""
+    form: tuple[FormField, ...] = ()
+    """Of the shown value, if the approver may change it."""
+    is_open_form: bool = False
+    """Whether the form is unfolded at first."""
+    comment: str = ""
+    """As it was typed."""
+    is_cut: bool = False
+    """Whether the request is too large to be whole in a list."""
+    task: str = ""
+    """Of a failed task: `team/task`."""
+    may_steer: bool = False
+    """Of a failed task: whether the reader may try it again, or skip it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,117 +94,85 @@ class InboxPage:
     silent: tuple[str, ...]
     """Runs for which no worker answers."""
     more: bool
+    run: str = ""
+    """The only run whose requests are here; empty: all."""
+
+    @property
+    def choosable(self) -> int:
+        """How many requests a person may decide together."""
+        return sum(card.is_choosable for card in self.mine)
 
 
-def inbox_page(found: WaitingRequests) -> InboxPage:
-    """Return the page of the requests that wait."""
-    cards = [inbox_card(waiting) for waiting in found.requests]
+def inbox_page(
+    found: WaitingRequests,
+    identity: Identity | None = None,
+    draft: Draft | None = None,
+    run: str = "",
+) -> InboxPage:
+    """Return the page of the requests that wait.
+
+    Args:
+        found: The requests.
+        identity: The reader.
+        draft: A form of the reader that comes back.
+        run: The only run whose requests are here.
+    """
+    cards = [inbox_card(waiting, identity, draft) for waiting in found.requests]
     return InboxPage(
-        mine=tuple(card for card in cards if card.is_yours),
-        others=tuple(card for card in cards if not card.is_yours),
+        mine=tuple(card for card in cards if card.is_yours or card.may_steer),
+        others=tuple(card for card in cards if not (card.is_yours or card.may_steer)),
         silent=found.silent,
         more=found.more,
+        run=run,
     )
 
 
-def inbox_card(waiting: WaitingRequest) -> InboxCard:
-    """Return one request that waits."""
-    request = waiting.request.model_copy(update={"commit": waiting.diff or waiting.request.commit})
-    pick = {"run": waiting.run, "request": request.id, "digest": request.digest}
+def inbox_card(
+    waiting: WaitingRequest, identity: Identity | None = None, draft: Draft | None = None
+) -> InboxCard:
+    """Return one request that waits; the arguments are those of `inbox_page`."""
+    asked = waiting.request
+    request = asked.model_copy(update={"commit": waiting.diff or asked.commit})
+    pick = {"run": waiting.run, "request": asked.id, "digest": asked.digest}
+    is_draft = draft is not None and (draft.run, draft.request) == (waiting.run, asked.id)
+    kind = request_kind(asked)
+    form = () if kind == "failed" or asked.cut or not asked.editable else _edit_form(asked)
+    steers = identity is not None and isinstance(
+        may(identity, (Role.OPERATOR,), waiting.team), Allowed
+    )
     return InboxCard(
         run=waiting.run,
         url=run_url(waiting.run),
         team=waiting.team,
-        card=request_card(request, None, request.id),
+        card=request_card(request, None, asked.id),
         pick=json.dumps(pick, ensure_ascii=False),
         is_served=waiting.is_served,
         is_yours=waiting.is_yours,
-        is_editable=request.editable,
-        payload=json.dumps(request.show, indent=2, ensure_ascii=False),
+        words=_WORDS[kind],
+        is_choosable=waiting.is_yours and kind in TOGETHER,
+        form=draft.fields if draft is not None and is_draft else form,
+        is_open_form=is_draft or kind in ("budget", "question"),
+        comment=draft.comment if draft is not None and is_draft else "",
+        is_cut=asked.cut,
+        task=str(StepKey.of_failed(asked.id)) if kind == "failed" else "",
+        may_steer=kind == "failed" and steers,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class RunLine:
-    """One run of the list."""
-
-    run: str
-    url: str
-    team: str
-    state: str
-    tone: Tone
-    began: str
-    ended: str
-    doing: str
-    """What it does, or whom it waits for."""
+def request_kind(request: Pending) -> RequestKind:
+    """Return what a decision about a request does."""
+    if request.choices:
+        return "failed"
+    if request.is_question:
+        return "question"
+    schema = request.payload_schema or {}
+    properties = schema.get("properties")
+    extends = isinstance(properties, dict) and set(properties) == {EXTEND_BY}
+    return "budget" if extends and _BUDGET in request.id else "approval"
 
 
-@dataclass(frozen=True, slots=True)
-class FilterLink:
-    """A filter of the list of runs, as a link that can be shared."""
-
-    name: str
-    url: str
-    is_chosen: bool
-
-
-@dataclass(frozen=True, slots=True)
-class RunsPage:
-    """The list of runs."""
-
-    runs: tuple[RunLine, ...]
-    more: str
-    """The address of a longer list; empty if all are shown."""
-    states: tuple[FilterLink, ...]
-    asked: ListAsked
-    is_filtered: bool
-
-
-def runs_page(found: RunListing, asked: ListAsked) -> RunsPage:
-    """Return the page of a list of runs."""
-    chosen = asked.model_dump(exclude_none=True, exclude_defaults=True)
-    states = [FilterLink("all", _list_url(chosen, None), is_chosen=asked.state is None)]
-    states += [
-        FilterLink(
-            state.replace("_", " "), _list_url(chosen, state), is_chosen=state == asked.state
-        )
-        for state in STATES
-    ]
-    longer = {**chosen, "limit": min(500, asked.limit * 4)}
-    return RunsPage(
-        runs=tuple(map(_run_line, found.runs)),
-        more=f"/runs?{urlencode(longer)}" if found.more and asked.limit < 500 else "",
-        states=tuple(states),
-        asked=asked,
-        is_filtered=bool(set(chosen) - {"limit"}),
-    )
-
-
-def _list_url(chosen: Json, state: str | None) -> str:
-    query = {key: value for key, value in chosen.items() if key not in ("state", "limit")}
-    query |= {"state": state} if state is not None else {}
-    return f"/runs?{urlencode(query)}" if query else "/runs"
-
-
-def _run_line(run: ListedRun) -> RunLine:
-    waits = f"waits for {', '.join(run.waiting_for[:3])}" if run.waiting_for else ""
-    doing = waits or ", ".join(run.doing[-2:]) or ", ".join(run.at)
-    return RunLine(
-        run.run,
-        run_url(run.run),
-        run.team,
-        run.state,
-        _tone(run),
-        run.began,
-        run.ended or "",
-        doing,
-    )
-
-
-def _tone(run: ListedRun) -> Tone:
-    if run.ended is None:
-        return "working" if run.state == "running" else "waiting"
-    return "good" if run.state == "completed" else "bad"
+def _edit_form(request: Pending) -> tuple[FormField, ...]:
+    return edit_form(request.payload_schema, request.show, {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,8 @@ class PageFrame:
     """Of a served page: where it stands in the navigation."""
     notice: str = ""
     """What the reader has just done."""
+    is_refused: bool = False
+    """Whether it was not done: the notice says why."""
     example: ExampleOffer | None = None
     """In an empty folder: what it may create."""
     unserved: str = ""

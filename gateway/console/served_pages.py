@@ -113,6 +113,7 @@ def page_response(
         viewer=viewer,
         tab=tab,
         notice=notice,
+        is_refused=status >= 400,
         unserved=unserved,
         example=example,
         refreshes=refreshes,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from coterie.documents.catalog import Catalog
-from coterie.gateway.console.fields.schema_forms import FormField
-from coterie.gateway.console.inbox_page import RunLine, runs_page
+from coterie.gateway.console.fields.form_fields import FormField
+from coterie.gateway.console.runs_page import RunLine, runs_page
 from coterie.gateway.console.team_page import RunStats, TeamPage, run_stats, team_page
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.operations_table import operation_named

@@ -15,7 +15,8 @@ from coterie.dsl.model.tools.tool_contract import OneCallTool
 from coterie.explaining.effective_values import explained
 from coterie.gateway.console.bounds_met import worst_of_plan
 from coterie.gateway.console.drawn_figures import CheckedDrawing, TeamGraph, line_chart, team_graph
-from coterie.gateway.console.fields.schema_forms import FormField, form_of
+from coterie.gateway.console.fields.form_fields import FormField
+from coterie.gateway.console.fields.schema_forms import start_form
 from coterie.gateway.console.page_values import took
 from coterie.gateway.console.plan_outline import PlanOutline, outline_of
 from coterie.gateway.operations.run_listing import ListedRun
@@ -102,7 +103,7 @@ def team_page(settings: Settings, located: Located) -> TeamPage:
         tools=_tools(plan),
         bounds=_bounds(plan),
         findings=tuple(map(_finding, warnings(compiled, analysis))),
-        form=form_of(arguments_schema(plan)),
+        form=start_form(arguments_schema(plan), {}, files=True),
     )
 
 

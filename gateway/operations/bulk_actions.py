@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from coterie.control.bulk_runs import bulk_progress, chosen_runs, start_bulk
+from coterie.control.bulk_runs import bulk_progress, start_bulk
 from coterie.dsl.values import Documented
 from coterie.failures import CommandError
 from coterie.gateway.identity.identity import Identity, Role
@@ -27,6 +27,7 @@ from coterie.gateway.operations.request_decisions import approver_name
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.operations.run_listing import RunFilterAsked
 from coterie.gateway.operations.run_permissions import identity_name, require_run, trail_name
+from coterie.gateway.operations.run_search import Looked, found_rows
 from coterie.runs.call_errors import Unanswered, UnknownRun
 from coterie.runs.run_client import Run
 from coterie.workflows.core.bulk_messages import (
@@ -75,6 +76,8 @@ class BulkPreview(Documented):
     runs: tuple[PreviewedRun, ...]
     withheld: int
     """Runs that match, and on which you may not act."""
+    read: int | None = None
+    """With `cost_over` or `contains`: how many runs were read for it. Older ones were not."""
 
 
 class BulkAsked(Documented):
@@ -123,21 +126,29 @@ async def _preview(access: RunAccess, asked: BulkPreviewAsked, identity: Identit
     state = asked.state or ("failed" if asked.action == "retry" else "open")
     wanted = asked.model_copy(update={"state": state}).filter()
     runs: list[PreviewedRun] = []
-    withheld = 0
-    async for row, item in chosen_runs(access.client, wanted):
-        if not isinstance(may(identity, (Role.OPERATOR,), row.plan), Allowed):
+    withheld, looked, search = 0, Looked(), asked.search
+    async for found in found_rows(
+        access, wanted, search, identity, (Role.OPERATOR,), looked, MAX_BULK_ITEMS
+    ):
+        if found is None:
             withheld += 1
             continue
+        row = found.row
         runs.append(
             PreviewedRun(
-                run=item.run,
-                run_id=item.run_id,
-                is_open=item.is_open,
+                run=row.id,
+                run_id=row.run_id,
+                is_open=row.ended is None,
                 team=row.plan,
                 state=row.state,
             )
         )
-    return BulkPreview(action=asked.action, runs=tuple(runs), withheld=withheld)
+    return BulkPreview(
+        action=asked.action,
+        runs=tuple(runs),
+        withheld=withheld,
+        read=looked.read if search.reads_runs else None,
+    )
 
 
 async def _start(access: RunAccess, asked: BulkAsked, identity: Identity) -> StartedBulk:

@@ -3,6 +3,7 @@
 The client sends no name: the verified identity decides.
 """
 
+from dataclasses import replace
 from typing import Literal
 
 from pydantic import Field, JsonValue
@@ -22,7 +23,7 @@ from coterie.gateway.operations.operation import (
     Why,
 )
 from coterie.gateway.operations.permissions import Allowed, may
-from coterie.gateway.operations.run_access import RunAccess
+from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.operations.run_permissions import require_run
 from coterie.inspection.open_requests import requests_in, requests_in_all
 from coterie.rendering.request_text import PendingOfRun
@@ -48,9 +49,12 @@ class WaitingRequest(Documented):
     """A request that waits for a person."""
 
     run: str
+    run_id: str
+    """Of its latest execution, for `bulk`."""
     team: str
     """The team that was started."""
     request: Pending
+    """With `cut`, a part of it is too large for a list: ask for the requests of its run."""
     is_served: bool
     """Whether a worker would accept a decision now."""
     is_yours: bool
@@ -87,33 +91,38 @@ async def _requests(access: RunAccess, asked: RequestsAsked, identity: Identity)
     if asked.run is not None:
         found = await require_run(access, asked.run, _READERS, identity)
         waiting = await requests_in(settings, client, found.run)
-        rows = [_waiting_request(request, found.team, identity) for request in waiting]
+        whole = [
+            replace(one, request=await found.run.whole(one.request))
+            for one in waiting[: asked.limit + 1]
+        ]
+        rows = [_waiting_request(request, found, identity) for request in whole]
         return WaitingRequests(requests=tuple(rows[: asked.limit]), more=len(rows) > asked.limit)
     runs: list[Run] = []
-    teams: dict[str, str] = {}
+    found_runs: dict[str, FoundRun] = {}
     looked_at = 0
     async for execution in open_executions(client, limit=_MAX_RUNS):
         looked_at += 1
         run = await access.find(execution.id)
         if run is not None and isinstance(may(identity, _READERS, run.team), Allowed):
             runs.append(run.run)
-            teams[execution.id] = run.team
+            found_runs[execution.id] = run
     waiting, silent = await requests_in_all(settings, client, runs)
-    rows = [_waiting_request(request, teams[request.run], identity) for request in waiting]
+    rows = [_waiting_request(request, found_runs[request.run], identity) for request in waiting]
     more = len(rows) > asked.limit or looked_at == _MAX_RUNS
     return WaitingRequests(requests=tuple(rows[: asked.limit]), silent=silent, more=more)
 
 
-def _waiting_request(waiting: PendingOfRun, team: str, identity: Identity) -> WaitingRequest:
+def _waiting_request(waiting: PendingOfRun, run: FoundRun, identity: Identity) -> WaitingRequest:
     request = waiting.request
-    is_allowed = isinstance(may(identity, (Role.APPROVER,), team), Allowed)
+    is_allowed = isinstance(may(identity, (Role.APPROVER,), run.team), Allowed)
     return WaitingRequest(
         run=waiting.run,
-        team=team,
+        team=run.team,
         request=request,
         is_served=waiting.served,
         is_yours=is_allowed and may_decide(identity, request),
         diff=request.commit,
+        run_id=run.description.run_id,
     )
 
 

@@ -2,6 +2,7 @@
 
 from argparse import ArgumentTypeError
 from datetime import timedelta
+from typing import Annotated
 
 from pydantic import Field
 
@@ -10,20 +11,13 @@ from coterie.dsl.values import Documented
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import Rejection
 from coterie.gateway.operations.operation import Age, AnyOperation, Name, Operation, RunAsked
-from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.run_access import RunAccess
+from coterie.gateway.operations.run_search import MAX_READ, Looked, Search, found_rows
 from coterie.rendering.run_table import iso_moment
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.ends.end_facts import CLOSED_STATES
 from coterie.runs.ends.end_words import incomplete_reason
-from coterie.runs.run_list import (
-    FilterState,
-    RunFilter,
-    RunRow,
-    RunState,
-    open_state,
-    run_rows,
-)
+from coterie.runs.run_list import FilterState, RunFilter, RunRow, RunState, open_state
 from coterie.workflows.core.views import RunStatus, TeamResult
 
 VIEWERS = (Role.VIEWER,)
@@ -41,6 +35,15 @@ class RunFilterAsked(Documented):
     """Only runs that started within this time, such as `2h` or `3d`."""
     older_than: Age | None = None
     """Only runs that started before this time."""
+    cost_over: float | None = Field(default=None, ge=0, le=1e9, allow_inf_nan=False)
+    """Only runs that have cost more US dollars. Each run is read for it, at most 200 of them."""
+    contains: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """Only runs with this text in their context; like `cost_over`."""
+
+    @property
+    def search(self) -> Search:
+        """The part of it for which runs are read."""
+        return Search(self.cost_over, self.contains)
 
     def filter(self) -> RunFilter:
         """Return it as the list of runs takes it.
@@ -67,6 +70,8 @@ class ListedRun(Documented):
     """One run of the list."""
 
     run: str
+    run_id: str
+    """Of its latest execution, for `bulk`."""
     team: str
     """The team that was started."""
     state: RunState
@@ -79,6 +84,8 @@ class ListedRun(Documented):
     """The steps in progress."""
     waiting_for: tuple[str, ...] = ()
     """Ids of the requests that wait for a person."""
+    cost: float | None = None
+    """US dollars so far; only with `cost_over` or `contains`."""
 
 
 class RunListing(Documented):
@@ -87,6 +94,8 @@ class RunListing(Documented):
     runs: tuple[ListedRun, ...]
     more: bool
     """Whether there may be further ones, that match and are older."""
+    read: int | None = None
+    """With `cost_over` or `contains`: how many runs were read for it. Older ones were not."""
 
 
 class RunDescription(Documented):
@@ -116,7 +125,7 @@ def _age(name: str, text: str | None) -> timedelta | None:
         raise Rejection(422, "invalid", f"{name}: {error}") from None
 
 
-def listed_run(row: RunRow) -> ListedRun:
+def listed_run(row: RunRow, cost: float | None = None) -> ListedRun:
     """Return a row for programs."""
     return ListedRun(
         run=row.id,
@@ -127,19 +136,28 @@ def listed_run(row: RunRow) -> ListedRun:
         at=row.teams,
         doing=row.doing,
         waiting_for=row.waits_for,
+        run_id=row.run_id,
+        cost=cost,
     )
 
 
 async def _list(access: RunAccess, asked: ListAsked, identity: Identity) -> RunListing:
     found: list[ListedRun] = []
-    looked_at = 0
-    async for row in run_rows(access.client, asked.filter(), _MAX_LOOKED_AT):
-        looked_at += 1
+    looked, search, has_more = Looked(), asked.search, False
+    async for one in found_rows(
+        access, asked.filter(), search, identity, VIEWERS, looked, _MAX_LOOKED_AT
+    ):
         if len(found) == asked.limit:
-            return RunListing(runs=tuple(found), more=True)
-        if isinstance(may(identity, VIEWERS, row.plan), Allowed):
-            found.append(listed_run(row))
-    return RunListing(runs=tuple(found), more=looked_at == _MAX_LOOKED_AT)
+            has_more = True
+            break
+        if one is not None:
+            found.append(listed_run(one.row, one.cost))
+    is_bounded = looked.rows == _MAX_LOOKED_AT or looked.read >= MAX_READ
+    return RunListing(
+        runs=tuple(found),
+        more=has_more or is_bounded,
+        read=looked.read if search.reads_runs else None,
+    )
 
 
 async def _describe(access: RunAccess, asked: RunAsked, _: Identity) -> RunDescription:

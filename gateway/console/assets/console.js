@@ -235,3 +235,69 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
   }
 });
+
+/** Filters of runs that the person keeps in this browser. A kept one is a link like any other. */
+const KEPT = "coterie-filters";
+const MAX_KEPT = 30;
+
+/** @returns {{name: string, query: string}[]} */
+function keptFilters() {
+  try {
+    const found = JSON.parse(localStorage.getItem(KEPT) ?? "[]");
+    return found.filter((/** @type {any} */ one) => typeof one.name === "string" && typeof one.query === "string");
+  } catch {
+    return [];
+  }
+}
+
+/** @param {HTMLElement} box @param {{name: string, query: string}[]} filters */
+function showKept(box, filters) {
+  box.querySelector("ul")?.remove();
+  if (filters.length === 0) return;
+  const list = document.createElement("ul");
+  list.className = "filters";
+  for (const one of filters) {
+    const item = document.createElement("li");
+    const link = document.createElement("a");
+    const drop = document.createElement("button");
+    link.href = `/runs?${one.query}`;
+    link.textContent = one.name;
+    drop.className = "plain-button";
+    drop.type = "button";
+    drop.textContent = "×";
+    drop.setAttribute("aria-label", `Forget the filter ${one.name}`);
+    drop.addEventListener("click", () => keep(box, keptFilters().filter(({ name }) => name !== one.name)));
+    item.append(link, drop);
+    list.append(item);
+  }
+  box.prepend(list);
+}
+
+/** @param {HTMLElement} box @param {{name: string, query: string}[]} filters */
+function keep(box, filters) {
+  try {
+    localStorage.setItem(KEPT, JSON.stringify(filters.slice(0, MAX_KEPT)));
+  } catch {
+    tell("This browser keeps nothing for this page; bookmark the address instead.");
+  }
+  showKept(box, filters);
+}
+
+const kept = document.getElementById("kept");
+if (kept) {
+  const query = kept.dataset.query ?? "";
+  const form = kept.querySelector("form");
+  const fold = kept.querySelector("details");
+  if (fold) fold.hidden = query === "";
+  kept.hidden = false;
+  showKept(kept, keptFilters());
+  form?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const name = String(new FormData(form).get("name") ?? "").trim();
+    if (!name) return;
+    const others = keptFilters().filter((one) => one.name !== name);
+    keep(kept, [{ name, query }, ...others]);
+    form.reset();
+    if (fold) fold.open = false;
+  });
+}

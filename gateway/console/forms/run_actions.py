@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coterie.gateway.console.fields.schema_forms import FormField
+from coterie.gateway.console.fields.form_fields import FormField
 from coterie.gateway.console.run_page import RunPage
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.permissions import Allowed, may

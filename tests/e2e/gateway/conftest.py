@@ -29,6 +29,33 @@ orchestration:
     last: {tasks: [{name: say, type: set, values: {done: "{{ context.note }}"}}]}
 """
 
+BILL = """
+orchestration:
+  entry_team: sign
+  context: {bill: {type: object}, note: {type: string, default: ""}}
+  teams:
+    sign:
+      tasks:
+        - name: pay
+          type: approval
+          prompt: "Pay it?"
+          show: "{{ context.bill }}"
+          editable: true
+          schema:
+            type: object
+            required: [vendor, lines]
+            properties:
+              vendor: {type: string}
+              urgent: {type: boolean}
+              lines:
+                type: array
+                items:
+                  type: object
+                  required: [what]
+                  properties: {what: {type: string}, price: {type: number, minimum: 0}}
+      routing: {default: null}
+"""
+
 
 TALK = """
 llm_config: {personas: {p: {prompts: {user: hello}}}}
@@ -49,6 +76,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """A project with `coterie serve`, which starts a server and a worker."""
     with project(tmp_path_factory.mktemp("gateway") / "desk", sample=DESK) as made:
         (made.folder / "config/teams/offer.yml").write_text(OFFER)
+        (made.folder / "config/teams/bill.yml").write_text(BILL)
         (made.folder / "config/teams/talk.yml").write_text(TALK)
         serving = made.begin("serve", "--port", "0", "--no-browser")
         until(lambda: "open " in said(made), "the gateway")

@@ -1,0 +1,146 @@
+"""Forms of the console over a real server: edit, decide and act on many, without script."""
+
+import json
+
+import httpx2
+
+from coterie.gateway.identity.identity import Role
+from tests.support.gateway import (
+    ALL,
+    begun,
+    client_of,
+    described,
+    finished,
+    person,
+    waiting,
+)
+from tests.unit.gateway.console.pages import read_html
+
+BILL = {"vendor": "Acme", "lines": [{"what": "rope", "price": 3}]}
+
+
+def fields_of(answer: httpx2.Response, form: str) -> dict[str, str]:
+    """What a browser would send of the first form that an XPath finds."""
+    found = read_html(answer.text).xpath(form)
+    assert found, answer.text
+    sent = found[0].form_values()  # a browser leaves out the line break after `<textarea>`
+    return {name: str(value).removeprefix("\n") for name, value in sent}
+
+
+async def test_a_request_is_edited_by_the_form_of_its_schema(app: object) -> None:
+    run = await begun(app, "bill", bill=BILL)
+    asked = (await waiting(app, run))["request"]
+    here = f"//form[@action='/decide'][.//input[@name='pick' and contains(@value, '{run}')]]"
+    async with client_of(app, ALL) as http:
+        sent = fields_of(await http.get("/inbox"), here)
+        assert sent["field:lines/0/price"] == "3"
+        sent["comment"] = "typed for minutes"
+        more = await http.post("/decide", data={**sent, "add": "lines"})
+        assert more.status_code == 200
+        sent = fields_of(more, here) | {"decision": "approve"}
+        assert sent["items:lines"] == "2"
+        assert sent["comment"] == "typed for minutes"
+        wrong = await http.post("/decide", data={**sent, "field:lines/0/price": "-1"})
+        assert wrong.status_code == 422
+        assert "price is -1, not at least 0." in wrong.text
+        assert "what needs a value." in wrong.text
+        assert fields_of(wrong, here)["comment"] == "typed for minutes"
+        assert (await waiting(app, run))["request"]["digest"] == asked["digest"], "it is decided"
+        changed = {**sent, "field:lines/1/what": "hook", "field:urgent": "true"}
+        done = await http.post("/decide", data=changed)
+        assert done.headers["location"] == "/inbox?done=approve", done.text
+        late = await http.post("/decide", data=changed)
+        assert (late.status_code, "typed for minutes" in late.text) == (409, True)
+    end = await described(app, run, "completed")
+    lines = [{"what": "rope", "price": 3}, {"what": "hook"}]
+    [decision] = end["result"]["decisions"]
+    assert decision["payload"] == {"vendor": "Acme", "lines": lines, "urgent": True}
+
+
+async def test_a_form_that_nobody_touched_changes_nothing(app: object) -> None:
+    run = await begun(app, "bill", bill=BILL)
+    await waiting(app, run)
+    here = f"//form[@action='/decide'][.//input[@name='pick' and contains(@value, '{run}')]]"
+    async with client_of(app, ALL) as http:
+        sent = fields_of(await http.get("/inbox"), here)
+        done = await http.post("/decide", data={**sent, "decision": "approve"})
+        assert done.status_code == 303, done.text
+    end = await described(app, run, "completed")
+    assert end["result"]["decisions"][0]["changes"] == []
+
+
+async def test_requests_are_decided_together_after_a_preview(app: object) -> None:
+    runs = [await begun(app, "bill", bill=BILL, note=f"n{number}") for number in range(2)]
+    picks = [
+        json.dumps({"run": run, "request": request["id"], "digest": digest})
+        for run, digest in zip(runs, ("", "0" * 64), strict=True)
+        for request in [(await waiting(app, run))["request"]]
+        for digest in [digest or request["digest"]]
+    ]
+    asked = {"action": "decide", "decision": "reject", "pick": picks, "why": "not today"}
+    async with client_of(app, person("ben", Role.APPROVER, Role.VIEWER)) as http:
+        preview = await http.post("/bulk/preview", data=asked)
+        assert "Reject 1 request?" in preview.text
+        assert "it waits no more, or has changed since you saw it" in preview.text
+        assert (await waiting(app, runs[0]))["request"], "a preview decides nothing"
+        started = await http.post("/bulk", data=fields_of(preview, "//form[@action='/bulk']"))
+        address = started.headers["location"]
+        outcomes = await finished(app, address.removeprefix("/bulk/"))
+        assert outcomes[runs[0]]["because"] == "rejected"
+        page = await http.get(address)
+        assert "1 of 1: 1 done" in page.text
+        assert "not today" in page.text
+    async with client_of(app, ALL) as http:
+        await http.post(f"/v1/runs/{runs[1]}/cancel")
+
+
+async def test_runs_are_cancelled_together_by_choice_or_by_the_filter(app: object) -> None:
+    runs = [await begun(app, "bill", bill=BILL, note=f"Needle {n}") for n in range(3)]
+    for run in runs:
+        await waiting(app, run)
+    async with client_of(app, ALL) as http:
+        listed = await http.get("/runs", params={"team": "bill", "contains": "needle"})
+        assert "runs that match the rest" in listed.text
+        chosen = read_html(listed.text).xpath("//input[@name='chosen']/@value")
+        rows: dict[str, str] = {json.loads(value)["run"]: str(value) for value in chosen}
+        assert set(rows) == set(runs)
+        asked = {"action": "cancel", "scope": "chosen", "chosen": rows[runs[0]], "why": "enough"}
+        preview = await http.post("/bulk/preview", data=asked)
+        started = await http.post("/bulk", data=fields_of(preview, "//form[@action='/bulk']"))
+        await finished(app, started.headers["location"].removeprefix("/bulk/"))
+        await described(app, runs[0], "cancelled")
+        every = {"action": "cancel", "scope": "filter", "team": "bill", "contains": "needle"}
+        preview = await http.post("/bulk/preview", data=every)
+        assert "Cancel 2 runs?" in preview.text
+        items: list[str] = read_html(preview.text).xpath("//input[@name='item']/@value")
+        started = await http.post("/bulk", data={"action": "cancel", "item": items})
+        outcomes = await finished(app, started.headers["location"].removeprefix("/bulk/"))
+        assert set(outcomes) == set(runs[1:])
+    async with client_of(app, person("eve", *Role, teams="chore")) as http:
+        preview = await http.post("/bulk/preview", data=every)
+        assert "Nothing to do" in preview.text
+        refused = await http.post("/bulk", data={"action": "cancel", "item": rows[runs[0]]})
+        assert refused.status_code in (409, 422)
+
+
+async def test_a_run_starts_from_a_file_and_a_form_keeps_what_a_file_had(app: object) -> None:
+    team = {"team": "bill"}
+    context = b"bill: {vendor: Acme, lines: []}\nnote: from a file\n"
+    async with client_of(app, ALL) as http:
+        files = {"file:": ("start.yml", context)}
+        started = await http.post("/start", data={**team, "field:note": ""}, files=files)
+        assert started.status_code == 303, started.text
+        run = started.headers["location"].removeprefix("/runs/").partition("?")[0]
+        state = await http.get(f"/v1/runs/{run}/state", params={"path": "context"})
+        assert state.json()["value"]["note"] == "from a file"
+        await http.post(f"/v1/runs/{run}/cancel")
+        text = {"file:note": ("note.txt", "größer\r\nzwei".encode())}
+        kept = await http.post("/start", data={**team, "field:bill": "{"}, files=text)
+        assert kept.status_code == 422
+        assert fields_of(kept, "//form[@action='/start']")["field:note"] == "größer\nzwei"
+        binary = {"file:note": ("x.bin", b"\xff\xfe\x00")}
+        refused = await http.post("/start", data={**team, "field:bill": "{}"}, files=binary)
+        assert "note got a file that is not UTF-8 text." in refused.text
+        wrong = await http.post("/start", data={**team, "field:bill": "3", "field:note": "mine"})
+        assert wrong.status_code == 422
+        assert fields_of(wrong, "//form[@action='/start']")["field:note"] == "mine"

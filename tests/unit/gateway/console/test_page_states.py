@@ -39,15 +39,13 @@ access:
 EMPTY = TeamListing(teams=())
 
 
-class NoServer(RunAccess):
+def project_in(folder: Path) -> RunAccess:
     """A project without a server."""
-
-    def __init__(self, folder: Path) -> None:
-        self.settings = load({}, folder)
+    return RunAccess(load({}, folder), cast("Any", None))
 
 
 def app_in(folder: Path) -> object:
-    access = NoServer(folder)
+    access = project_in(folder)
     return application(access, by_header, console_routes(access))
 
 
@@ -158,7 +156,7 @@ def first_project(folder: Path, restarted: list[bool]) -> FirstProject:
     async def restart() -> None:
         restarted.append(True)
 
-    return FirstProject(NoServer(folder), restart)
+    return FirstProject(project_in(folder), restart)
 
 
 LOCAL = person("ann", *Role).model_copy(update={"method": "local"})

@@ -50,6 +50,8 @@ class Replayed:
     """`{length of the trail: digest over it}`, after each activation."""
     trail: tuple[TrailEntry, ...] = ()
     """The latest entries, as recorded by this code."""
+    plan_digest: str = ""
+    """Of the plan that the run has; empty if no worker has compiled it."""
 
 
 async def replay(history: WorkflowHistory) -> Replayed:
@@ -78,6 +80,7 @@ async def replay(history: WorkflowHistory) -> Replayed:
         more=tuple(difference.field for difference in field_differences if difference.only_more),
         digests=watch.digests,
         trail=tuple(record.to_entry() for record in watch.trail),
+        plan_digest=watch.plan_digest,
     )
 
 
@@ -96,6 +99,7 @@ class _Watch(ReplayObserver):
         self.steps: list[str] = []
         self.digests: dict[int, str] = {}
         self.trail: list[TrailRecord] = []
+        self.plan_digest = ""
         self._going = False
 
     def before(self, act: WorkflowActivation) -> None:
@@ -103,6 +107,7 @@ class _Watch(ReplayObserver):
         self._going = is_the_last(act)
         if self._going and self.run is not None:
             self.trail = list(self.run.state.trail)
+            self.plan_digest = "" if self.run.plan is None else self.run.plan.digest
 
     def after(self, completion: WorkflowActivationCompletion) -> None:
         """Record the commands; not at eviction, whose cancellation is not a decision."""
@@ -167,6 +172,8 @@ class RunReplayed:
     more: tuple[str, ...] = ()
     problem: str = ""
     """Why it could not be replayed at all."""
+    plan_digest: str = ""
+    """Of the plan that it has; empty if no worker has compiled it."""
 
     @property
     def same(self) -> bool:
@@ -188,6 +195,7 @@ def _sum_up(results: Sequence[Replayed]) -> RunReplayed:
         end=results[-1].end,
         differences=results[-1].differences,
         more=tuple(dict.fromkeys(field for result in results for field in result.more)),
+        plan_digest=results[-1].plan_digest,
     )
 
 
@@ -214,7 +222,7 @@ class Comparison:
         waiting: set[asyncio.Task[RunReplayed]] = set()
         try:
             async for execution in executions:
-                waiting.add(asyncio.create_task(self._try_replay(execution)))
+                waiting.add(asyncio.create_task(self.try_run(execution)))
                 if len(waiting) >= AT_ONCE:
                     done, waiting = await asyncio.wait(waiting, return_when=FIRST_COMPLETED)
                     for task in done:
@@ -227,7 +235,8 @@ class Comparison:
             for task in waiting:
                 task.cancel()
 
-    async def _try_replay(self, execution: WorkflowExecution) -> RunReplayed:
+    async def try_run(self, execution: WorkflowExecution) -> RunReplayed:
+        """Replay a run; if that fails, the result has the reason."""
         try:
             return await self._compare_with_worker(execution)
         except (CommandError, RPCError, RuntimeError) as error:

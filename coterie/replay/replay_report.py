@@ -1,9 +1,54 @@
-"""Format the results of replays for people."""
+"""Format the results of replays for people, and hold them for programs."""
 
 from collections.abc import Sequence
+from typing import Literal
 
+from coterie.dsl.values import Documented
 from coterie.replay.replay import RunReplayed
 from coterie.text.lines import one_entry, text_of
+
+
+class ReplayedRun(Documented):
+    """What replaying one run showed."""
+
+    run: str
+    team: str = ""
+    """The team that was started, if it is known."""
+    verdict: Literal["same", "differs", "failed"]
+    """`same`: this code can take the run over. `failed`: it could not be replayed."""
+    events: int
+    """Of its history, over all its links."""
+    calls: int
+    """Calls of models and skills that were compared."""
+    sentence: str
+    """What was compared, or why it could not be."""
+    differences: tuple[str, ...] = ()
+    """What this code decides differently, first one first."""
+    more: tuple[str, ...] = ()
+    """State that this code stores in addition to the version that runs it."""
+    has_current_plan: bool | None = None
+    """Whether its plan is the one that the project's document compiles to now; None: unknown."""
+    at: str = ""
+    """When it was replayed, ISO 8601."""
+
+
+def replayed_run(done: RunReplayed) -> ReplayedRun:
+    """Return the result of a replay for programs and pages."""
+    if done.problem:
+        verdict, sentence = "failed", done.problem
+    elif done.differences:
+        verdict, sentence = "differs", "this code decides differently"
+    else:
+        verdict, sentence = "same", _comparison_text(done)
+    return ReplayedRun(
+        run=done.run,
+        verdict=verdict,
+        events=done.events,
+        calls=done.calls,
+        sentence=sentence,
+        differences=done.differences,
+        more=done.more,
+    )
 
 
 def same_text(done: RunReplayed) -> str:

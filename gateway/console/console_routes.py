@@ -34,6 +34,7 @@ from coterie.gateway.console.states.first_project import FirstProject
 from coterie.gateway.console.states.latest_pages import LatestPages
 from coterie.gateway.console.states.worker_polls import unserved_queue
 from coterie.gateway.console.team_actions import team_view
+from coterie.gateway.console.upgrades.upgrade_page import upgrade_page
 from coterie.gateway.endpoints import API
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import Rejection
@@ -43,6 +44,7 @@ from coterie.gateway.operations.request_decisions import WaitingRequests
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.operations.run_listing import ListAsked, RunListing
 from coterie.gateway.operations.run_permissions import require_run
+from coterie.gateway.operations.upgrade_replays import UpgradeAsked, UpgradeReport
 from coterie.inspection.followed_run import run_on_server
 from coterie.inspection.run_comparison import RunComparison
 from coterie.replay.rebuilt_run import NotFollowed
@@ -85,6 +87,7 @@ def console_routes(access: RunAccess, first: FirstProject | None = None) -> Sequ
         Route("/runs", shown(pages.runs)),
         Route("/runs/{run:path}", shown(pages.run)),
         Route("/compare", shown(pages.compare)),
+        Route("/upgrade", shown(pages.upgrade)),
         Route("/teams", shown(pages.teams)),
         Route("/teams/{team:path}", shown(pages.team)),
         Route("/bulk/{bulk}", answered(bulk.progress)),
@@ -185,6 +188,26 @@ class ConsolePages:
             found,
             tab="teams",
             example=await self._example(identity),
+        )
+
+    async def upgrade(self, request: Request, identity: Identity) -> Response:
+        """Show what the code of this gateway would decide differently in open runs."""
+        given = {name: value for name, value in request.query_params.items() if value}
+        known = {name: given[name] for name in UpgradeAsked.model_fields if name in given}
+        asked = UpgradeAsked.model_validate(known)
+        found = cast("UpgradeReport", await self._perform("upgrade", asked, identity))
+        page = upgrade_page(
+            found.runs,
+            team=asked.team or "",
+            left=found.left,
+            has_more=found.more,
+            limit=asked.limit,
+            version=found.version,
+        )
+        refreshes = 1 if found.left else 0
+        title = "What an upgrade would change"
+        return page_response(
+            request, identity, "upgrade.html", title, page, tab="runs", refreshes=refreshes
         )
 
     async def create_example(self, _: Request, identity: Identity) -> Response:

@@ -10,6 +10,7 @@ from coterie.gateway.operations import (
     run_starts,
     run_steering,
     team_catalog,
+    upgrade_replays,
 )
 from coterie.gateway.operations.operation import AnyOperation
 
@@ -22,6 +23,7 @@ OPERATIONS: tuple[AnyOperation, ...] = (
     *run_starts.OPERATIONS,
     *run_steering.OPERATIONS,
     *team_catalog.OPERATIONS,
+    *upgrade_replays.OPERATIONS,
     *bulk_actions.OPERATIONS,
 )
 """In the order of the docs."""

@@ -3,10 +3,18 @@
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 from coterie.failures import CommandError, ExitCode
+from coterie.gateway.console.upgrades.upgrade_page import upgrade_html
 from coterie.interrupts import run_async
 from coterie.logs import quietly
+from coterie.output_files import write_output
 from coterie.replay.replay import Comparison, RunReplayed, replayed_file
-from coterie.replay.replay_report import differences_text, row, same_text, total
+from coterie.replay.replay_report import (
+    differences_text,
+    replayed_run,
+    row,
+    same_text,
+    total,
+)
 from coterie.runs.run_list import open_executions
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
@@ -28,6 +36,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--limit", type=_count, metavar="N", help="with --open: only the latest N runs"
     )
+    parser.add_argument(
+        "--html", metavar="FILE", help="also write the results as a page in one HTML file"
+    )
 
 
 def _count(text: str) -> int:
@@ -43,22 +54,27 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     if not args.open and (args.query is not None or args.limit is not None):
         raise CommandError("--query and --limit filter the open runs; add --open")
     if args.open:
-        return run_async(_replay_open(args.query, args.limit, settings))
-    return run_async(_replay(args.sources, settings))
+        results = run_async(_replay_open(args.query, args.limit, settings))
+    else:
+        results = run_async(_replay(args.sources, settings))
+    html: str | None = args.html
+    if html is not None:
+        write_output(settings.cwd, html, upgrade_html([*map(replayed_run, results)]))
+    return ExitCode.DONE if all(result.same for result in results) else ExitCode.RUN_FAILED
 
 
-async def _replay(sources: list[str], settings: Settings) -> ExitCode:
+async def _replay(sources: list[str], settings: Settings) -> list[RunReplayed]:
     quietly(settings)
-    code = ExitCode.DONE
+    results: list[RunReplayed] = []
     for source in sources:
         result = await _replay_source(source, settings)
+        results.append(result)
         if result.same:
             say(same_text(result))
         else:
             note(f"{result.events} events of {result.run}: this code decides differently now")
             say(differences_text(result))
-            code = ExitCode.RUN_FAILED
-    return code
+    return results
 
 
 async def _replay_source(source: str, settings: Settings) -> "RunReplayed":
@@ -68,7 +84,9 @@ async def _replay_source(source: str, settings: Settings) -> "RunReplayed":
     return await Comparison(connection.client).run(source)
 
 
-async def _replay_open(query: str | None, limit: int | None, settings: Settings) -> ExitCode:
+async def _replay_open(
+    query: str | None, limit: int | None, settings: Settings
+) -> list[RunReplayed]:
     quietly(settings)
     client = (await open_connection(settings)).client
     results: list[RunReplayed] = []
@@ -76,4 +94,4 @@ async def _replay_open(query: str | None, limit: int | None, settings: Settings)
         say(row(result))
         results.append(result)
     note(total(results))
-    return ExitCode.DONE if all(result.same for result in results) else ExitCode.RUN_FAILED
+    return results

@@ -1,0 +1,1 @@
+"""What an upgrade would change in open runs, as a page."""

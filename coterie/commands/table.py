@@ -181,6 +181,11 @@ VERBS: Mapping[str, Verb] = {
         "reject requests of a run",
         "coterie.commands.control.reject",
     ),
+    "audit": Verb(
+        Group.LOOK,
+        "export what a run or the gateways have recorded as a signed chain, and verify one",
+        "coterie.commands.operations.audit",
+    ),
     "verify": Verb(
         Group.DECIDE,
         "prove who decided what in a run, from its history alone",

@@ -47,6 +47,7 @@ from coterie.worker.surroundings import (
 )
 from coterie.worker.watchdog_process import watched
 from coterie.worker.worker_parts import WorkerParts, worker_parts
+from coterie.workflows.audit_log import AuditLogWorkflow
 from coterie.workflows.bulk_action import BulkActionWorkflow
 from coterie.workflows.team import TeamWorkflow
 
@@ -250,7 +251,7 @@ def _serving_worker(
         client,
         interceptors=interceptors,
         task_queue=terms.task_queue,
-        workflows=[TeamWorkflow, BulkActionWorkflow],
+        workflows=[TeamWorkflow, BulkActionWorkflow, AuditLogWorkflow],
         activities=activities,
         workflow_runner=sandbox(board=board),
         # The default is a hash over every loaded module, which takes seconds of CPU.

@@ -11,7 +11,7 @@ from coterie.gateway.console.context_origins import ContextRow, context_of
 from coterie.gateway.console.conversations_view import AgentTalk, conversations_of
 from coterie.gateway.console.decisions_view import VisitCard, visit_cards
 from coterie.gateway.console.drawn_figures import TeamGraph, team_graph
-from coterie.gateway.console.effects_ledger import EffectRow, effects_of
+from coterie.gateway.console.effect_rows import EffectRow, effect_rows
 from coterie.gateway.console.page_values import ShownValue, shown_brief, shown_value
 from coterie.gateway.console.plan_outline import PlanOutline, outline_of
 from coterie.gateway.console.request_cards import RequestCard, request_cards
@@ -23,6 +23,7 @@ from coterie.inspection.trace import Trace, calls_of, trace_of
 from coterie.rendering.cost_tables import money_text
 from coterie.rendering.run_text import outputs
 from coterie.replay.rebuilt_run import Rebuilt
+from coterie.runs.effects_ledger import effects_of
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.histories.history_events import RunClosed, closed, started
 from coterie.runs.progress import Tone
@@ -138,7 +139,7 @@ def run_page(
         agents=conversations_of(calls),
         trees=_trees(recorded.parts),
         context=context_of(latest.context, trace.visits),
-        effects=effects_of(latest.plan, calls, has_ended=end is not None),
+        effects=effect_rows(effects_of(latest.plan, calls, trace.trail, has_ended=end is not None)),
         spending=spending_of(latest.cost, seconds, is_open=end is None),
         requests=requests,
         proofs=proofs_of(latest.plan, status, sum(not card.is_open for card in requests)),

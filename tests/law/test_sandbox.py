@@ -49,7 +49,13 @@ ACTING = (
 """Modules with the Scope of a workflow. Their effects are Temporal's own, and of
 asyncio they use only tasks. In the sandbox, each run would keep 80 kB of identical functions."""
 
-INSIDE = {"workflows", "workflows.bulk_action", "workflows.plan_source", "workflows.team"}
+INSIDE = {
+    "workflows",
+    "workflows.audit_log",
+    "workflows.bulk_action",
+    "workflows.plan_source",
+    "workflows.team",
+}
 """What a run has for itself alone."""
 
 TASKS = {"CancelledError", "Future", "Task", "create_task", "current_task", "get_running_loop"}

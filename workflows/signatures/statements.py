@@ -15,7 +15,8 @@ from pydantic import Field
 from coterie.dsl.sizes import MAX_BY_LENGTH, MAX_NAME_LENGTH
 from coterie.dsl.values import Frozen
 
-Purpose = Literal["certificate", "decision"]
+Purpose = Literal["certificate", "decision", "audit"]
+"""`audit`: the seal of an exported audit log, or a batch of a gateway's audit records."""
 
 Act = Literal["approve", "reject", "retry", "skip", "amend", "redirect"]
 """What a message asks of a run."""

@@ -40,6 +40,7 @@ MAX_CLOCK_SKEW = timedelta(minutes=2)
 _PREFIXES: dict[Purpose, bytes] = {
     "certificate": b"coterie certificate 1\0",
     "decision": b"coterie decision 1\0",
+    "audit": b"coterie audit 1\0",
 }
 
 ProofProblem = Literal[

@@ -8,6 +8,7 @@ from shlex import quote
 from typing import get_args
 
 from coterie.arguments import duration_given
+from coterie.audit.sent_records import send_token_record
 from coterie.dsl.model.sections.access_document import RoleName
 from coterie.failures import CommandError, ExitCode
 from coterie.gateway.identity.access_settings import load_access, tokens_file
@@ -18,6 +19,7 @@ from coterie.gateway.identity.program_tokens import (
     shown_time,
     token_lines,
 )
+from coterie.interrupts import run_async
 from coterie.settings import Settings, state_folder
 from coterie.terminal import note, say
 from coterie.text.columns import aligned
@@ -66,9 +68,11 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
             _list(file, as_json=args.json)
         case "create":
             _create(file, _name(args), args)
+            run_async(send_token_record(settings, "created a token", args.name))
         case _:
             revoked = revoke_token(file, _name(args))
             note(f"revoked: gateways refuse the token {revoked.name!r} from their next request on")
+            run_async(send_token_record(settings, "revoked a token", revoked.name))
     return ExitCode.DONE
 
 

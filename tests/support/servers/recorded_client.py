@@ -67,7 +67,7 @@ class _Answers(OutboundInterceptor):
     async def describe_workflow(self, input: DescribeWorkflowInput) -> Any:
         if input.id not in self._known.histories:
             raise RPCError("not found", RPCStatusCode.NOT_FOUND, b"")
-        return SimpleNamespace(id=input.id, workflow_type=WORKFLOW)
+        return SimpleNamespace(id=input.id, workflow_type=WORKFLOW, run_id="latest")
 
 
 async def client_of(known: Recorded) -> Client:

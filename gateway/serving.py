@@ -176,7 +176,7 @@ async def _answering(
     access: RunAccess, sign_in: SignIn, at: socket.socket, worker: WorkerProcess | None
 ) -> AsyncGenerator[None]:
     """Answer requests within the block."""
-    door = McpDoor(lambda: access.settings)
+    door = McpDoor(access)
     first = None if worker is None else FirstProject(access, worker.restart)
     routes = (*sign_in.routes, Route(MCP_PATH, door), *console_routes(access, first))
     app = application(access, sign_in.authenticate, routes)

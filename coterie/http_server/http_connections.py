@@ -72,6 +72,8 @@ CALLER = "coterie_caller"
 """The key of a `VerifiedCaller` in it; its names count, and not the one that a client chooses."""
 REQUEST_SENDER = "coterie_sender"
 """The key of the `Sender` of a request in it."""
+REQUEST_SIGNER = "coterie_signer"
+"""The key of what returns who signs the caller's decisions under a name; None: nobody."""
 
 
 @dataclass(frozen=True, slots=True)

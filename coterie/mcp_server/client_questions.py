@@ -5,7 +5,8 @@ Both are recorded as the client's. A request that names approvers is for them al
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
@@ -17,6 +18,7 @@ from coterie.dsl.sizes import MAX_BY_LENGTH
 from coterie.dsl.values import Frozen, Json
 from coterie.dsl.visible import shortened_text, visible
 from coterie.rendering.request_text import asked_change
+from coterie.runs.run_client import MessageSigner
 from coterie.workflows.core.extract import extract
 from coterie.workflows.core.messages import DecideInput
 from coterie.workflows.core.requests import Pending
@@ -38,7 +40,12 @@ _COMMENT: Json = {
 }
 
 
-class McpClient(Frozen):
+SignerFor = Callable[[str], MessageSigner | None]
+"""Returns who signs decisions under a verified name; None where there is no key."""
+
+
+@dataclass(frozen=True, slots=True)
+class McpClient:
     """The program that calls."""
 
     name: str = "client"
@@ -50,6 +57,8 @@ class McpClient(Frozen):
     """Whether it shows forms to a person."""
     follows_tasks: bool = False
     """Whether it polls a task."""
+    signer_for: SignerFor | None = None
+    """None: nobody has verified it, so nobody signs for it."""
 
     @property
     def by(self) -> str:
@@ -60,6 +69,14 @@ class McpClient(Frozen):
     def decides_as(self) -> str:
         """The name under which its decisions count: each caller has one, whatever it calls."""
         return self.approver or self.by
+
+    def signer(self) -> MessageSigner | None:
+        """Return who signs its decisions; None: they stay unsigned.
+
+        Raises:
+            CommandError: The key cannot be read.
+        """
+        return None if self.signer_for is None else self.signer_for(self.decides_as)
 
 
 class ClientQuestion(Frozen):

@@ -21,7 +21,12 @@ from coterie.dsl.model.capabilities import ServerTool
 from coterie.dsl.values import Frozen, Json
 from coterie.dsl.visible import visible
 from coterie.failures import CommandError
-from coterie.http_server.http_connections import CALLER, REQUEST_SENDER, VerifiedCaller
+from coterie.http_server.http_connections import (
+    CALLER,
+    REQUEST_SENDER,
+    REQUEST_SIGNER,
+    VerifiedCaller,
+)
 from coterie.mcp_server.client_questions import ClientQuestion, FormReply, McpClient, questions_for
 from coterie.mcp_server.run_host import RunHost
 from coterie.mcp_server.run_reports import RunReport, report_text
@@ -332,6 +337,7 @@ def _client_of(context: Context) -> McpClient:
         approver=None if caller is None else caller.approver,
         answers=modern and client_capabilities.elicitation is not None,
         follows_tasks=modern and TASKS in (client_capabilities.extensions or {}),
+        signer_for=_request_state(context).get(REQUEST_SIGNER),
     )
 
 

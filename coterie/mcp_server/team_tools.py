@@ -6,7 +6,7 @@ that shows forms to its person gets the approvals that say `via: mcp` as questio
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as Folder
 from uuid import uuid4
 
@@ -147,6 +147,7 @@ class TeamTools:
         Raises:
             CommandError: The run refuses an answer.
         """
+        run.signer = client.signer()
         for decision in decisions_of(await self.pending(run), replies, client):
             await run.decide(decision)
 
@@ -167,7 +168,7 @@ class TeamTools:
             raise CommandError(f"the answers are for run {visible(replies.run[:200])!r}")
         await self.decide(run, replies.replies, client)
         has_cancelled = any(reply.action == "cancel" for reply in replies.replies.values())
-        return client.model_copy(update={"answers": False}) if has_cancelled else client
+        return replace(client, answers=False) if has_cancelled else client
 
     def _team(self, name: str) -> ServedTeam:
         team = self.teams.get(name)
@@ -245,6 +246,7 @@ class TeamTools:
         report = await self.report(record, run)
         if arguments.request is not None or report.state == "waiting":
             question = await self._question(record, run, arguments.request, client)
+            run.signer = client.signer()
             await run.decide(answer_given(question, arguments.message, client))
             return await self._report_or_why(record, run)
         id = arguments.message_id or str(uuid4())

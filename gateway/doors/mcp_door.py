@@ -6,6 +6,7 @@ What serves them takes seconds to load, so it is loaded at the first request.
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Coroutine, Mapping
+from functools import partial
 from typing import Any
 
 from starlette.datastructures import Headers
@@ -23,8 +24,9 @@ from coterie.gateway.operations.error_reports import (
     failed_request,
 )
 from coterie.gateway.operations.permissions import Allowed, may
+from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.operations.run_permissions import identity_name, require
-from coterie.http_server.http_connections import CALLER, VerifiedCaller
+from coterie.http_server.http_connections import CALLER, REQUEST_SIGNER, VerifiedCaller
 from coterie.mcp_server.served_teams import ServedTeam, served_teams
 from coterie.settings import Settings
 
@@ -43,9 +45,9 @@ _log = logging.getLogger("coterie")
 class McpDoor:
     """Answers MCP clients; opened by its first one."""
 
-    def __init__(self, settings: Callable[[], Settings]) -> None:
-        """Take what returns the project, whose teams it offers, when it opens."""
-        self._settings = settings
+    def __init__(self, access: RunAccess) -> None:
+        """Take the project, whose teams it offers, and what signs."""
+        self._access = access
         self._teams: Mapping[str, ServedTeam] = {}
         self._app: ASGIApp | None = None
         self._opened = asyncio.Event()
@@ -81,12 +83,13 @@ class McpDoor:
         async with self._opening:
             app = await self._open()
         scope["state"][CALLER] = caller_of(identity, [team.name for team in self._teams.values()])
+        scope["state"][REQUEST_SIGNER] = partial(self._access.signer, identity=identity)
         return app
 
     async def _open(self) -> ASGIApp:
         if self._app is not None and self._serving is not None and not self._serving.done():
             return self._app
-        self._teams = await asyncio.to_thread(served_teams, self._settings(), (), None, None)
+        self._teams = await asyncio.to_thread(served_teams, self._access.settings, (), None, None)
         self._opened.clear()
         self._serving = asyncio.create_task(self._serve())
         opening = asyncio.create_task(self._opened.wait())
@@ -102,7 +105,7 @@ class McpDoor:
 
     async def _serve(self) -> None:
         serve_mcp = await asyncio.to_thread(_load_server)
-        await serve_mcp(self._settings(), self._teams, self._set_app)
+        await serve_mcp(self._access.settings, self._teams, self._set_app)
 
     def _set_app(self, app: ASGIApp) -> None:
         self._app = app

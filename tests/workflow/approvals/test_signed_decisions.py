@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from temporalio.client import Client
@@ -9,7 +10,10 @@ from temporalio.testing import WorkflowEnvironment
 
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.model.sections.worker_document import TEST_ROOT
+from coterie.failures import CommandError
 from coterie.inspection.verified_decisions import verify_history
+from coterie.mcp_server.client_questions import FormReply, McpClient, question_key
+from coterie.mcp_server.team_tools import TeamTools
 from coterie.signing.signers import Signer, issue
 from coterie.storage.histories import whole
 from coterie.workflows.core.messages import DecideInput, ForkInput, TeamInput
@@ -37,6 +41,23 @@ orchestration:
 @pytest.fixture
 def fleet(env: WorkflowEnvironment, tmp_path: Path) -> SignedFleet:
     return SignedFleet(env, tmp_path)
+
+
+async def test_an_answer_of_an_mcp_client_without_a_key_is_refused_with_the_way_to_sign(
+    fleet: SignedFleet,
+) -> None:
+    tools = TeamTools(cast("Any", None), {}, 1.0)
+    document = DOCUMENT.replace('"Go on?"', '"Go on?", via: mcp')
+    async with fleet.worker():
+        handle = await fleet.start(TeamInput(plan=plan_of(document)))
+        await asked(handle)
+        run = fleet.run(handle)
+        replies = {
+            question_key(one): FormReply(action="accept", content={}) for one in await run.pending()
+        }
+        with pytest.raises(CommandError, match="no signature; sign it: `coterie approve`"):
+            await tools.decide(run, replies, McpClient(name="desk", answers=True))
+        assert (await run.status()).waiting_for == (ID,)
 
 
 @pytest.mark.parametrize("start", ["a plan", "a marked plan", "a document"])

@@ -6,7 +6,7 @@ performs the operation, as it does over REST.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.resources import files
@@ -25,6 +25,8 @@ from coterie.gateway.console.forms.run_actions import run_actions
 from coterie.gateway.console.forms.start_posts import StartPosts
 from coterie.gateway.console.forms.steering_posts import SteeringPosts
 from coterie.gateway.console.inbox_page import inbox_page, run_url
+from coterie.gateway.console.long_runs.long_runs import LongRuns, not_followed, reading
+from coterie.gateway.console.long_runs.page_tasks import SharedWork
 from coterie.gateway.console.page_templates import ExampleOffer, style_text
 from coterie.gateway.console.plan_outline import values_of_document
 from coterie.gateway.console.run_page import RunPage, run_page
@@ -52,8 +54,11 @@ from coterie.runs.run_workspaces import workspace_of_run
 
 _MAX_CACHED = 12
 """Pages of runs that are kept until their histories grow: a replay takes the processor of all."""
+_READING_SECONDS = 2.0
+"""How long a reader waits for the replay of one history before the page says that it continues."""
 _REFRESH_SECONDS = 3
 _LIST_REFRESH_SECONDS = 10
+_SCRIPTS = ("console", "whole_run")
 
 NOTICES: Mapping[str, str] = {
     "approve": "Approved, in your name.",
@@ -98,7 +103,7 @@ def console_routes(access: RunAccess, first: FirstProject | None = None) -> Sequ
         Route("/start", answered(StartPosts(access).start), methods=["POST"]),
         Route("/example", answered(pages.create_example), methods=["POST"]),
         Route("/static/console.css", _style),
-        Route("/static/console.js", _script),
+        Route("/static/{name}.js", _script),
     )
 
 
@@ -109,7 +114,9 @@ class ConsolePages:
         """Take the runs, the project, and what creates the example in an empty one."""
         self._access = access
         self._first = first
-        self._pages: OrderedDict[tuple[str, str, int], RunPage] = OrderedDict()
+        self._long = LongRuns(access)
+        self._work = SharedWork[RunPage]()
+        self._pages: OrderedDict[tuple[str | int, ...], RunPage] = OrderedDict()
 
     async def inbox(self, request: Request, identity: Identity) -> Response:
         """Show what waits for people."""
@@ -148,22 +155,26 @@ class ConsolePages:
         )
 
     async def run(self, request: Request, identity: Identity) -> Response:
-        """Show one run."""
+        """Show one run: of a long one its newest end, older calls, or one of its histories."""
         id = request.path_params["run"]
         found = await require_run(self._access, id, (Role.VIEWER,), identity)
-        page = await self._run_page(found)
-        return page_response(
+        asked = request.query_params
+        page = await self._page_of_run(found, asked)
+        is_live = page.ended is None and not any(map(asked.get, ("before", "history")))
+        refreshes = _REFRESH_SECONDS if is_live or _waits_for_answer(page) else 0
+        return await asyncio.to_thread(
+            page_response,
             request,
             identity,
             "run.html",
             f"{page.plan.name}: {page.run}",
             page,
-            actions=run_actions(page, found.team, identity),
+            actions=run_actions(page, found.team, identity) if page.part is None else None,
             tab="runs",
-            notice=NOTICES.get(request.query_params.get("done", ""), ""),
-            unserved="" if page.ended is not None else await self._queue_without_worker(found),
-            refreshes=0 if page.ended is not None else _REFRESH_SECONDS,
-            events="" if page.ended is not None else f"{API}{run_url(page.run)}/events",
+            notice=NOTICES.get(asked.get("done", ""), ""),
+            unserved=await self._queue_without_worker(found) if is_live else "",
+            refreshes=refreshes,
+            events=f"{API}{run_url(page.run)}/events" if is_live else "",
         )
 
     async def compare(self, request: Request, identity: Identity) -> Response:
@@ -234,40 +245,60 @@ class ConsolePages:
     async def _perform(self, name: str, asked: Frozen, identity: Identity) -> Frozen:
         return await perform(self._access, operation_named(name), asked, identity)
 
-    async def _run_page(self, found: FoundRun) -> RunPage:
-        """Return the page of a run; it is made anew only when its history has grown."""
-        access, run = self._access, found.run
-        key = (run.id, found.description.run_id, found.description.history_length)
-        kept = self._pages.get(key)
-        if kept is not None:
+    async def _page_of_run(self, found: FoundRun, asked: Mapping[str, str]) -> RunPage:
+        """Return the page of a run; what is replayed is replayed only when it has grown."""
+        extent = await self._long.extent(found)
+        version = (found.run.id, found.description.run_id, found.description.history_length)
+        if history := asked.get("history"):
+            page = await self._page_once(
+                (*version[:1], history, *version[1:]),
+                lambda: self._long.part(found, extent, history),
+                _READING_SECONDS,
+            )
+            if page is None:
+                raise reading(found.run.id, "one history")
+            return page
+        if extent.is_long:
+            before, draws = asked.get("before", ""), asked.get("whole") == "1"
+            return await self._long.page(found, extent, before=before, draws=draws)
+        page = await self._page_once(version, lambda: self._whole_page(found))
+        assert page is not None, "there is no limit to wait for"
+        return page
+
+    async def _page_once(
+        self,
+        key: tuple[str | int, ...],
+        work: Callable[[], Coroutine[object, object, RunPage]],
+        seconds: float | None = None,
+    ) -> RunPage | None:
+        page = self._pages.get(key)
+        if page is not None:
             self._pages.move_to_end(key)
-            return kept
+            return page
+
+        async def kept() -> RunPage:
+            made = self._pages[key] = await work()
+            while len(self._pages) > _MAX_CACHED:
+                self._pages.popitem(last=False)
+            return made
+
+        return await self._work.result(key, kept, seconds)
+
+    async def _whole_page(self, found: FoundRun) -> RunPage:
+        access, run = self._access, found.run
         async with access.replays:
             followed = await run_on_server(access.client, run.id)
-            if isinstance(followed, NotFollowed):
-                if not followed.has_begun:
-                    raise Rejection(
-                        503,
-                        "not_begun",
-                        f"no worker has taken up the run {run.id!r} yet",
-                        "It begins as soon as a worker serves its task queue: `coterie worker`.",
-                    )
-                raise Rejection(
-                    409,
-                    "other_version",
-                    f"another version of Coterie ran {run.id!r}, which this one cannot follow "
-                    f"({followed.cause})",
-                    "Open it in the console of that version.",
-                )
-            settings, plan = access.settings, followed.latest.plan
-            values = await asyncio.to_thread(values_of_document, settings, plan)
-            folder = workspace_of_run(settings, run.id)
-            now = datetime.now(UTC)
-            page = await asyncio.to_thread(run_page, followed, now, values, folder)
-        self._pages[key] = page
-        while len(self._pages) > _MAX_CACHED:
-            self._pages.popitem(last=False)
-        return page
+        if isinstance(followed, NotFollowed):
+            raise not_followed(run.id, followed)
+        settings, plan = access.settings, followed.latest.plan
+        values = await asyncio.to_thread(values_of_document, settings, plan)
+        folder = workspace_of_run(settings, run.id)
+        return await asyncio.to_thread(run_page, followed, datetime.now(UTC), values, folder)
+
+
+def _waits_for_answer(page: RunPage) -> bool:
+    """Return whether a long run has been asked, and has neither answered nor refused."""
+    return page.long is not None and page.long.answered is None and not page.long.refusal
 
 
 async def _home(_: Request) -> Response:
@@ -278,8 +309,11 @@ async def _style(_: Request) -> Response:
     return Response(_asset("console.css"), headers=HEADERS, media_type="text/css")
 
 
-async def _script(_: Request) -> Response:
-    return Response(_asset("console.js"), headers=HEADERS, media_type="text/javascript")
+async def _script(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in _SCRIPTS:
+        return Response(status_code=404)
+    return Response(_asset(f"{name}.js"), headers=HEADERS, media_type="text/javascript")
 
 
 @cache

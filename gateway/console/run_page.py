@@ -16,23 +16,26 @@ from coterie.gateway.console.page_values import ShownValue, shown_brief, shown_v
 from coterie.gateway.console.plan_outline import PlanOutline, outline_of
 from coterie.gateway.console.request_cards import RequestCard, request_cards
 from coterie.gateway.console.spending import Spending, spending_of
-from coterie.gateway.console.timeline import Timeline, timeline_of
+from coterie.gateway.console.timeline import timeline_of
+from coterie.gateway.timelines.bars import Timeline
 from coterie.graph.taken_path import walk_of
 from coterie.inspection.followed_run import FollowedRun
-from coterie.inspection.trace import Trace, calls_of, trace_of
+from coterie.inspection.trace import calls_of, trace_of
 from coterie.rendering.cost_tables import money_text
 from coterie.rendering.run_text import outputs
 from coterie.replay.rebuilt_run import Rebuilt
 from coterie.runs.effects_ledger import effects_of
+from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
-from coterie.runs.histories.history_events import RunClosed, closed, started
+from coterie.runs.histories.history_events import closed, started
 from coterie.runs.progress import Tone
 from coterie.runs.task_trees import TreeRow, task_tree
 from coterie.text.durations import duration
 from coterie.text.problems import counted
+from coterie.workflows.core.messages import TeamInput
 from coterie.workflows.core.progress.progress_kinds import TaskGraphProgress
 from coterie.workflows.core.requests import Pending
-from coterie.workflows.core.views import RunStatus, TeamResult, TrailEntry
+from coterie.workflows.core.views import RunStatus, TrailEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,52 @@ class TaskGraphCard:
 
 
 @dataclass(frozen=True, slots=True)
+class HistoryLink:
+    """One history of a long run: a page of its own has all of it."""
+
+    number: int
+    """From 1, the oldest."""
+    url: str
+    began: datetime
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
+class LongRun:
+    """What the page of a long run has instead of the whole run."""
+
+    events: int
+    """Of all its histories."""
+    histories: tuple[HistoryLink, ...]
+    """Newest first."""
+    answered: datetime | None
+    """When the run has answered; None: it has not yet."""
+    refusal: str
+    """Why it has not answered the latest question."""
+    entries: int
+    """Of its whole trail, of which the page has the newest."""
+    older: str
+    """The address of older calls; empty: there are none."""
+    newest: str
+    """The address of the newest end; empty: this is it."""
+    bars: str
+    """The address of the bars of the whole run, for a picture by script."""
+    drawn: Timeline | None
+    """The picture of the whole run, drawn here."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartOfRun:
+    """Which history of a run a page is about."""
+
+    run_id: str
+    number: int
+    count: int
+    """Histories of the run."""
+    run_url: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunPage:
     """Everything that the page of one run shows."""
 
@@ -92,6 +141,15 @@ class RunPage:
     spending: Spending
     requests: tuple[RequestCard, ...]
     proofs: Proofs
+    long: LongRun | None = None
+    """Of a long run: the page has its newest end."""
+    part: PartOfRun | None = None
+    """The page is about one history of a run, and not about the whole run."""
+
+    @property
+    def all_url(self) -> str:
+        """The address with all rows of each list."""
+        return "?all=1" if self.part is None else f"?history={self.part.run_id}&all=1"
 
 
 def run_page(
@@ -116,7 +174,7 @@ def run_page(
     status = latest.status
     seen = tuple(_previous_requests(recorded.parts))
     requests = request_cards(latest.requests, seen, workspace)
-    state, tone, because = _state(end, status)
+    state, tone, because = state_of(None if end is None else end.end, status)
     seconds = ((ended or now) - began).total_seconds()
     walk = walk_of(recorded.id, because or state, trace.trail, status, over=end is not None)
     visits = {(visit.team, visit.visit): visit for visit in trace.visits}
@@ -129,9 +187,9 @@ def run_page(
         began=began,
         ended=ended,
         read_at=now,
-        facts=tuple(_facts(status, seconds, trace)),
-        input=_input(recorded),
-        output=() if end is None else _output(end),
+        facts=tuple(facts_of(status, seconds, len(trace.retried))),
+        input=input_of(started(recorded.histories[0]).input),
+        output=() if end is None else output_of(end.end),
         graph=team_graph(latest.plan, walk, visits),
         timeline=timeline_of(began, ended or now, trace.visits, calls),
         visits=visit_cards(trace),
@@ -152,21 +210,22 @@ def _previous_requests(parts: Sequence[Rebuilt]) -> list[Pending]:
     return [request for message in messages for request in message.changed]
 
 
-def _state(end: RunClosed | None, status: RunStatus) -> tuple[str, Tone, str]:
+def state_of(end: RunEnd | None, status: RunStatus) -> tuple[str, Tone, str]:
+    """Return the state of a run, its tone, and why."""
     if end is None:
         waits = status.state in ("waiting", "paused") or bool(status.waiting_for)
         state = "waiting" if status.waiting_for and status.state == "running" else status.state
         return state, "waiting" if waits else "working", status.last_because
-    if end.end.completed:
-        result = end.end.result
-        return "completed", "good", "" if result is None else result.because
-    return end.state, "bad", incomplete_reason(end.end)
+    if end.completed:
+        return "completed", "good", "" if end.result is None else end.result.because
+    return end.state, "bad", incomplete_reason(end)
 
 
-def _facts(status: RunStatus, seconds: float, trace: Trace) -> list[RunFact]:
+def facts_of(status: RunStatus, seconds: float, retries: int) -> list[RunFact]:
+    """Return the figures at the top of a page; `retries` counts the calls that were retried."""
     usage = status.usage
     money = money_text(status.cost, unpriced=status.unpriced) if status.model_calls else "none"
-    retried = counted(len(trace.retried), "retried call") if trace.retried else ""
+    retried = counted(retries, "retried call") if retries else ""
     bound = f"of {status.max_total_teams}"
     tokens = f"{usage.input_tokens:,} in, {usage.output_tokens:,} out"
     estimated = f"estimated for {counted(status.estimated, 'call')}" if status.estimated else ""
@@ -180,8 +239,8 @@ def _facts(status: RunStatus, seconds: float, trace: Trace) -> list[RunFact]:
     ]
 
 
-def _input(recorded: FollowedRun) -> RunInput:
-    first = started(recorded.histories[0]).input
+def input_of(first: TeamInput) -> RunInput:
+    """Return how a run started."""
     match first:
         case _ if first.fork is not None:
             by = f"a fork of {first.fork.run}"
@@ -195,11 +254,10 @@ def _input(recorded: FollowedRun) -> RunInput:
     return RunInput(by, shown_value(first.context) if first.context else None, origin)
 
 
-def _output(end: RunClosed) -> tuple[tuple[str, ShownValue], ...]:
-    result: TeamResult | None = end.end.result
-    if result is None:
-        return ()
-    return tuple((name, shown_brief(data)) for name, data in outputs(result) if data is not None)
+def output_of(end: RunEnd) -> tuple[tuple[str, ShownValue], ...]:
+    """Return what a run returned."""
+    pairs = () if end.result is None else outputs(end.result)
+    return tuple((name, shown_brief(data)) for name, data in pairs if data is not None)
 
 
 def _missing_entries(trail: Sequence[TrailEntry]) -> str:

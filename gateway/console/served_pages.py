@@ -37,7 +37,7 @@ HEADERS = {
 }
 """Of every page."""
 SIGN_IN = "/sign-in"
-_PASSING = ("unanswered", "no_worker", "not_begun")
+_PASSING = ("unanswered", "no_worker", "not_begun", "reading")
 """Codes of what may be over in a moment: the page looks again by itself."""
 _UNREACHABLE = ("unanswered", "too_slow")
 """Codes of a server that does not answer: the page of before is better than none."""
@@ -59,6 +59,7 @@ _TITLES = {
     "unknown_path": "There is no such page",
     "no_worker": "No worker answers",
     "not_begun": "The run has not begun",
+    "reading": "Older events are being read",
     "unanswered": "Temporal does not answer",
     "refused": "Somebody was faster",
     "not_empty": "Your folder has files",

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 from temporalio.service import RPCError
 
 from coterie.dsl.values import Documented
@@ -13,7 +13,7 @@ from coterie.gateway.operations.run_listing import VIEWERS
 from coterie.gateway.streams.cursors import Cursor
 from coterie.gateway.streams.event_rows import moment
 from coterie.gateway.streams.older_rows import MAX_EVENT, rows_before
-from coterie.gateway.streams.run_events import RunEvent
+from coterie.gateway.streams.run_events import RunEvent, read_run_event
 from coterie.gateway.timelines.bars import TimeScale, short_waits
 from coterie.gateway.timelines.run_timelines import ReadTimeline
 from coterie.runs.call_errors import call_error
@@ -22,7 +22,6 @@ WHOLE = 1_000_000
 """Units of the scale of a whole timeline."""
 _READING_SECONDS = 2.0
 """How long a client waits for events that are not read yet; then it asks again."""
-_EVENT: TypeAdapter[RunEvent] = TypeAdapter(RunEvent)
 
 
 class HistoryAsked(RunAsked):
@@ -53,7 +52,7 @@ async def _history(access: RunAccess, asked: HistoryAsked, _: Identity) -> Histo
         older = await rows_before(pages, asked.run, position, asked.limit)
     except RPCError as error:
         raise call_error(asked.run, error) from None
-    events = tuple(_EVENT.validate_json(row.data) for row in older.rows)
+    events = tuple(read_run_event(row.data) for row in older.rows)
     return HistoryPart(events=events, is_whole=older.is_whole)
 
 

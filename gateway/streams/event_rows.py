@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -275,7 +275,7 @@ def _event_of_end(
         kind=name.kind,
         step=name.step,
         scheduled=event.scheduled,
-        took=None if name.at is None else (event.at - name.at).total_seconds(),
+        took=None if name.at is None else _milliseconds(name.at, event.at) / 1000,
         end=event.end,
         error=error,
         answer=answer,
@@ -302,7 +302,7 @@ def _event_of_local(
         kind="skill",
         step=call.path,
         skill=event.summary.rpartition(": ")[2],
-        took=call.seconds,
+        took=round(call.seconds, 3),
         end="failed" if failed else "completed",
         error=_text(event.failure),
     )
@@ -324,6 +324,12 @@ def _by(event: recorded.SignalReceived | recorded.UpdateAccepted) -> str:
 
 def _text(failure: RecordedFailure | None) -> str:
     return "" if failure is None else failure.text
+
+
+def _milliseconds(begin: datetime, end: datetime) -> int:
+    """Return the time between two moments as `moment` formats them."""
+    whole = [at.replace(microsecond=at.microsecond // 1000 * 1000) for at in (begin, end)]
+    return (whole[1] - whole[0]) // timedelta(milliseconds=1)
 
 
 def moment(at: datetime) -> str:

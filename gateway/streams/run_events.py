@@ -6,7 +6,7 @@ alone, and on the call that it belongs to: however a client comes to it, it is t
 
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, TypeAdapter
 
 from coterie.dsl.values import Frozen
 from coterie.runs.ends.end_facts import ClosedState
@@ -198,3 +198,10 @@ RunEvent = Annotated[
     | OtherTypeEvent,
     Field(discriminator="type"),
 ]
+
+_EVENT: TypeAdapter[RunEvent] = TypeAdapter(RunEvent)
+
+
+def read_run_event(data: bytes) -> RunEvent:
+    """Read an event from the JSON of a row."""
+    return _EVENT.validate_json(data)

@@ -28,13 +28,19 @@ _BEGINNING = 40
 
 async def declared_context(client: Client, run: str) -> Declarations:
     """Return the declared context of a run; empty if it declares none, or its plan is not here."""
-    history = await _beginning(client, run, None)
+    history = await beginning_of(client, run, None)
     plan = None if history is None else recorded_plan(history)
     return UNDECLARED if plan is None else plan.context
 
 
-async def _beginning(client: Client, run: str, part: str | None) -> WorkflowHistory | None:
-    """Return the first events of a history; None if they cannot be read here."""
+async def beginning_of(client: Client, run: str, part: str | None) -> WorkflowHistory | None:
+    """Return the first events of a history; None if they cannot be read here.
+
+    Args:
+        client: Of its server.
+        run: The id of the run.
+        part: The run id of the history; None for the latest one.
+    """
     events: list[HistoryEvent] = []
     handle = client.get_workflow_handle(run, run_id=part)
     try:
@@ -58,7 +64,7 @@ async def started_name(client: Client, described: WorkflowExecutionDescription) 
     name = (text_of(memo[STARTED]) if STARTED in memo else "") or text_of(summary)
     if name:
         return name
-    history = await _beginning(client, described.id, described.run_id)
+    history = await beginning_of(client, described.id, described.run_id)
     plan = None if history is None else recorded_plan(history)
     return described.id if plan is None else plan.name
 

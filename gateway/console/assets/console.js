@@ -113,6 +113,7 @@ async function refresh() {
     if (!answer.ok && !document.body.classList.contains("problem")) throw new Error();
     const page = parsed(await answer.text());
     take(page);
+    document.dispatchEvent(new Event("coterie:fresh"));
     document.body.className = page.body.className;
     document.body.dataset.events = page.body.dataset.events ?? "";
     every = Number(page.body.dataset.refresh ?? 0);

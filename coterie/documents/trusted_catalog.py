@@ -10,7 +10,8 @@ from shlex import quote
 
 from coterie.documents.catalog import Catalog, Located, shown
 from coterie.documents.worker_trust import TrustedConfig, absolute_providers, resolved
-from coterie.dsl.compile.compiler import SourceText
+from coterie.dsl.analysis.findings import with_needs
+from coterie.dsl.compile.compiler import Compiled, SourceText
 from coterie.dsl.compile.shapes import parse_document
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.model.document import SystemDocument
@@ -82,6 +83,24 @@ def scope_providers(
         for key, persona in plan.personas.items()
     }
     return plan.model_copy(update={"personas": personas}).with_digest()
+
+
+def plan_of_worker(compiled: Compiled, name: str, settings: Settings, catalog: Catalog) -> Plan:
+    """Return the plan that a worker of this project makes of a document when it is started by name.
+
+    Args:
+        compiled: The document.
+        name: Its name in the catalog.
+        settings: Of the project.
+        catalog: Of the project.
+
+    Raises:
+        InvalidDocument: A system file or `coterie.yml` is invalid.
+        CommandError: The workspace is not a folder.
+    """
+    own = absolute_providers(compiled.providers, compiled.tree, settings)
+    trusted = trusted_document(settings, catalog.worker_sources(), None)
+    return scope_providers(with_needs(compiled).plan, name, own, trusted)
 
 
 def _scoped_name(provider: str, document: str) -> str:

@@ -17,7 +17,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from coterie.dsl.values import Frozen, Json
+from coterie.evals.kept_reports import kept_report
 from coterie.gateway.console.compare_page import compare_page
+from coterie.gateway.console.eval_page import eval_page
 from coterie.gateway.console.forms.bulk_posts import BulkPosts
 from coterie.gateway.console.forms.decision_posts import DecisionPosts
 from coterie.gateway.console.forms.form_operations import performed
@@ -42,9 +44,10 @@ from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import Rejection
 from coterie.gateway.operations.operations_table import operation_named
 from coterie.gateway.operations.performance import perform
+from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.request_decisions import WaitingRequests
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
-from coterie.gateway.operations.run_listing import ListAsked, RunListing
+from coterie.gateway.operations.run_listing import VIEWERS, ListAsked, RunListing
 from coterie.gateway.operations.run_permissions import require_run
 from coterie.gateway.operations.upgrade_replays import UpgradeAsked, UpgradeReport
 from coterie.inspection.followed_run import run_on_server
@@ -93,6 +96,7 @@ def console_routes(access: RunAccess, first: FirstProject | None = None) -> Sequ
         Route("/runs/{run:path}", shown(pages.run)),
         Route("/compare", shown(pages.compare)),
         Route("/upgrade", shown(pages.upgrade)),
+        Route("/evals/{report}", shown(pages.eval)),
         Route("/teams", shown(pages.teams)),
         Route("/teams/{team:path}", shown(pages.team)),
         Route("/bulk/{bulk}", answered(bulk.progress)),
@@ -220,6 +224,16 @@ class ConsolePages:
         return page_response(
             request, identity, "upgrade.html", title, page, tab="runs", refreshes=refreshes
         )
+
+    async def eval(self, request: Request, identity: Identity) -> Response:
+        """Show the latest report of a suite."""
+        id = request.path_params["report"]
+        kept = await asyncio.to_thread(kept_report, self._access.settings, id)
+        if kept is None or not isinstance(may(identity, VIEWERS, kept.team), Allowed):
+            raise Rejection(404, "unknown_report", "there is no report of a suite here for you")
+        page = eval_page(kept.report, run_url)
+        title = f"Eval of {kept.report.suite}"
+        return page_response(request, identity, "eval.html", title, page, tab="teams")
 
     async def create_example(self, _: Request, identity: Identity) -> Response:
         """Create the example in an empty folder, and lead to its run."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from xml.etree.ElementTree import Element, SubElement, tostring
+from xml.etree.ElementTree import Element, tostring
 
 from markupsafe import Markup
 
@@ -83,18 +83,6 @@ def checked(root: Element, label: str) -> CheckedDrawing:
     root.set("role", "img")
     root.set("aria-label", label)
     return CheckedDrawing(Markup(tostring(root, encoding="unicode")))
-
-
-def line_chart(label: str, values: list[float], css: str) -> CheckedDrawing:
-    """Return a small line of values over time, from 0 to their maximum."""
-    root = Element("svg", {"class": f"spark {css}", "viewBox": "0 0 240 48"})
-    top, count = max(values, default=0.0) or 1.0, max(len(values) - 1, 1)
-    points = [f"{4 + 232 * at / count:.1f} {44 - 40 * v / top:.1f}" for at, v in enumerate(values)]
-    if points:
-        SubElement(root, "path", {"d": f"M{'L'.join(points)}"})
-        x, y = points[-1].split()
-        SubElement(root, "circle", {"cx": x, "cy": y, "r": "3"})
-    return checked(root, label)
 
 
 def team_graph(

@@ -1,6 +1,6 @@
 """The report of a suite as a page: success rates with their intervals, failed trials in full."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from shlex import quote
 
@@ -18,6 +18,14 @@ from coterie.gateway.console.page_templates import offline_frame, render
 from coterie.gateway.console.page_values import ShownValue, shown_value
 from coterie.runs.progress import Tone
 from coterie.text.problems import counted
+
+RunLink = Callable[[str], str]
+"""Returns the address of a run in the console; empty if there is none."""
+
+
+def no_link(_: str) -> str:
+    """Return no address."""
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +67,8 @@ class FailedTrialCard:
     run: str
     because: str
     command: str
+    link: str
+    """The address of its run in the console; empty if there is none."""
     input: ShownValue
     output: ShownValue
     grades: tuple[str, ...]
@@ -78,18 +88,23 @@ class EvalPage:
     failures: tuple[FailedTrialCard, ...]
 
 
-def report_html(report: SuiteReport) -> str:
+def report_html(report: SuiteReport, link: RunLink = no_link) -> str:
     """Return the report of a suite as one HTML file."""
-    return render("eval.html", offline_frame(f"Eval of {report.suite}"), eval_page(report))
+    return render("eval.html", offline_frame(f"Eval of {report.suite}"), eval_page(report, link))
 
 
-def eval_page(report: SuiteReport) -> EvalPage:
-    """Return the page of a report."""
+def eval_page(report: SuiteReport, link: RunLink = no_link) -> EvalPage:
+    """Return the page of a report.
+
+    Args:
+        report: The report.
+        link: Returns the address of a run.
+    """
     notes = [*unjudged_texts(report)]
     if report.left_out:
         trials = counted(report.left_out, "trial")
         notes.insert(0, f"The budget is used up: {trials} did not start.")
-    verdict, tone = _verdict(report)
+    verdict, tone = verdict_of(report)
     return EvalPage(
         report=report,
         verdict=verdict,
@@ -98,11 +113,12 @@ def eval_page(report: SuiteReport) -> EvalPage:
         notes=tuple(notes),
         judges=judges_text(report) if report.judge_calls else "",
         variants=tuple(_variant(variant, report) for variant in report.variants),
-        failures=tuple(map(_failure, report.failures)),
+        failures=tuple(_failure(trial, link) for trial in report.failures),
     )
 
 
-def _verdict(report: SuiteReport) -> tuple[str, Tone]:
+def verdict_of(report: SuiteReport) -> tuple[str, Tone]:
+    """Return what a report says of its team, in words."""
     if report.is_bad:
         return "worse, missed or incomplete", "bad"
     if report.is_open or report.unjudged:
@@ -114,8 +130,8 @@ def _variant(variant: VariantReport, report: SuiteReport) -> VariantTable:
     return VariantTable(
         variant.total.name,
         tuple(_sentences(variant, report)),
-        tuple(_rate(row, row.name) for row in variant.cases),
-        _rate(variant.total, "all"),
+        tuple(rate_line(row, row.name) for row in variant.cases),
+        rate_line(variant.total, "all"),
     )
 
 
@@ -126,7 +142,8 @@ def _sentences(variant: VariantReport, report: SuiteReport) -> Iterator[tuple[st
         yield variant.change.verdict, change_text(variant.change, report.margin)
 
 
-def _rate(row: RateRow, name: str) -> RateLine:
+def rate_line(row: RateRow, name: str) -> RateLine:
+    """Return totals as a row with an interval to draw."""
     return RateLine(
         name=name,
         passed=f"{row.passed}/{row.trials}",
@@ -142,7 +159,7 @@ def _rate(row: RateRow, name: str) -> RateLine:
     )
 
 
-def _failure(trial: FailedTrial) -> FailedTrialCard:
+def _failure(trial: FailedTrial, link: RunLink) -> FailedTrialCard:
     run = quote(trial.run)
     return FailedTrialCard(
         case=trial.case,
@@ -151,6 +168,7 @@ def _failure(trial: FailedTrial) -> FailedTrialCard:
         run=trial.run,
         because=trial.because,
         command=f"coterie report {run} -o {quote(f'{trial.run}.html')}",
+        link=link(trial.run),
         input=shown_value(trial.input),
         output=shown_value(trial.output),
         grades=tuple(map(_grade, trial.grades)),

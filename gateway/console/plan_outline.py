@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
 from coterie.documents.tool_packages import known_skills
+from coterie.documents.trusted_catalog import plan_of_worker
 from coterie.dsl.analysis.findings import with_needs
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.model.plan import Plan
@@ -72,7 +73,8 @@ def values_of_document(settings: Settings, plan: Plan) -> tuple[Effective, ...] 
         return None
     try:
         compiled = with_needs(compile_located(catalog, located, only_shown=True))
-        if compiled.plan.digest != plan.digest:
+        by_name = plan_of_worker(compiled, located.name, settings, catalog)
+        if plan.digest not in (compiled.plan.digest, by_name.digest):
             return None
         return explained(compiled, known_skills(settings, compiled.worker.tool_packages), None)
     except (InvalidDocument, CommandError):

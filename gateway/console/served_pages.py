@@ -56,6 +56,7 @@ _TITLES = {
     "not_allowed": "You may not do this",
     "unknown_run": "There is no such run",
     "unknown_team": "There is no such team",
+    "unknown_report": "There is no such report",
     "unknown_path": "There is no such page",
     "no_worker": "No worker answers",
     "not_begun": "The run has not begun",

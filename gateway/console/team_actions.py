@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from coterie.documents.catalog import Catalog
+from coterie.evals.kept_reports import kept_reports
 from coterie.gateway.console.fields.form_fields import FormField
 from coterie.gateway.console.runs_page import RunLine, runs_page
-from coterie.gateway.console.team_page import RunStats, TeamPage, run_stats, team_page
+from coterie.gateway.console.team_evals import EvalLine, eval_lines
+from coterie.gateway.console.team_page import TeamPage, team_page
+from coterie.gateway.console.team_trends import RunStats, run_stats
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.operations_table import operation_named
 from coterie.gateway.operations.performance import perform
@@ -20,6 +23,9 @@ from coterie.runs.call_errors import Unanswered
 from coterie.settings import Settings
 
 _LATEST = 100
+_WITH_RESULT = ("completed", "failed")
+"""The result of a cancelled run needs a worker, so its cost is not asked for."""
+_NOTHING = RunListing(runs=(), more=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +36,11 @@ class TeamActions:
     fields: tuple[FormField, ...]
     id: str
     """Of the run to start, as it was typed."""
-    runs: tuple[RunLine, ...]
+    runs: tuple[RunLine, ...] | None
+    """None: the server does not answer."""
     stats: RunStats
+    evals: tuple[EvalLine, ...]
+    """The latest report of each suite, newest first."""
 
 
 async def team_view(
@@ -56,11 +65,21 @@ async def team_view(
     """
     require(may(identity, (Role.VIEWER, Role.STARTER), team))
     page = await asyncio.to_thread(_team_page, access.settings, team, identity)
-    listing = await _latest(access, team, identity)
-    lines = runs_page(listing, ListAsked()).runs
+    may_view = isinstance(may(identity, (Role.VIEWER,), team), Allowed)
+    listing = await _latest(access, team, identity) if may_view else _NOTHING
+    lines = None if listing is None else runs_page(listing, ListAsked()).runs
+    runs = () if listing is None else listing.runs
+    ended = [(run.run, run.ended) for run in runs if run.ended and run.state in _WITH_RESULT]
+    costs = await access.costs.of_runs(access.client, ended) if ended else {}
+    stats = run_stats(runs, costs)
+    kept = (
+        ()
+        if not may_view
+        else await asyncio.to_thread(kept_reports, access.settings, page.plan.name)
+    )
     may_start = isinstance(may(identity, (Role.STARTER,), team), Allowed)
     fields = page.form if typed is None else typed
-    return page, TeamActions(may_start, fields, id, lines, run_stats(listing.runs))
+    return page, TeamActions(may_start, fields, id, lines, stats, eval_lines(kept))
 
 
 def _team_page(settings: Settings, team: str, identity: Identity) -> TeamPage:
@@ -71,13 +90,11 @@ def _team_page(settings: Settings, team: str, identity: Identity) -> TeamPage:
     return team_page(settings, located)
 
 
-async def _latest(access: RunAccess, team: str, identity: Identity) -> RunListing:
-    """Return the latest runs of a team; none for who may not see them, or if nobody answers."""
-    if not isinstance(may(identity, (Role.VIEWER,), team), Allowed):
-        return RunListing(runs=(), more=False)
+async def _latest(access: RunAccess, team: str, identity: Identity) -> RunListing | None:
+    """Return the latest runs of a team; None if nobody answers."""
     operation = operation_named("list")
     try:
         asked = operation.input.model_validate({"team": team, "limit": _LATEST})
         return cast("RunListing", await perform(access, operation, asked, identity))
     except Unanswered:
-        return RunListing(runs=(), more=False)
+        return None

@@ -1,8 +1,6 @@
 """The page of one team: what it is for, what it needs, what is proved of it, how its runs went."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from coterie.documents.catalog import Catalog, Located, shown
 from coterie.documents.compilation import compile_located
@@ -14,12 +12,10 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.tools.tool_contract import OneCallTool
 from coterie.explaining.effective_values import explained
 from coterie.gateway.console.bounds_met import worst_of_plan
-from coterie.gateway.console.drawn_figures import CheckedDrawing, TeamGraph, line_chart, team_graph
+from coterie.gateway.console.drawn_figures import TeamGraph, team_graph
 from coterie.gateway.console.fields.form_fields import FormField
 from coterie.gateway.console.fields.schema_forms import start_form
-from coterie.gateway.console.page_values import took
 from coterie.gateway.console.plan_outline import PlanOutline, outline_of
-from coterie.gateway.operations.run_listing import ListedRun
 from coterie.mcp_server.served_teams import arguments_schema, team_description
 from coterie.settings import Settings
 
@@ -52,18 +48,6 @@ class BoundRow:
 
     name: str
     bound: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunStats:
-    """How the latest runs of a team went."""
-
-    ended: int
-    completed: int
-    rate: str
-    mean: str
-    durations: CheckedDrawing | None
-    """Of the ended runs, oldest first; None with fewer than two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,24 +139,3 @@ def _bounds(plan: Plan) -> tuple[BoundRow, ...]:
         cost = "unbounded" if total.cost == float("inf") else f"at most {total.cost:,.2f} USD"
         rows.append(BoundRow("cost", cost))
     return tuple(rows)
-
-
-def run_stats(runs: Sequence[ListedRun]) -> RunStats:
-    """Return how runs went, from a list with the latest first."""
-    lengths = [
-        (datetime.fromisoformat(run.ended) - datetime.fromisoformat(run.began)).total_seconds()
-        for run in reversed(runs)
-        if run.ended is not None
-    ]
-    ended, completed = len(lengths), sum(run.state == "completed" for run in runs)
-    chart = None
-    if ended > 1:
-        label = f"Durations of the latest {ended} runs, from {took(lengths[0])} to "
-        chart = line_chart(f"{label}{took(lengths[-1])}", lengths, "durations")
-    return RunStats(
-        ended=ended,
-        completed=completed,
-        rate=f"{completed / ended:.0%}" if ended else "-",
-        mean=took(sum(lengths) / ended) if ended else "-",
-        durations=chart,
-    )

@@ -12,6 +12,7 @@ from pathlib import Path
 from coterie.activities.os_errors import reason_of
 from coterie.activities.workspace.project_files import write_private
 from coterie.failures import CommandError
+from coterie.gateway.identity.console_address import HOST_FILE
 from coterie.gateway.identity.sealed_values import KEY_BYTES, SealKeys, written_key, written_keys
 from coterie.gateway.identity.session_cookies import PersonSession, local_session
 from coterie.gateway.identity.sign_in_failures import SignInFailure
@@ -20,7 +21,6 @@ from coterie.settings import Settings, state_folder
 OPEN = "/open"
 CODE_LIFE = 600.0
 _MAX_CODES = 100
-_NAME_FILE = "console_host"
 _KEYS_FILE = "session_keys"
 
 
@@ -67,7 +67,7 @@ def local_host(settings: Settings) -> str:
     Raises:
         CommandError: The project's folder cannot be written.
     """
-    name = _read_or_make(settings, _NAME_FILE, lambda: secrets.token_hex(4))
+    name = _read_or_make(settings, HOST_FILE, lambda: secrets.token_hex(4))
     if not (name.isascii() and name.isalnum() and len(name) <= 32):
         name = sha256(name.encode()).hexdigest()[:8]
     return f"coterie-{name}.localhost"

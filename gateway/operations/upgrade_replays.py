@@ -10,7 +10,7 @@ from pydantic import Field
 
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
-from coterie.dsl.analysis.findings import with_needs
+from coterie.documents.trusted_catalog import plan_of_worker
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.values import Documented
 from coterie.failures import CommandError
@@ -108,7 +108,7 @@ def _current_digests(settings: Settings, teams: set[str]) -> dict[str, str]:
             continue
         try:
             compiled = compile_located(catalog, located, only_shown=True)
-            digests[team] = with_needs(compiled).plan.digest
+            digests[team] = plan_of_worker(compiled, team, settings, catalog).digest
         except (InvalidDocument, CommandError):
             continue
     return digests

@@ -3,11 +3,13 @@
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from shlex import quote
 
 from coterie.documents.worker_trust import key_names, missing_keys
 from coterie.dsl.errors import nearest
 from coterie.evals.baselines import Baseline, baseline_of, baseline_text, read_baseline
+from coterie.evals.kept_reports import keep_report
 from coterie.evals.report_text import report_text, result_line
 from coterie.evals.suite import EvalSuite, trials_of
 from coterie.evals.suite_document import MAX_REPEATS
@@ -17,6 +19,7 @@ from coterie.evals.suite_runner import SuiteRun, run_suite
 from coterie.evals.trial_results import TrialResult
 from coterie.failures import CommandError, ExitCode
 from coterie.gateway.console.eval_page import report_html
+from coterie.gateway.identity.console_address import run_link
 from coterie.interrupts import run_async
 from coterie.logs import to_file
 from coterie.output_files import write_output
@@ -67,9 +70,10 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         raise
     results = _results(args, settings, suite)
     report = report_of(results, baseline)
+    keep_report(settings, suite.variants[0].document.compiled.plan.name, report)
     say(report.model_dump_json(indent=2) if args.json else report_text(report))
     if args.html is not None:
-        write_output(settings.cwd, args.html, report_html(report))
+        write_output(settings.cwd, args.html, report_html(report, partial(run_link, settings)))
     if args.save_baseline is not None:
         if results.left_out or results.unjudged:
             raise CommandError("the suite is not complete, so no baseline was written")

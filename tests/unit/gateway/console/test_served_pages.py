@@ -22,7 +22,8 @@ from coterie.gateway.console.inbox_page import ProblemPage, inbox_page
 from coterie.gateway.console.page_templates import SERVED_POLICY, PageFrame, render
 from coterie.gateway.console.runs_page import runs_page
 from coterie.gateway.console.team_actions import TeamActions
-from coterie.gateway.console.team_page import run_stats, team_page
+from coterie.gateway.console.team_page import team_page
+from coterie.gateway.console.team_trends import run_stats
 from coterie.gateway.identity.identity import Grant, Identity, Role
 from coterie.gateway.operations.bulk_actions import BulkPreview, BulkProgress, PreviewedRun
 from coterie.gateway.operations.request_decisions import WaitingRequest, WaitingRequests
@@ -293,7 +294,7 @@ def test_the_page_of_a_shipped_team_shows_what_is_proved_of_it(tmp_path: Path) -
     located = Catalog(settings).named("development")
     assert located is not None
     page = team_page(settings, located)
-    actions = TeamActions(True, page.form, "", (), run_stats([RUN, RUN]))
+    actions = TeamActions(True, page.form, "", (), run_stats([RUN, RUN], {}), ())
     tree = shown("team.html", page, actions)
     text = text_in(tree)
     assert "at most" in text

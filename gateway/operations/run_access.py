@@ -7,8 +7,8 @@ from pathlib import Path
 from temporalio.client import Client, WorkflowExecutionDescription, WorkflowExecutionStatus
 
 from coterie.gateway.identity.identity import Identity
+from coterie.gateway.operations.ended_costs import EndedCosts
 from coterie.gateway.operations.error_reports import unknown_run
-from coterie.gateway.operations.run_costs import RunCosts
 from coterie.gateway.operations.run_replays import RunReplays
 from coterie.gateway.streams.history_pages import HistoryPages
 from coterie.gateway.timelines.run_timelines import RunTimelines
@@ -50,7 +50,7 @@ class RunAccess:
         self.replays = asyncio.Semaphore(_REPLAYS_AT_ONCE)
         self.pages = HistoryPages(lambda: self.client)
         self.timelines = RunTimelines(self.pages)
-        self.costs = RunCosts()
+        self.costs = EndedCosts()
         self.upgrades = RunReplays(lambda: self.client, self.replays)
 
     @property

@@ -17,7 +17,7 @@ EndedRun = tuple[str, str]
 """The id of a run, and when it ended."""
 
 
-class RunCosts:
+class EndedCosts:
     """The costs of ended runs, by run and end."""
 
     def __init__(self) -> None:

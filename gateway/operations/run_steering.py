@@ -23,6 +23,7 @@ from coterie.gateway.operations.operation import (
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.operations.run_permissions import trail_name
 from coterie.runs.call_errors import has_ended
+from coterie.runs.run_client import Run
 from coterie.runs.sessions import reply_within
 from coterie.workflows.core.messages import AmendInput, RedirectInput, SessionInput, SkipInput
 from coterie.workflows.core.requests import Decision
@@ -110,27 +111,31 @@ async def _cancel(access: RunAccess, asked: SteeringAsked, identity: Identity) -
     return Done(run=asked.run, by=by)
 
 
-async def _amend(access: RunAccess, asked: AmendAsked, identity: Identity) -> Done:
+async def _signed_steering(
+    access: RunAccess, asked: RunAsked, identity: Identity
+) -> tuple[Run, str]:
+    """Return an open run with the signer of what an identity sends, and its name in the trail."""
     found = await _open_run(access, asked)
     by = trail_name(identity, found.team)
     found.run.signer = access.signer(by, identity)
-    await found.run.amend(AmendInput(updates=asked.updates, by=by, why=asked.why))
+    return found.run, by
+
+
+async def _amend(access: RunAccess, asked: AmendAsked, identity: Identity) -> Done:
+    run, by = await _signed_steering(access, asked, identity)
+    await run.amend(AmendInput(updates=asked.updates, by=by, why=asked.why))
     return Done(run=asked.run, by=by)
 
 
 async def _redirect(access: RunAccess, asked: RedirectAsked, identity: Identity) -> Done:
-    found = await _open_run(access, asked)
-    by = trail_name(identity, found.team)
-    found.run.signer = access.signer(by, identity)
-    await found.run.redirect(RedirectInput(team=asked.team, by=by, why=asked.why))
+    run, by = await _signed_steering(access, asked, identity)
+    await run.redirect(RedirectInput(team=asked.team, by=by, why=asked.why))
     return Done(run=asked.run, by=by)
 
 
 async def _skip(access: RunAccess, asked: TaskSkipAsked, identity: Identity) -> Decision:
-    found = await _open_run(access, asked)
-    by = trail_name(identity, found.team)
-    found.run.signer = access.signer(by, identity)
-    return await found.run.skip(SkipInput(task=asked.task, value=asked.value, by=by, why=asked.why))
+    run, by = await _signed_steering(access, asked, identity)
+    return await run.skip(SkipInput(task=asked.task, value=asked.value, by=by, why=asked.why))
 
 
 async def _message(access: RunAccess, asked: MessageAsked, identity: Identity) -> MessageOutcome:

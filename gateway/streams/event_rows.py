@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
@@ -35,6 +35,14 @@ class StreamRow:
     type: str
     data: bytes
     """The event in JSON."""
+
+
+class EventPlace(TypedDict):
+    """What all events have."""
+
+    run: str
+    cursor: str
+    at: str
 
 
 class CallName(NamedTuple):
@@ -98,7 +106,8 @@ class RowReader:
             if event.id > after:
                 if not isinstance(event, recorded.TaskEvent):
                     cursor = Cursor(self._first, self._run_id, event.id)
-                    found.append((cursor, self._event(event, str(cursor), moment(event.at))))
+                    place = EventPlace(run=self.run, cursor=str(cursor), at=moment(event.at))
+                    found.append((cursor, self._event(event, place)))
                     after = event.id
             elif isinstance(event, recorded.CallScheduled):
                 self._calls[event.id] = event
@@ -114,18 +123,15 @@ class RowReader:
             call = self._calls[scheduled] = _call_name(call)
         return call
 
-    def _event(self, event: recorded.RecordedEvent, cursor: str, at: str) -> events.RunEvent:
-        run = self.run
+    def _event(self, event: recorded.RecordedEvent, place: EventPlace) -> events.RunEvent:
         match event:
             case recorded.CallScheduled():
                 self._calls[event.id] = event
-                return _event_of_schedule(run, cursor, at, event, self._name(event.id))
+                return _event_of_schedule(place, event, self._name(event.id))
             case recorded.CallStarted():
                 call, kind, step, _ = self._name(event.scheduled)
                 return events.CallStartedEvent(
-                    run=run,
-                    cursor=cursor,
-                    at=at,
+                    **place,
                     call=call,
                     kind=kind,
                     step=step,
@@ -134,89 +140,58 @@ class RowReader:
                     error=_text(event.failure),
                 )
             case recorded.CallEnded():
-                return _event_of_end(run, cursor, at, event, self._name(event.scheduled))
+                return _event_of_end(place, event, self._name(event.scheduled))
             case recorded.MarkerRecorded(name=name) if name == _LOCAL:
-                return _event_of_local(run, cursor, at, event)
-            case recorded.RunStarted():
-                return events.StartedEvent(
-                    run=run,
-                    cursor=cursor,
-                    at=at,
-                    continues=event.previous,
-                    forked_from=None if event.previous else _origin(event),
-                )
+                return _event_of_local(place, event)
             case _:
-                return _event_without_call(run, cursor, at, event)
+                return _of_message(place, event) or _of_run(place, event)
 
 
-def _event_without_call(
-    run: str, cursor: str, at: str, event: recorded.RecordedEvent
-) -> events.RunEvent:
-    """Return the event of one that belongs to no call."""
-    return _of_message(run, cursor, at, event) or _of_run(run, cursor, at, event)
-
-
-def _of_message(
-    run: str, cursor: str, at: str, event: recorded.RecordedEvent
-) -> events.RunEvent | None:
+def _of_message(place: EventPlace, event: recorded.RecordedEvent) -> events.RunEvent | None:
     match event:
-        case recorded.TimerStarted():
-            seconds, summary = event.length.total_seconds(), event.summary
-            return events.TimerStartedEvent(
-                run=run, cursor=cursor, at=at, seconds=seconds, summary=summary
-            )
+        case recorded.TimerStarted(length=length, summary=summary):
+            seconds = length.total_seconds()
+            return events.TimerStartedEvent(**place, seconds=seconds, summary=summary)
         case recorded.TimerFired():
-            return events.TimerFiredEvent(run=run, cursor=cursor, at=at)
+            return events.TimerFiredEvent(**place)
         case recorded.SignalReceived(id=id, name=name):
-            return events.MessageReceivedEvent(
-                run=run, cursor=cursor, at=at, form="signal", name=name, event=id, by=_by(event)
-            )
+            by = _by(event)
+            return events.MessageReceivedEvent(**place, form="signal", name=name, event=id, by=by)
         case recorded.UpdateAccepted(id=id, name=name, update=update):
+            by = _by(event)
             return events.MessageReceivedEvent(
-                run=run,
-                cursor=cursor,
-                at=at,
-                form="update",
-                name=name,
-                event=id,
-                update=update,
-                by=_by(event),
+                **place, form="update", name=name, event=id, update=update, by=by
             )
         case recorded.UpdateCompleted(accepted=accepted, update=update):
             error = _text(event.failure)
             return events.UpdateAnsweredEvent(
-                run=run, cursor=cursor, at=at, accepted=accepted, update=update, error=error
+                **place, accepted=accepted, update=update, error=error
             )
         case _:
             return None
 
 
-def _of_run(run: str, cursor: str, at: str, event: recorded.RecordedEvent) -> events.RunEvent:
+def _of_run(place: EventPlace, event: recorded.RecordedEvent) -> events.RunEvent:
     match event:
+        case recorded.RunStarted(previous=previous):
+            origin = None if previous else _origin(event)
+            return events.StartedEvent(**place, continues=previous, forked_from=origin)
         case recorded.CancelRequested():
-            return events.CancelRequestedEvent(run=run, cursor=cursor, at=at)
+            return events.CancelRequestedEvent(**place)
         case recorded.TaskFailure() if event.reset:
-            back_to = event.id - 1
-            return events.ResetEvent(
-                run=run, cursor=cursor, at=at, base=event.base, back_to=back_to
-            )
-        case recorded.TaskFailure():
-            error = _text(event.failure)
-            return events.TaskFailedEvent(
-                run=run, cursor=cursor, at=at, cause=event.cause, error=error
-            )
+            return events.ResetEvent(**place, base=event.base, back_to=event.id - 1)
+        case recorded.TaskFailure(cause=cause):
+            return events.TaskFailedEvent(**place, cause=cause, error=_text(event.failure))
         case recorded.ContinuedAsNew():
-            return events.ContinuedEvent(run=run, cursor=cursor, at=at, next=event.next)
+            return events.ContinuedEvent(**place, next=event.next)
         case recorded.RunClosed(state=state, why=why, next=next):
-            return events.ClosedEvent(
-                run=run, cursor=cursor, at=at, state=state, why=why, next=next
-            )
+            return events.ClosedEvent(**place, state=state, why=why, next=next)
         case recorded.OtherEvent():
-            return events.OtherTypeEvent(run=run, cursor=cursor, at=at, name=event.type)
+            return events.OtherTypeEvent(**place, name=event.type)
         case recorded.MarkerRecorded():
-            return events.OtherTypeEvent(run=run, cursor=cursor, at=at, name=f"MARKER {event.name}")
+            return events.OtherTypeEvent(**place, name=f"MARKER {event.name}")
         case _:
-            return events.OtherTypeEvent(run=run, cursor=cursor, at=at, name=type(event).__name__)
+            return events.OtherTypeEvent(**place, name=type(event).__name__)
 
 
 def _call_name(event: recorded.CallScheduled) -> CallName:
@@ -238,13 +213,11 @@ def _turn(event: recorded.CallScheduled) -> tuple[str, str]:
 
 
 def _event_of_schedule(
-    run: str, cursor: str, at: str, event: recorded.CallScheduled, name: CallName
+    place: EventPlace, event: recorded.CallScheduled, name: CallName
 ) -> events.CallScheduledEvent:
     skill = event.value.read_if(_Skill) if name.kind == "skill" else None
     return events.CallScheduledEvent(
-        run=run,
-        cursor=cursor,
-        at=at,
+        **place,
         call=name.call,
         kind=name.kind,
         step=name.step,
@@ -255,7 +228,7 @@ def _event_of_schedule(
 
 
 def _event_of_end(
-    run: str, cursor: str, at: str, event: recorded.CallEnded, name: CallName
+    place: EventPlace, event: recorded.CallEnded, name: CallName
 ) -> events.CallEndedEvent:
     is_answer = event.end == "completed" and name.kind == "turn"
     response = event.value.read_if(AgentResponse) if is_answer else None
@@ -268,9 +241,7 @@ def _event_of_end(
         error = "" if response.error is None else f"{response.error.type}: {response.error.message}"
     usage = None if response is None else response.usage
     return events.CallEndedEvent(
-        run=run,
-        cursor=cursor,
-        at=at,
+        **place,
         call=name.call,
         kind=name.kind,
         step=name.step,
@@ -286,18 +257,14 @@ def _event_of_end(
     )
 
 
-def _event_of_local(
-    run: str, cursor: str, at: str, event: recorded.MarkerRecorded
-) -> events.RunEvent:
+def _event_of_local(place: EventPlace, event: recorded.MarkerRecorded) -> events.RunEvent:
     found = local_call(event)
     if found is None:
-        return events.OtherTypeEvent(run=run, cursor=cursor, at=at, name=f"MARKER {event.name}")
+        return events.OtherTypeEvent(**place, name=f"MARKER {event.name}")
     call = found[1]
     failed = event.failure is not None
     return events.CallEndedEvent(
-        run=run,
-        cursor=cursor,
-        at=at,
+        **place,
         call=call.id,
         kind="skill",
         step=call.path,

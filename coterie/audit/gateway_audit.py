@@ -16,13 +16,12 @@ from coterie.dsl.json_values import json_digest
 from coterie.dsl.values import Frozen
 from coterie.failures import CommandError
 from coterie.runs.call_errors import UnknownRun
-from coterie.runs.histories.history_events import (
+from coterie.runs.histories.history_events import read_events, started
+from coterie.runs.histories.recorded_events import (
     ContinuedAsNew,
     RunClosed,
     RunStarted,
     SignalReceived,
-    read_events,
-    started,
 )
 from coterie.runs.run_client import Run
 from coterie.signing.key_files import KeyFile

@@ -27,7 +27,9 @@ from coterie.failures import CommandError
 from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, joined_trails, rebuilt
 from coterie.runs.call_errors import UnknownRun
 from coterie.runs.effects_ledger import effects_of
-from coterie.runs.histories.history_events import (
+from coterie.runs.histories.history_events import closed, read_event, read_events, started
+from coterie.runs.histories.recorded_calls import in_visits, recorded_calls
+from coterie.runs.histories.recorded_events import (
     CancelRequested,
     ContinuedAsNew,
     RecordedEvent,
@@ -37,12 +39,7 @@ from coterie.runs.histories.history_events import (
     TaskFailure,
     UpdateAccepted,
     UpdateCompleted,
-    closed,
-    read_event,
-    read_events,
-    started,
 )
-from coterie.runs.histories.recorded_calls import in_visits, recorded_calls
 from coterie.runs.run_client import Run
 from coterie.workflows.core.memo_keys import STARTED
 from coterie.workflows.core.messages import ForkInput

@@ -11,7 +11,8 @@ from coterie.graph.taken_path import Walk, walk_of
 from coterie.replay.rebuilt_run import NotFollowed, earlier_parts, joined_trails, rebuilt
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.ends.end_words import closed_words
-from coterie.runs.histories.history_events import RunClosed, closed
+from coterie.runs.histories.history_events import closed
+from coterie.runs.histories.recorded_events import RunClosed
 from coterie.runs.histories.recorded_plans import recorded_plan
 from coterie.runs.run_client import Run
 from coterie.runs.task_trees import TaskTree, reported_tree, task_tree

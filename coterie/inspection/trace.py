@@ -20,8 +20,9 @@ from coterie.inspection.step_trace import StepTrace, step_traces
 from coterie.replay.rebuilt_run import NotFollowed, joined_trails
 from coterie.replay.trace_events import Visit
 from coterie.runs.call_errors import Unanswered
-from coterie.runs.histories.history_events import RunClosed, closed
+from coterie.runs.histories.history_events import closed
 from coterie.runs.histories.recorded_calls import RecordedCall, in_visits, recorded_calls
+from coterie.runs.histories.recorded_events import RunClosed
 from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
 from coterie.settings import Settings

@@ -16,7 +16,8 @@ from temporalio.client import WorkflowHistory
 
 from coterie.activities.contracts import NOTIFY
 from coterie.dsl.values import Json
-from coterie.runs.histories.history_events import (
+from coterie.runs.histories.history_events import read_events, started
+from coterie.runs.histories.recorded_events import (
     CallScheduled,
     ContinuedAsNew,
     RecordedEvent,
@@ -24,8 +25,6 @@ from coterie.runs.histories.history_events import (
     TimerStarted,
     UpdateAccepted,
     UpdateCompleted,
-    read_events,
-    started,
 )
 from coterie.runs.histories.recorded_values import RecordedValue
 from coterie.storage.wire import text_of

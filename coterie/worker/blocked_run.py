@@ -15,7 +15,8 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.service import RPCError
 
 from coterie.failures import CommandError
-from coterie.runs.histories.history_events import SignalReceived, read_event
+from coterie.runs.histories.history_events import read_event
+from coterie.runs.histories.recorded_events import SignalReceived
 from coterie.server.connection import open_connection
 from coterie.settings import load
 from coterie.workflows.core.messages import WORKER_BLOCKED

@@ -17,7 +17,7 @@ from coterie.activities.contracts import (
 from coterie.dsl.sizes import json_size
 from coterie.gateway.streams import run_events as events
 from coterie.gateway.streams.cursors import Cursor
-from coterie.runs.histories import history_events as recorded
+from coterie.runs.histories import recorded_events as recorded
 from coterie.runs.histories.recorded_calls import local_call
 from coterie.runs.histories.recorded_values import RecordedFailure
 from coterie.workflows.core.messages import TeamInput

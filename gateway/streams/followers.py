@@ -20,7 +20,7 @@ from coterie.gateway.streams.patience import Patience
 from coterie.gateway.streams.poll_turns import PollTurns
 from coterie.gateway.streams.windows import Window
 from coterie.runs.call_errors import call_error
-from coterie.runs.histories.history_events import ContinuedAsNew, RecordedEvent, RunClosed
+from coterie.runs.histories.recorded_events import ContinuedAsNew, RecordedEvent, RunClosed
 from coterie.runs.live_texts import LiveAnswer, streams
 
 OPENING_ROWS = 200

@@ -14,12 +14,8 @@ from temporalio.client import Client, WorkflowExecutionDescription
 from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.gateway.streams.lineage import Ancestry, LineagePart
-from coterie.runs.histories.history_events import (
-    RecordedEvent,
-    RunStarted,
-    TaskFailure,
-    read_events,
-)
+from coterie.runs.histories.history_events import read_events
+from coterie.runs.histories.recorded_events import RecordedEvent, RunStarted, TaskFailure
 from coterie.runs.run_client import Run
 
 _REQUEST_SECONDS = timedelta(seconds=10)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from coterie.gateway.streams.cursors import Cursor
 from coterie.gateway.streams.event_rows import RowReader, StreamRow
 from coterie.gateway.streams.history_pages import HistoryPages
-from coterie.runs.histories.history_events import (
+from coterie.runs.histories.recorded_events import (
     CallEnded,
     CallScheduled,
     CallStarted,

@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue, TypeAdapter
 
 from coterie.dsl.values import Frozen
 from coterie.runs.ends.end_facts import ClosedState
-from coterie.runs.histories.history_events import CallEnd
+from coterie.runs.histories.recorded_events import CallEnd
 
 CallKind = Literal["turn", "skill", "other"]
 """A model turn, a call of a skill, or other work, such as the start of a fork."""

@@ -6,16 +6,15 @@ from typing import NamedTuple
 from pydantic import JsonValue
 from temporalio.client import Client, WorkflowHistory
 
-from coterie.runs.histories.history_events import (
+from coterie.runs.histories.history_events import read_events, started
+from coterie.runs.histories.history_links import previous_history
+from coterie.runs.histories.recorded_events import (
     CallEnded,
     MarkerRecorded,
     TimerFired,
     UpdateAccepted,
     UpdateCompleted,
-    read_events,
-    started,
 )
-from coterie.runs.histories.history_links import previous_history
 from coterie.runs.run_client import Run
 from coterie.workflows.core.messages import SEND_MESSAGE, SessionInput
 from coterie.workflows.core.requests import NOT_YET

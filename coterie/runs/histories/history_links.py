@@ -8,14 +8,8 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.activities.contracts import FORK_RUN, ForkResult
 from coterie.runs.call_errors import call_error
-from coterie.runs.histories.history_events import (
-    CallEnded,
-    CallScheduled,
-    RunStarted,
-    read_event,
-    read_events,
-    started,
-)
+from coterie.runs.histories.history_events import read_event, read_events, started
+from coterie.runs.histories.recorded_events import CallEnded, CallScheduled, RunStarted
 from coterie.runs.run_client import Run
 
 

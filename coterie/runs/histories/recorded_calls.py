@@ -26,13 +26,13 @@ from coterie.activities.contracts import (
 )
 from coterie.dsl.errors import TemplateFailed
 from coterie.dsl.model.outcomes import Failure
-from coterie.runs.histories.history_events import (
+from coterie.runs.histories.history_events import read_events
+from coterie.runs.histories.recorded_events import (
     CallEnd,
     CallEnded,
     CallScheduled,
     CallStarted,
     MarkerRecorded,
-    read_events,
 )
 from coterie.runs.histories.recorded_values import NO_VALUE, RecordedFailure
 from coterie.workflows.core.state_keys import SkillCallKey, StepKey

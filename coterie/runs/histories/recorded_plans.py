@@ -10,12 +10,8 @@ from coterie.activities.contracts import CompileResult, ForkResult
 from coterie.dsl.model.context.declarations import UNDECLARED, Declarations
 from coterie.dsl.model.plan import Plan
 from coterie.failures import CommandError
-from coterie.runs.histories.history_events import (
-    CallEnded,
-    MarkerRecorded,
-    RunStarted,
-    read_events,
-)
+from coterie.runs.histories.history_events import read_events
+from coterie.runs.histories.recorded_events import CallEnded, MarkerRecorded, RunStarted
 from coterie.runs.histories.recorded_values import RecordedValue
 from coterie.storage.histories import whole
 from coterie.storage.wire import text_of

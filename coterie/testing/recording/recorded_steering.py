@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from coterie.dsl.values import Json
 from coterie.replay.observed_replay import ReceivedMessage
 from coterie.runs.histories.exchanges import Exchange
-from coterie.runs.histories.history_events import RecordedEvent, SignalReceived, UpdateAccepted
+from coterie.runs.histories.recorded_events import RecordedEvent, SignalReceived, UpdateAccepted
 from coterie.testing.files.case_document import (
     AmendmentDocument,
     DecisionDocument,

@@ -30,9 +30,10 @@ from coterie.replay.observed_replay import ReceivedMessage
 from coterie.replay.rebuilt_run import NotFollowed, rebuilt
 from coterie.runs.ends.end_words import closed_words
 from coterie.runs.histories.exchanges import exchanges
-from coterie.runs.histories.history_events import CancelRequested, closed, read_events, started
+from coterie.runs.histories.history_events import closed, read_events, started
 from coterie.runs.histories.history_links import links
 from coterie.runs.histories.recorded_calls import RecordedCall, recorded_calls
+from coterie.runs.histories.recorded_events import CancelRequested
 from coterie.runs.run_client import Run
 from coterie.testing.files.case_document import (
     CancelDocument,

@@ -16,8 +16,9 @@ from temporalio.service import RPCError
 from coterie.activities.contracts import AgentResponse
 from coterie.failures import CommandError
 from coterie.gateway.streams.cursors import Cursor
-from coterie.runs.histories.history_events import TaskEvent, read_events
+from coterie.runs.histories.history_events import read_events
 from coterie.runs.histories.recorded_calls import recorded_calls
+from coterie.runs.histories.recorded_events import TaskEvent
 from coterie.runs.new_runs import start_run
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import send_message

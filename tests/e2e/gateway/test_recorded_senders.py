@@ -6,13 +6,13 @@ from typing import Any
 
 from coterie.gateway.identity.identity import Role
 from coterie.gateway.operations.operations_table import OPERATIONS
-from coterie.runs.histories.history_events import (
+from coterie.runs.histories.history_events import read_events
+from coterie.runs.histories.recorded_events import (
     CancelRequested,
     RecordedEvent,
     RunStarted,
     SignalReceived,
     UpdateAccepted,
-    read_events,
 )
 from coterie.runs.run_client import Run
 from coterie.workflows.core.senders import Sender

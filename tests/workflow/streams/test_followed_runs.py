@@ -16,7 +16,8 @@ from coterie.gateway.streams.cursors import Cursor
 from coterie.gateway.streams.event_stream import EventStream, StreamRequest
 from coterie.gateway.streams.history_pages import HistoryPages
 from coterie.gateway.streams.stream_hub import StreamHub
-from coterie.runs.histories.history_events import TaskEvent, read_events
+from coterie.runs.histories.history_events import read_events
+from coterie.runs.histories.recorded_events import TaskEvent
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import open_session, send_message
 from coterie.workflows.core.messages import SessionInput, TeamInput

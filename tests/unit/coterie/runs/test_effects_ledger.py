@@ -8,8 +8,8 @@ import pytest
 from coterie.activities.contracts import SkillRequest, SkillResult
 from coterie.dsl.model.capabilities import Effect
 from coterie.runs.effects_ledger import Certainty, effects_of
-from coterie.runs.histories.history_events import CallEnd
 from coterie.runs.histories.recorded_calls import RecordedCall
+from coterie.runs.histories.recorded_events import CallEnd
 from coterie.runs.histories.recorded_values import RecordedFailure
 from coterie.workflows.core.causes.people_causes import RequestDecided
 from coterie.workflows.core.views import TrailEntry

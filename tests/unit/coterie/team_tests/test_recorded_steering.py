@@ -9,12 +9,8 @@ from temporalio.api.history.v1 import HistoryEvent
 
 from coterie.dsl.values import Json, JsonValue
 from coterie.runs.histories.exchanges import Exchange
-from coterie.runs.histories.history_events import (
-    CancelRequested,
-    SignalReceived,
-    UpdateAccepted,
-    read_event,
-)
+from coterie.runs.histories.history_events import read_event
+from coterie.runs.histories.recorded_events import CancelRequested, SignalReceived, UpdateAccepted
 from coterie.runs.histories.recorded_values import RecordedValue
 from coterie.storage.wire import data_converter
 from coterie.testing.files.case_document import MessageDocument, PauseDocument, SignalDocument

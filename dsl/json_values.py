@@ -8,7 +8,7 @@ from typing import Literal, cast
 from pydantic import JsonValue
 
 from coterie.dsl.paths import Missing
-from coterie.dsl.values import NodePath
+from coterie.dsl.values import Json, NodePath
 
 
 def json_equal(left: JsonValue | Literal[Missing.MISSING], right: JsonValue) -> bool:
@@ -57,3 +57,8 @@ def texts_within(value: object, path: NodePath = ()) -> Iterator[tuple[str, Node
 def json_digest(*values: JsonValue) -> str:
     """Return the SHA-256 of some values: 64 hexadecimal digits."""
     return sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def is_whole_schema(written: Json) -> bool:
+    """Return whether a mapping is a JSON Schema of an object, and not `{name: schema}`."""
+    return isinstance(written.get("type"), str) or isinstance(written.get("$ref"), str)

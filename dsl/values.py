@@ -86,6 +86,7 @@ Form = Literal[
     "channel",
     "tool_glob",
     "mcp_server",
+    "api",
     "answer",
     "decision",
     "change",

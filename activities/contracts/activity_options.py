@@ -65,7 +65,7 @@ class FailureType:
     AGENT_FAILED = "AgentFailed"  # a legacy agent raised
     SKILL_REFUSED = "SkillRefused"  # input violates the contract, or a path outside the workspace
     SKILL_FAILED = "SkillFailed"  # the skill ran and failed
-    TOOL_CHANGED = "ToolChanged"  # a tool of an MCP server is not the one of the plan
+    TOOL_CHANGED = "ToolChanged"  # a tool of a server is not the one of the plan
     INPUT_REQUIRED = "InputRequired"  # a tool of an MCP server asks: its second detail is what
     STORAGE_UNUSABLE = "StorageUnusable"  # a conversation cannot be read or stored
     TIMEOUT = "Timeout"  # Temporal's own type; also for a legacy agent that was stopped

@@ -24,14 +24,11 @@ from coterie.activities.mcp_client.server_pool import McpServers
 from coterie.activities.metering import Meter
 from coterie.activities.process_pool.thread_runner import ThreadRunner
 from coterie.activities.process_pool.work import WorkRunner
+from coterie.activities.skills.apis.api_skill import Apis
 from coterie.activities.skills.functions.function_skills import FunctionSkill
-from coterie.activities.skills.functions.mcp_skill import (
-    McpSkill,
-    SaidBeside,
-    data_and_text,
-    mcp_skill,
-)
+from coterie.activities.skills.functions.mcp_skill import SaidBeside, data_and_text
 from coterie.activities.skills.long_calls.long_call import LongCalls, task_of
+from coterie.activities.skills.server_skills import ServerSkill, server_skill
 from coterie.activities.skills.skill_registry import SKILLS, AnySkill, find_skill
 from coterie.activities.skills.skill_results import (
     encoded_result,
@@ -136,7 +133,7 @@ def is_local_activity() -> bool:
     return activity.in_activity() and activity.info().is_local
 
 
-def require_local(skill: AnySkill | McpSkill) -> None:
+def require_local(skill: AnySkill | ServerSkill) -> None:
     """Refuse what cannot run within a workflow task.
 
     Raises:
@@ -206,6 +203,7 @@ class SkillActivities:
         skills: Mapping[str, AnySkill] = SKILLS,
         blobs: Blobs | None = None,
         servers: McpServers | None = None,
+        apis: Apis | None = None,
         long_calls: LongCalls | None = None,
         runner: WorkRunner | None = None,
     ) -> None:
@@ -216,6 +214,7 @@ class SkillActivities:
             skills: By name.
             blobs: Stores results that a request wants kept; without it, they are returned.
             servers: The MCP servers of the worker.
+            apis: Its HTTP APIs.
             long_calls: Takes calls that must not be one activity; without it, each call is one.
             runner: Runs work that takes long; without it, this process does.
         """
@@ -223,6 +222,7 @@ class SkillActivities:
         self._skills = skills
         self._blobs = lasting(blobs)
         self._servers = servers
+        self._apis = apis
         self._long_calls = long_calls
         self._runner = runner or ThreadRunner()
 
@@ -297,7 +297,7 @@ class SkillActivities:
 
     @contextmanager
     def _never_twice(
-        self, skill: AnySkill | McpSkill, effect: EffectProgress, meter: Meter, polls: bool
+        self, skill: AnySkill | ServerSkill, effect: EffectProgress, meter: Meter, polls: bool
     ) -> Generator[None]:
         """Raise another failure for a `once` call that may have happened: nobody repeats it."""
         try:
@@ -360,11 +360,11 @@ class SkillActivities:
                 raise cut from None
             raise
 
-    def _find(self, request: SkillRequest) -> AnySkill | McpSkill:
-        """Return the skill; with a digest of a listing, it is a tool of an MCP server."""
+    def _find(self, request: SkillRequest) -> AnySkill | ServerSkill:
+        """Return the skill; with a digest of a listing, it is one of a server's tools."""
         if request.listing is None:
             return find_skill(request.skill, self._skills)
-        return mcp_skill(request.skill, request.listing, self._servers)
+        return server_skill(request.skill, request.listing, self._servers, self._apis)
 
     async def _store_result(
         self, encoded: bytes, request: SkillRequest, blobs: Blobs, meter: Meter
@@ -384,7 +384,7 @@ class SkillActivities:
 
     async def _call_skill(
         self,
-        skill: AnySkill | McpSkill,
+        skill: AnySkill | ServerSkill,
         request: SkillRequest,
         meter: Meter,
         effect: EffectProgress,
@@ -412,13 +412,13 @@ class SkillActivities:
 
     def _call_of(
         self,
-        skill: AnySkill | McpSkill,
+        skill: AnySkill | ServerSkill,
         request: SkillRequest,
         context: SkillContext,
         long: LongCalls | None,
     ) -> Callable[[], Awaitable[JsonValue | SaidBeside]]:
         """Return what makes the call: the skill itself, or a process that outlives the worker."""
-        if long is None or isinstance(skill, McpSkill):
+        if long is None or isinstance(skill, ServerSkill):
             return partial(skill.call, request.input, context)
         if _polls(request) or long.takes(skill, request.input, context):
             return partial(long.call, skill, request, context)

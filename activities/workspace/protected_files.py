@@ -14,7 +14,7 @@ _NAMES = {
     ".git": "which no skill may touch",
     ".coterie": "which belongs to the worker",
     "coterie.yml": "which the worker trusts",
-    "coterie.mcp.json": "which the worker trusts",
+    "coterie.tools.json": "which the worker trusts",
     "system_config.yml": "which the worker trusts",
     ".env": "which contains secrets",
 }

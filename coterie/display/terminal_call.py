@@ -23,7 +23,12 @@ from coterie.interrupts import run_async
 from coterie.settings import Settings
 from coterie.terminal import is_interactive, note
 from coterie.worker.command_sandbox import command_sandbox
-from coterie.worker.surroundings import function_skills, mcp_servers_of, workspace_of
+from coterie.worker.surroundings import (
+    apis_of,
+    function_skills,
+    mcp_servers_of,
+    workspace_of,
+)
 
 _EFFECTS = {
     "read": "changes nothing",
@@ -76,7 +81,8 @@ async def _result(
     servers = mcp_servers_of(trusted, settings)
     try:
         skills = {**SKILLS, **function_skills(trusted, settings, user_code)}
-        activities = SkillActivities(workspace, skills, servers=servers)
+        apis = apis_of(trusted, settings)
+        activities = SkillActivities(workspace, skills, servers=servers, apis=apis)
         return await _call_to_end(activities, request)
     finally:
         await servers.close()

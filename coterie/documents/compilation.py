@@ -6,9 +6,9 @@ from shlex import quote
 from typing import NamedTuple
 
 from coterie.documents.catalog import Catalog, Located
-from coterie.documents.mcp_listings import read_listings
 from coterie.documents.price_lists import known_price
 from coterie.documents.product_capabilities import capabilities, finds_sandbox
+from coterie.documents.server_listings import compared_listings
 from coterie.documents.tool_packages import known_skills, packages_in
 from coterie.documents.worker_trust import TrustedConfig, resolved
 from coterie.dsl.analysis.findings import Analysis, analysed, warnings, with_needs
@@ -65,7 +65,7 @@ def compile_located(
         agent_packages=(),  # the project's own files declare them
         provider_packages=(),
         skills={**base_skills, **(skills or {})},
-        mcp_listings=read_listings(catalog.settings),
+        server_listings=compared_listings(catalog.settings),
         sandboxed=finds_sandbox(catalog.settings, sources),
     ).model_copy(update={"decides": not only_shown})
     return compile_sources(

@@ -1,4 +1,4 @@
-"""Compare a new tool listing of an MCP server with the recorded one."""
+"""Compare a new tool listing of a server with the recorded one."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -89,8 +89,13 @@ class RefreshedListing(NamedTuple):
         old, new = self._tools(self.before), self._tools(self.now)
         is_unchanged = self.before is not None and old == new
         counts = Counter(map(kind_of_offer, new))
-        others = [counted(counts[kind], kind) for kind in get_args(OfferKind) if counts[kind]]
-        summary = ", ".join(others) or counted(0, "tool")
+        noun = "operation" if self.now is not None and self.now.source is not None else "tool"
+        others = [
+            counted(counts[kind], noun if kind == "tool" else kind)
+            for kind in get_args(OfferKind)
+            if counts[kind]
+        ]
+        summary = ", ".join(others) or counted(0, noun)
         yield f"{self.server}: {summary}" + (", unchanged" if is_unchanged else "")
         for name in new:
             if name not in old:

@@ -33,7 +33,7 @@ def capabilities(
     channels: Iterable[str] | None = None,
     agent_packages: Iterable[str] | None = None,
     skills: Mapping[str, SkillContract] | None = None,
-    mcp_listings: Mapping[str, ServerListing] | None = None,
+    server_listings: Mapping[str, ServerListing] | None = None,
     provider_packages: Iterable[str] | None = None,
     offline_tools: Iterable[str] = (),
     trusted_paths: Iterable[str] = (),
@@ -49,7 +49,7 @@ def capabilities(
         agent_packages: Packages of agent classes that it allows, besides those in the document;
             None if unknown.
         skills: Every skill by name. Default: Coterie's own.
-        mcp_listings: The recorded tools of MCP servers.
+        server_listings: The recorded tools of MCP servers.
         provider_packages: Packages of kinds of providers that it allows, likewise.
         offline_tools: Globs of the Python tools that send nothing out, likewise.
         trusted_paths: Globs of the files that the worker vouches for, likewise.
@@ -62,7 +62,7 @@ def capabilities(
         commands=None if commands is None else tuple(commands),
         channels=None if channels is None else tuple(channels),
         agent_packages=None if agent_packages is None else tuple(agent_packages),
-        mcp_listings=dict(mcp_listings or {}),
+        server_listings=dict(server_listings or {}),
         agent_paths=dict(installed_paths("coterie.agents")),
         provider_kinds=BUILT_IN_KINDS,
         provider_packages=None if provider_packages is None else tuple(provider_packages),

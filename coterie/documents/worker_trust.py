@@ -14,6 +14,7 @@ from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS
 from coterie.dsl.egress.channel_labels import open_commands
 from coterie.dsl.model.capabilities import Reach
 from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.sections.api_document import ApiSection
 from coterie.dsl.model.sections.mcp_document import McpServerSection
 from coterie.dsl.model.sections.provider_document import ProviderSection, provider_kind
 from coterie.dsl.model.sections.worker_document import (
@@ -60,6 +61,8 @@ class TrustedConfig(Frozen):
     offline_tools: tuple[str, ...] = ()
     tool_env: tuple[str, ...] = ()
     mcp_servers: dict[str, McpServerSection] = Field(default_factory=dict[str, McpServerSection])
+    apis: dict[str, ApiSection] = Field(default_factory=dict[str, ApiSection])
+    """Paths are absolute."""
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
     web: WebSection = WebSection()
     accept_plans: bool = True
@@ -124,6 +127,7 @@ def resolved(
         offline_tools=worker.offline_tools,
         tool_env=worker.tool_env,
         mcp_servers=worker.mcp_servers,
+        apis={name: _api(name, api, tree, settings) for name, api in worker.apis.items()},
         notify=worker.notify,
         web=worker.web or WebSection(),
         accept_plans=settings.address is None
@@ -184,6 +188,13 @@ def _absolute(
         if path is not None
     }
     return section.model_copy(update=update)
+
+
+def _api(name: str, section: ApiSection, tree: Node, settings: Settings) -> ApiSection:
+    if section.openapi is None:
+        return section
+    path = _beside(tree, ("worker", "apis", name, "openapi"), section.openapi, settings)
+    return section.model_copy(update={"openapi": str(path)})
 
 
 def _beside(tree: Node, key_path: Sequence[str | int], path: str, settings: Settings) -> Path:

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from coterie.dsl.json_schema.argument_schemas import arguments_schema
-from coterie.dsl.model.capabilities import KeptLabel, Label, McpContract, SkillContract
+from coterie.dsl.model.capabilities import KeptLabel, Label, ServerContract, SkillContract
 from coterie.dsl.model.decision_terms import call_approval
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.tools.tool_contract import McpTool, NestedTool, OneCallTool, Tool
+from coterie.dsl.model.tools.tool_contract import NestedTool, OneCallTool, ServerOffer, Tool
 from coterie.dsl.model.tools.tool_section import ToolKind
 from coterie.dsl.values import Json
 from coterie.text.columns import aligned
@@ -36,7 +36,7 @@ class ListedTool(NamedTuple):
     fixed: Json
     contract: str = ""
     listing: str = ""
-    """Of an MCP tool: the digest of what its server listed."""
+    """Of a tool of a server: the digest of what it listed."""
     local_activity: bool = False
     """Whether its calls are local activities."""
     max_result: int | None = None
@@ -58,14 +58,14 @@ class ListedTool(NamedTuple):
 def tool_listing(
     plan: Plan | None,
     skills: Mapping[str, SkillContract],
-    servers: Mapping[str, McpContract],
+    servers: Mapping[str, ServerContract],
 ) -> list[ListedTool]:
     """Return the tools of a plan in the order of the document, then all others by name.
 
     Args:
         plan: Of the document, if there is one.
         skills: All skills.
-        servers: The tools of MCP servers.
+        servers: The tools of MCP servers and HTTP APIs.
     """
     contracts = {**skills, **servers}
     own = (
@@ -74,7 +74,7 @@ def tool_listing(
         else [_of_tool(name, tool, contracts) for name, tool in plan.tools.items()]
     )
     skill_rows = [_of_skill(skills[name]) for name in sorted(skills)]
-    return [*own, *(_of_mcp(servers[name]) for name in sorted(servers)), *skill_rows]
+    return [*own, *(_of_server(servers[name]) for name in sorted(servers)), *skill_rows]
 
 
 def _of_tool(name: str, tool: Tool, skills: Mapping[str, SkillContract]) -> ListedTool:
@@ -99,14 +99,14 @@ def _of_tool(name: str, tool: Tool, skills: Mapping[str, SkillContract]) -> List
         tool.output_schema if isinstance(tool, NestedTool) else contract and contract.output_schema,
         tool.fixed,
         tool.contract,
-        tool.listing if isinstance(tool, McpTool) else "",
+        tool.listing if isinstance(tool, ServerOffer) else "",
         terms is not None and terms.local_activity,
         tool.max_result,
     )
 
 
-def _of_mcp(contract: McpContract) -> ListedTool:
-    return _of_skill(contract)._replace(kind="mcp", listing=contract.listing)
+def _of_server(contract: ServerContract) -> ListedTool:
+    return _of_skill(contract)._replace(kind=contract.kind, listing=contract.listing)
 
 
 def _of_skill(contract: SkillContract) -> ListedTool:

@@ -13,7 +13,7 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.retryability import may_have_happened
 from coterie.dsl.model.step_kinds.try_step import Catch
 from coterie.dsl.model.steps import SkillStep, Step, TryStep
-from coterie.dsl.model.tools.tool_contract import McpTool, SkillTool
+from coterie.dsl.model.tools.tool_contract import OneCallTool
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.runs.histories.recorded_calls import RecordedCall
 from coterie.workflows.core.causes.people_causes import RequestDecided
@@ -88,10 +88,8 @@ def _without_run(row: LedgerEffect) -> LedgerEffect:
 def _effects(plan: Plan) -> Iterator[tuple[str, Effect]]:
     """Yield each skill of a plan with its effect."""
     for tool in plan.tools.values():
-        if isinstance(tool, SkillTool):
-            yield tool.skill, tool.effect
-        elif isinstance(tool, McpTool):
-            yield tool.mcp, tool.effect
+        if isinstance(tool, OneCallTool):
+            yield tool.made_of, tool.effect
     for step in _steps(plan):
         if isinstance(step, SkillStep) and step.terms is not None:
             yield step.skill, step.terms.effect

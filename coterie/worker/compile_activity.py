@@ -24,8 +24,8 @@ from coterie.activities.process_pool.thread_runner import ThreadRunner
 from coterie.activities.process_pool.work import WorkEnded, WorkRunner
 from coterie.activities.threads.run_threads import TURN_THREADS
 from coterie.documents.catalog import Catalog, Located
-from coterie.documents.mcp_listings import read_listings
 from coterie.documents.product_capabilities import capabilities
+from coterie.documents.server_listings import compared_listings
 from coterie.documents.tool_packages import known_skills
 from coterie.documents.trusted_catalog import scope_providers
 from coterie.documents.worker_trust import TrustedConfig, absolute_providers
@@ -178,8 +178,9 @@ class CompileActivities:
         return StartedDocument(self._inline(document), self._current_capabilities())
 
     def _current_capabilities(self) -> Capabilities:
-        update = {"mcp_listings": read_listings(self._settings)}  # the file may have changed
-        return with_servers(self._capabilities.model_copy(update=update), self._trusted.mcp_servers)
+        update = {"server_listings": compared_listings(self._settings)}  # the file may have changed
+        current = self._capabilities.model_copy(update=update)
+        return with_servers(current, self._trusted.mcp_servers, self._trusted.apis)
 
     def _locate_team(self, team: str) -> Located:
         located = self._catalog.named(team)

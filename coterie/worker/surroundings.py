@@ -28,6 +28,7 @@ from coterie.activities.processes.process_group import ProcessLimits
 from coterie.activities.processes.search_path import fixed_command
 from coterie.activities.providers.provider import ProviderSettings
 from coterie.activities.providers.provider_registry import KINDS, Maker
+from coterie.activities.skills.apis.api_skill import Apis, HttpApi
 from coterie.activities.skills.functions.function_skills import FunctionSkill
 from coterie.activities.user_code.child_pool import UserCode
 from coterie.activities.user_code.extension_provider import ExtensionProvider
@@ -36,7 +37,7 @@ from coterie.activities.workspace.command_start import CACHE, PASSED_ON, SAFE_IM
 from coterie.activities.workspace.skill_base import Command, Workspace
 from coterie.activities.workspace.web_access import WebAccess
 from coterie.documents.installed_extensions import allowed_paths
-from coterie.documents.mcp_listings import read_listings
+from coterie.documents.server_listings import RecordedListings, read_listings
 from coterie.documents.tool_discovery import found_tools
 from coterie.documents.worker_trust import TrustedConfig, key_name
 from coterie.dsl.checks.agents.agent_classes import is_allowed
@@ -114,7 +115,7 @@ def _modules(folder: Path, name: str) -> Iterator[Path]:
 
 
 def _programs(trusted: TrustedConfig, workspace: Path, path: str) -> Iterator[Path]:
-    """Yield notification commands and MCP servers, which run with secrets, and scripted answers."""
+    """Yield programs that run with secrets, scripted answers, and documents of APIs."""
     for words in (
         *(channel.run for channel in trusted.notify.values()),
         *(server.command for server in trusted.mcp_servers.values()),
@@ -129,6 +130,9 @@ def _programs(trusted: TrustedConfig, workspace: Path, path: str) -> Iterator[Pa
     for provider in trusted.providers.values():
         if provider.answers is not None:
             yield Path(provider.answers)
+    for api in trusted.apis.values():
+        if api.openapi is not None:
+            yield Path(api.openapi)
 
 
 def provider_settings(trusted: TrustedConfig, settings: Settings) -> dict[str, ProviderSettings]:
@@ -196,7 +200,7 @@ def workspace_of(
         settings: The environment.
         sandbox: The sandbox of commands.
     """
-    limits, web = trusted.sandbox, trusted.web
+    limits = trusted.sandbox
     return Workspace(
         root=Path(trusted.workspace),
         commands={name: _command(name, command) for name, command in trusted.commands.items()},
@@ -212,15 +216,7 @@ def workspace_of(
             processes=limits.max_processes,
             output=limits.max_output_mb << 20,
         ),
-        web=WebAccess(
-            fetch=web.fetch,
-            search=web.search,
-            arxiv=web.arxiv,
-            hosts=web.hosts,
-            private_hosts=web.private_hosts,
-            robots=web.robots,
-            engines=web.engines,
-        ),
+        web=web_access_of(trusted),
     )
 
 
@@ -263,6 +259,30 @@ def mcp_servers_of(trusted: TrustedConfig, settings: Settings) -> McpServers:
         for name, section in trusted.mcp_servers.items()
     }
     return McpServers(servers, lambda: read_listings(settings))
+
+
+def apis_of(trusted: TrustedConfig, settings: Settings) -> Apis:
+    """Build the HTTP APIs; a request carries only the secrets that its API names."""
+    apis: dict[str, HttpApi] = {}
+    for name, section in trusted.apis.items():
+        secrets = {secret: settings.secret(secret) for secret in section.secrets}
+        values = {secret: value for secret, value in secrets.items() if value is not None}
+        apis[name] = HttpApi(name, section, values, web_access_of(trusted))
+    return Apis(apis, RecordedListings(settings))
+
+
+def web_access_of(trusted: TrustedConfig) -> WebAccess:
+    """Return what calls may reach on the web."""
+    web = trusted.web
+    return WebAccess(
+        fetch=web.fetch,
+        search=web.search,
+        arxiv=web.arxiv,
+        hosts=web.hosts,
+        private_hosts=web.private_hosts,
+        robots=web.robots,
+        engines=web.engines,
+    )
 
 
 def _mcp_server(

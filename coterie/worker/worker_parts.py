@@ -151,7 +151,8 @@ async def worker_parts(
 def _secret_values(trusted: TrustedConfig, settings: Settings) -> Iterator[str]:
     """Yield every secret that this worker knows."""
     yield from secrets_of(settings.environment)
-    secret_names = (name for server in trusted.mcp_servers.values() for name in server.secrets)
+    servers = (*trusted.mcp_servers.values(), *trusted.apis.values())
+    secret_names = (name for server in servers for name in server.secrets)
     for name in (*trusted.tool_env, *secret_names):
         yield settings.secret(name) or ""
     for provider in provider_settings(trusted, settings).values():

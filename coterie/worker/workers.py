@@ -41,6 +41,7 @@ from coterie.worker.plan_policy import PlanPolicy, RunCallsOnly
 from coterie.worker.provider_queues import ProviderQueue, hold, queue_worker
 from coterie.worker.surroundings import (
     agent_types,
+    apis_of,
     channels_of,
     function_skills,
     workspace_of,
@@ -167,6 +168,7 @@ def _workers(
         skills_by_name,
         blobs=blobs,
         servers=parts.servers,
+        apis=apis_of(trusted, settings),
         long_calls=LongCalls(),
         runner=parts.pool,
     )

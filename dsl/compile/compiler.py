@@ -12,7 +12,11 @@ from pydantic import BaseModel
 
 from coterie.dsl.checks.agents.streaming_checks import check_streamed_replies
 from coterie.dsl.checks.document_checks import check_document
-from coterie.dsl.compile.document_expansion import with_declarations, with_mcp_tools, with_subagents
+from coterie.dsl.compile.document_expansion import (
+    with_declarations,
+    with_server_tools,
+    with_subagents,
+)
 from coterie.dsl.compile.plan_compiler import PlanCompiler
 from coterie.dsl.compile.shapes import parse_document
 from coterie.dsl.errors import InvalidDocument, Problem
@@ -214,7 +218,7 @@ def compile_sources(
             problems.report(orchestration_missing(), Place(tree.at, ("orchestration",)))
         raise InvalidDocument(problems.errors)
     capabilities = with_declarations(capabilities, document)
-    document, tree = with_mcp_tools(document, capabilities, tree, problems)
+    document, tree = with_server_tools(document, capabilities, tree, problems)
     check_document(document, orchestration, tree, problems, capabilities)
     document, tool_paths = with_subagents(document, tree, problems)
     compiler = PlanCompiler(

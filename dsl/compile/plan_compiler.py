@@ -67,7 +67,7 @@ class PlanCompiler:
         names = _task_names(orchestration)
         self.context = declared_context(orchestration.context, tree, problems)
         outputs = DeclaredOutputs(
-            document, capabilities.skills, self.context, capabilities.mcp_tools
+            document, capabilities.skills, self.context, capabilities.server_tools
         )
         self.routes = RouteCompiler(orchestration.teams, tree, problems)
         settings = orchestration.settings

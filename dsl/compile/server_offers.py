@@ -1,19 +1,22 @@
-"""What configured MCP servers offer: contracts from their recorded listings, by the worker's terms.
+"""What configured servers offer: contracts from their recorded listings, by the worker's terms.
 
-A server's own hints never relax anything: a tool is `once`, `untrusted` and `egress` unless the
-worker's configuration says otherwise.
+The hints of an MCP server never relax anything: a tool is `once`, `untrusted` and `egress` unless
+the worker's configuration says otherwise. An operation of an HTTP API has the effect of its method.
 """
 
 from collections.abc import Mapping
 
+from coterie.dsl.apis.declared_calls import declared_call
 from coterie.dsl.model.capabilities import (
     Capabilities,
+    Effect,
     Label,
-    McpContract,
+    ServerContract,
     ServerListing,
     ServerState,
     ServerTool,
 )
+from coterie.dsl.model.sections.api_document import ApiSection, digest_of_api
 from coterie.dsl.model.sections.mcp_document import (
     McpServerSection,
     digest_of_address,
@@ -31,23 +34,37 @@ _OPEN = ("additionalProperties", "patternProperties", "$ref", "allOf", "anyOf", 
 
 
 def with_servers(
-    capabilities: Capabilities, servers: Mapping[str, McpServerSection]
+    capabilities: Capabilities,
+    servers: Mapping[str, McpServerSection],
+    apis: Mapping[str, ApiSection],
 ) -> Capabilities:
-    """Return the capabilities with these MCP servers and their tools, as recorded."""
-    states, tools = dict(capabilities.mcp_servers), dict(capabilities.mcp_tools)
-    for name, section in servers.items():
-        listing = capabilities.mcp_listings.get(name)
-        states[name] = _state(section, listing)
+    """Return the capabilities with these MCP servers, HTTP APIs and their tools, as recorded."""
+    states, tools = dict(capabilities.server_states), dict(capabilities.server_tools)
+    sections: dict[str, McpServerSection | ApiSection] = {**servers, **apis}
+    for name, section in sections.items():
+        states[name] = _state(section, capabilities.server_listings.get(name))
         tools = {
             tool_name: contract
             for tool_name, contract in tools.items()
             if server_of(tool_name) != name
         }
-        if listing is not None and states[name] == "listed":
-            tools |= {
-                f"{name}/{tool.name}": contract_of(name, section, tool) for tool in listing.tools
-            }
-    return capabilities.model_copy(update={"mcp_servers": states, "mcp_tools": tools})
+        if states[name].is_listed == "listed":
+            offers = tools_of(section, capabilities.server_listings.get(name))
+            tools |= {f"{name}/{tool.name}": contract_of(name, section, tool) for tool in offers}
+    return capabilities.model_copy(update={"server_states": states, "server_tools": tools})
+
+
+def tools_of(
+    section: McpServerSection | ApiSection, listing: ServerListing | None
+) -> tuple[ServerTool, ...]:
+    """Return the tools of a server: those of its listing, and the declared calls of an API."""
+    listed = () if listing is None else listing.tools
+    if isinstance(section, McpServerSection):
+        return listed
+    own = section.calls
+    recorded = () if section.openapi is None else listed
+    calls = (declared_call(name, call) for name, call in own.items())
+    return (*(tool for tool in recorded if tool.name not in own), *calls)
 
 
 def server_of(tool: str) -> str:
@@ -55,31 +72,52 @@ def server_of(tool: str) -> str:
     return tool.partition("/")[0]
 
 
-def contract_of(server: str, section: McpServerSection, tool: ServerTool) -> McpContract:
+def contract_of(
+    server: str, section: McpServerSection | ApiSection, tool: ServerTool
+) -> ServerContract:
     """Return the contract of one tool of a server."""
     terms = section.terms_of(tool.name)
-    effect = section.effect_of(tool.name)
-    return McpContract(
+    if isinstance(section, McpServerSection):
+        effect, schema = section.effect_of(tool.name), _close_schema(tool.input_schema)
+    else:
+        effect, schema = section.effect_of(tool), _without_given(section, tool)
+    return ServerContract(
         name=f"{server}/{tool.name}",
+        kind="mcp" if isinstance(section, McpServerSection) else "api",
         description=tool.description,
         effect=effect,
-        input_schema=_close_schema(tool.input_schema),
+        input_schema=schema,
         output_schema=tool.output_schema or {},
         timeout=terms.timeout or section.timeout,
         retries=0 if effect == "once" else _RETRIES if terms.retries is None else terms.retries,
-        labels=_labels(tool) if terms.labels is None else terms.labels,
+        labels=_labels(tool, schema, effect) if terms.labels is None else terms.labels,
         listing=digest_of_tool(tool),
         local_activity=terms.local_activity,
     )
 
 
-def _labels(tool: ServerTool) -> tuple[Label, ...]:
+def _labels(tool: ServerTool, schema: Json, effect: Effect) -> tuple[Label, ...]:
     """Return the labels of an offer that the worker's configuration says nothing about.
 
-    A resource or prompt without arguments sends nothing out.
+    A resource, a prompt or a read of an API sends nothing out if it has no arguments.
     """
-    sends = kind_of_offer(tool.name) == "tool" or bool(tool.input_schema.get("properties"))
-    return STRICTEST if sends else ("untrusted",)
+    only_reads = kind_of_offer(tool.name) != "tool" or (
+        tool.request is not None and effect == "read"
+    )
+    return STRICTEST if schema.get("properties") or not only_reads else ("untrusted",)
+
+
+def _without_given(section: ApiSection, tool: ServerTool) -> Json:
+    """Return the schema of an operation's arguments without those that the worker gives."""
+    parameters = () if tool.request is None else tool.request.parameters
+    given = {parameter.argument for parameter in parameters if section.gives(parameter)}
+    schema = tool.input_schema
+    properties, required = schema.get("properties"), schema.get("required")
+    if not given or not isinstance(properties, dict):
+        return schema
+    left: Json = {name: part for name, part in properties.items() if name not in given}
+    needed = [name for name in required if name not in given] if isinstance(required, list) else []
+    return {**schema, "properties": left, "required": needed}
 
 
 def _close_schema(schema: Json) -> Json:
@@ -90,7 +128,15 @@ def _close_schema(schema: Json) -> Json:
     return {**schema, "additionalProperties": False}
 
 
-def _state(section: McpServerSection, listing: ServerListing | None) -> ServerState:
+def _state(section: McpServerSection | ApiSection, listing: ServerListing | None) -> ServerState:
+    if isinstance(section, McpServerSection):
+        kind, address = "mcp", digest_of_address(section)
+    elif section.openapi is None:
+        return ServerState("api", "listed")
+    else:
+        kind, address = "api", digest_of_api(section)
     if listing is None:
-        return "unlisted"
-    return "listed" if listing.configuration == digest_of_address(section) else "moved"
+        return ServerState(kind, "unlisted")
+    if listing.configuration != address:
+        return ServerState(kind, "moved")
+    return ServerState(kind, "changed" if listing.changes else "listed", listing.changes)

@@ -26,6 +26,7 @@ from coterie.dsl.model.tools.tool_section import (
     TOOL_KINDS,
     TOOL_SECTION_OF_TAG,
     UNKNOWN_TOOL,
+    ApiToolSection,
     McpToolSection,
     written_kinds,
 )
@@ -109,7 +110,13 @@ _WANTED = {
     "model_attributes_type": "a mapping",
 }
 
-_ARTICLES = {"skill": "a skill", "agent": "an agent", "team": "a team", "mcp": "an MCP tool"}
+_ARTICLES = {
+    "skill": "a skill",
+    "agent": "an agent",
+    "team": "a team",
+    "mcp": "an MCP tool",
+    "api": "an operation of an API",
+}
 
 _KINDS = ", ".join(_ARTICLES)
 
@@ -267,8 +274,8 @@ class ShapeProblem:
 
     def _unknown_key(self, tree: Node) -> Details:
         name = self._key
-        if self.model is McpToolSection and name == "include":
-            return included_by_tool(str(self.path[-2]))
+        if name == "include" and self.model in (McpToolSection, ApiToolSection):
+            return included_by_tool(str(self.path[-2]), self.model.kind)
         possible_keys = self._possible_keys
         there = tree.find(self.path[:-1]).entries()
         part = self.models[0].__name__ if self.models else None
@@ -361,10 +368,11 @@ _MAPPINGS = ("dict_type", "model_type", "model_attributes_type")
 
 
 @rule("E107")
-def included_by_tool(name: str) -> ProblemText:
+def included_by_tool(name: str, kind: str) -> ProblemText:
+    server = {"mcp": "MCP server"}.get(kind, "API")
     return ProblemText(
-        f"`include` chooses tools of a whole MCP server, and {name!r} is one tool",
-        fix="remove `include`, or write only the server's name in `mcp`",
+        f"`include` chooses tools of a whole {server}, and {name!r} is one tool",
+        fix=f"remove `include`, or write only the server's name in `{kind}`",
         edit=Remove("include"),
     )
 

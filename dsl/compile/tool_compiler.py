@@ -31,9 +31,18 @@ from coterie.dsl.model.decision_terms import NEVER, Approval, CallApproval
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.step_kinds.step_base import SkillTerms, terms_of
 from coterie.dsl.model.tools.local_activities import is_local
-from coterie.dsl.model.tools.tool_contract import AgentTool, McpTool, SkillTool, TeamTool, Tool
+from coterie.dsl.model.tools.tool_contract import (
+    AgentTool,
+    ApiTool,
+    McpTool,
+    SkillTool,
+    TeamTool,
+    Tool,
+)
 from coterie.dsl.model.tools.tool_section import (
     AgentToolSection,
+    ApiGroupSection,
+    ApiToolSection,
     McpGroupSection,
     McpToolSection,
     NestedToolSection,
@@ -94,9 +103,9 @@ class ToolCompiler:
                 return self._agent(name, section, path)
             case TeamToolSection():
                 return self._team(name, section, path)
-            case McpToolSection():
-                return self._mcp(name, section, path)
-            case McpGroupSection():
+            case McpToolSection() | ApiToolSection():
+                return self._of_server(name, section, path)
+            case McpGroupSection() | ApiGroupSection():
                 return None  # its members are tools
             case _:
                 assert_never(section)
@@ -114,20 +123,25 @@ class ToolCompiler:
         make = partial(SkillTool, skill=section.skill)
         return self._tool_of_contract(name, section, contract, path, make)
 
-    def _mcp(self, name: str, section: McpToolSection, path: NodePath) -> Tool | None:
-        contract = self.capabilities.mcp_tools.get(section.mcp)
+    def _of_server(
+        self, name: str, section: McpToolSection | ApiToolSection, path: NodePath
+    ) -> Tool | None:
+        contract = self.capabilities.server_tools.get(section.made_of)
         if contract is None:
             return None  # already noted
-        make = partial(McpTool, mcp=section.mcp, listing=contract.listing)
+        if isinstance(section, McpToolSection):
+            make = partial(McpTool, mcp=section.mcp, listing=contract.listing)
+        else:
+            make = partial(ApiTool, api=section.api, listing=contract.listing)
         return self._tool_of_contract(name, section, contract, path, make)
 
     def _tool_of_contract(
         self,
         name: str,
-        section: SkillToolSection | McpToolSection,
+        section: SkillToolSection | McpToolSection | ApiToolSection,
         contract: SkillContract,
         path: NodePath,
-        make: Callable[..., SkillTool | McpTool],
+        make: Callable[..., SkillTool | McpTool | ApiTool],
     ) -> Tool:
         """Return a tool whose call is one activity."""
         tree, problems = self.tree, self.problems

@@ -8,6 +8,7 @@ send anything, whatever its arguments are, for it can also read the workspace.
 | command | if its sandbox lets it use the network, or there is no sandbox |
 | Python tool | unless `worker.offline_tools` names it: it runs without a sandbox |
 | tool of an MCP server | unless the worker's terms of the tool say otherwise |
+| operation of an HTTP API | unless it reads without arguments, or by the worker's terms |
 | skill of Coterie | if it reaches the web |
 | notification | always; the channel's `grants` decide whether it may carry private data |
 | model provider | never: the worker's configuration names it, and a run cannot choose who reads |

@@ -7,6 +7,7 @@ tool fixes, and has titles and aliases that are of no use to a model.
 from collections.abc import Collection, Iterator
 
 from coterie.dsl.json_schema.references import target_of
+from coterie.dsl.json_values import is_whole_schema
 from coterie.dsl.values import Json, JsonValue
 
 QUERY: Json = {"type": "string", "minLength": 1}
@@ -59,11 +60,6 @@ def declared_arguments(written: Json | None) -> Json:
     """Return the schema of the arguments of an agent or a team, from its `input_schema`."""
     declared = written or {}
     return declared if is_whole_schema(declared) else schema_of_properties(declared)
-
-
-def is_whole_schema(written: Json) -> bool:
-    """Return whether a mapping is a JSON Schema of an object, and not `{name: schema}`."""
-    return isinstance(written.get("type"), str) or isinstance(written.get("$ref"), str)
 
 
 def _objects(schema: JsonValue, root: Json, depth: int) -> Iterator[Json]:

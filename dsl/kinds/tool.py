@@ -16,7 +16,11 @@ from coterie.dsl.model.capabilities import SkillContract
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import ToolStep
 from coterie.dsl.model.tools.tool_groups import tool_groups
-from coterie.dsl.model.tools.tool_section import McpGroupSection, OneCallSection, ToolSection
+from coterie.dsl.model.tools.tool_section import (
+    OneCallSection,
+    ServerGroupSection,
+    ToolSection,
+)
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.templates.jsonable import brief
 from coterie.dsl.templates.template import is_template
@@ -40,9 +44,10 @@ def not_arguments(shown: str) -> ProblemText:
 
 
 @rule("E204")
-def group_called(name: str, members: Sequence[str]) -> ProblemText:
+def group_called(name: str, members: Sequence[str], made_of: str) -> ProblemText:
+    what = "operations of an API" if made_of == "api" else "tools of an MCP server"
     return ProblemText(
-        f"{name!r} stands for several tools of an MCP server, and a step calls one",
+        f"{name!r} stands for several {what}, and a step calls one",
         listed(members),
         "name one of these",
     )
@@ -80,9 +85,9 @@ def check_tool(scope: StepScope, step: ToolStep, path: NodePath) -> None:
     if section is None:
         scope.unknown("tool", step.tool, scope.tools, (*path, "tool"))
         return
-    if isinstance(section, McpGroupSection):
+    if isinstance(section, ServerGroupSection):
         members = tool_groups(scope.tools)[step.tool]
-        scope.report_value(group_called(step.tool, members), (*path, "tool"))
+        scope.report_value(group_called(step.tool, members, section.kind), (*path, "tool"))
         return
     if isinstance(step.arguments, str) or scope.problems.has("E103", key_path):
         return

@@ -4,10 +4,11 @@ The compiler checks a document against this; the world implements it. Pure data,
 `validate` needs neither a worker nor an SDK.
 """
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
+from coterie.dsl.model.api_requests import ApiRequest
 from coterie.dsl.values import MAX_CALL_SECONDS, Frozen, Json
 
 Effect = Literal["read", "idempotent", "once"]
@@ -61,32 +62,68 @@ class ServerTool(Frozen):
     """What the server says of its effects; nothing relies on it."""
     uri: str = ""
     """Of a resource: its URI, or the template of its URI."""
+    request: ApiRequest | None = None
+    """Of an operation of an HTTP API: how it is called."""
 
     @model_serializer(mode="wrap")
-    def _without_absent_uri(self, handler: SerializerFunctionWrapHandler) -> Json:
-        """Leave out an empty URI, so that the digests of tools stay the same."""
+    def _without_absent_parts(self, handler: SerializerFunctionWrapHandler) -> Json:
+        """Leave out what only some kinds of tools have, so that digests stay the same."""
         data: Json = handler(self)
-        return data if self.uri else {key: data[key] for key in data if key != "uri"}
+        return {key: part for key, part in data.items() if part or key not in ("uri", "request")}
+
+
+class ApiSource(Frozen):
+    """The OpenAPI document from which operations were recorded."""
+
+    file: str
+    """Relative to the project."""
+    server: str
+    """Where the operations were looked for."""
+    include: tuple[str, ...] = ()
+    """The globs of those that were recorded."""
+    digest: str
+    """SHA-256 of its text."""
 
 
 class ServerListing(Frozen):
-    """The tools of an MCP server when somebody last listed them."""
+    """The tools of an MCP server, or the operations of an HTTP API, when somebody listed them."""
 
     configuration: str
     """Digest of where the server is; another server needs a new listing."""
     tools: tuple[ServerTool, ...] = ()
+    source: ApiSource | None = None
+    """Of an HTTP API."""
+    changes: tuple[str, ...] = ()
+    """How its document differs today; empty in the file."""
+
+    @model_serializer(mode="wrap")
+    def _without_absent_parts(self, handler: SerializerFunctionWrapHandler) -> Json:
+        data: Json = handler(self)
+        optional = ("source", "changes")
+        return {key: part for key, part in data.items() if part or key not in optional}
 
 
-class McpContract(SkillContract):
-    """The contract of a tool of an MCP server, `server/tool`."""
+ServerKind = Literal["mcp", "api"]
+"""An MCP server, or an HTTP API."""
 
+
+class ServerContract(SkillContract):
+    """The contract of a tool of an MCP server or an operation of an HTTP API, `server/tool`."""
+
+    kind: ServerKind = "mcp"
     listing: str
     """Digest of the tool as its server lists it; another digest is another tool."""
 
 
-ServerState = Literal["listed", "unlisted", "moved"]
-"""Whether the tools of a configured MCP server are known: its listing is there, is missing, or is
-of another command or address."""
+class ServerState(NamedTuple):
+    """What is known of a configured server."""
+
+    kind: ServerKind
+    is_listed: Literal["listed", "unlisted", "moved", "changed"]
+    """Whether its tools are known: its listing is there, is missing, is of another command or
+    address, or is of another version of its document."""
+    changes: tuple[str, ...] = ()
+    """How its document has changed."""
 
 
 class Reach(Frozen):
@@ -120,11 +157,11 @@ class Capabilities(Frozen):
     """The packages that the worker lets kinds of providers come from; None when not known."""
     provider_paths: dict[str, str] = Field(default_factory=dict[str, str])
     """The kinds that installed packages name, allowed or not: `{name: module:name}`."""
-    mcp_listings: dict[str, ServerListing] = Field(default_factory=dict[str, ServerListing])
-    """`{MCP server: its tools}`, as recorded."""
-    mcp_servers: dict[str, ServerState] = Field(default_factory=dict[str, ServerState])
-    """The MCP servers that the worker configures."""
-    mcp_tools: dict[str, McpContract] = Field(default_factory=dict[str, McpContract])
+    server_listings: dict[str, ServerListing] = Field(default_factory=dict[str, ServerListing])
+    """`{MCP server or HTTP API: its tools}`, as recorded."""
+    server_states: dict[str, ServerState] = Field(default_factory=dict[str, ServerState])
+    """The MCP servers and HTTP APIs that the worker configures."""
+    server_tools: dict[str, ServerContract] = Field(default_factory=dict[str, ServerContract])
     """Their tools: `{server/tool: contract}`."""
     now: float | None = None
     """When the document is compiled, in seconds of Unix time; None where no time is known."""
@@ -139,11 +176,11 @@ class Capabilities(Frozen):
     (`sandbox: auto`)."""
 
     def contract_of(self, kind: str, name: str) -> SkillContract | None:
-        """Return the contract of a skill or an MCP tool."""
+        """Return the contract of a skill, an MCP tool or an operation of an HTTP API."""
         match kind:
             case "skill":
                 return self.skills.get(name)
-            case "mcp":
-                return self.mcp_tools.get(name)
+            case "mcp" | "api":
+                return self.server_tools.get(name)
             case _:
                 return None

@@ -31,6 +31,10 @@ LOADERS = {
     ("activities.providers.provider_registry", "activities.providers.anthropic"): _SDK,
     ("activities.providers.provider_registry", "activities.providers.openai"): _SDK,
     ("activities.providers.provider_registry", "activities.providers.openai_responses"): _SDK,
+    (
+        "activities.skills.apis.api_skill",
+        "activities.skills.apis.api_calls",
+    ): "the HTTP client, which a worker without calls of APIs does not need",
     ("activities.skills.knowledge.stores", "activities.skills.knowledge.chunk_store"): _KNOWLEDGE,
     ("activities.skills.knowledge.stores", "activities.skills.knowledge.embedding"): _KNOWLEDGE,
     ("activities.skills.web.arxiv_search", "activities.skills.web.arxiv_client"): _WEB,

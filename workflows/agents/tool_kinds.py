@@ -1,4 +1,4 @@
-"""One call of a tool, whatever the tool is made of: a skill, an MCP tool, an agent, a team.
+"""One call of a tool, whatever the tool is made of: a skill, a server's tool, an agent, a team.
 
 With `cache: run`, the same call gets the first result again. Equal calls that are in progress at
 once become one call, whose result all get. Only successes of tools that read are kept, and any call
@@ -21,10 +21,12 @@ from coterie.dsl.model.step_kinds.step_base import SkillTerms
 from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.model.tools.tool_contract import (
     AgentTool,
+    ApiTool,
     McpTool,
     NestedTool,
     OneCallTool,
     PlannedTool,
+    ServerOffer,
     SkillTool,
     TeamTool,
     Tool,
@@ -212,7 +214,7 @@ async def call_tool(
     """Call the tool with its whole input."""
     labelled = LabelledCall.of_tool(call.name, call.tool)
     match call.tool:
-        case SkillTool() | McpTool() as tool:
+        case SkillTool() | McpTool() | ApiTool() as tool:
             cache = CachedCall(call.name, tool, given, call.location, scope, keep=call.keep)
             result = await _cached_result(call, cache, scope)
             if result is None:
@@ -262,7 +264,7 @@ def skill_call(call: ToolCall, tool: OneCallTool, given: JsonValue) -> SkillCall
         terms,
         seconds=call.seconds,
         keep=call.keep,
-        listing=(tool.listing or None) if isinstance(tool, McpTool) else None,
+        listing=(tool.listing or None) if isinstance(tool, ServerOffer) else None,
         answered_by=call_approval(tool.requires_approval),
     )
 

@@ -8,8 +8,8 @@ from coterie.argument_values import json_object
 from coterie.display.terminal_call import call_from_terminal
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
-from coterie.documents.mcp_listings import read_listings
 from coterie.documents.product_capabilities import capabilities, works_here
+from coterie.documents.server_listings import compared_listings
 from coterie.documents.tool_packages import known_skills
 from coterie.documents.trusted_catalog import trusted_catalog, trusted_document
 from coterie.documents.worker_trust import TrustedConfig, resolved
@@ -22,7 +22,7 @@ from coterie.explaining.tools_text import ListedTool, tool_listing, tool_text, t
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import Settings
 from coterie.terminal import say
-from coterie.worker.mcp_refresh import refresh_listings
+from coterie.worker.tool_refresh import refresh_listings
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -63,10 +63,11 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         compiled = compile_located(catalog, catalog.locate(args.target))
     trusted = _trusted_config(args, compiled, catalog, settings)
     skills = known_skills(settings, trusted.tool_packages)
-    listed = capabilities(skills=skills, mcp_listings=read_listings(settings))
-    offered = with_servers(_with_labels(listed, trusted, settings), trusted.mcp_servers)
+    listed = capabilities(skills=skills, server_listings=compared_listings(settings))
+    labelled = _with_labels(listed, trusted, settings)
+    offered = with_servers(labelled, trusted.mcp_servers, trusted.apis)
     plan = None if compiled is None else compiled.plan
-    tools = tool_listing(plan, offered.skills, offered.mcp_tools)
+    tools = tool_listing(plan, offered.skills, offered.server_tools)
     if args.action == "list":
         say(
             _json([listed_tool.as_dict() for listed_tool in tools])
@@ -140,7 +141,7 @@ def _call(
     trusted: TrustedConfig,
     settings: Settings,
 ) -> object:
-    if tool.kind not in ("skill", "mcp"):
+    if tool.kind not in ("skill", "mcp", "api"):
         raise CommandError(
             f"{tool.name!r} is made of the {tool.kind} {tool.source!r}, which only a run can call; "
             "run a team that uses it with `coterie run`"

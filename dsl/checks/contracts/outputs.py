@@ -43,6 +43,8 @@ from coterie.dsl.model.steps import (
 )
 from coterie.dsl.model.tools.tool_section import (
     AgentToolSection,
+    ApiGroupSection,
+    ApiToolSection,
     McpGroupSection,
     McpToolSection,
     SkillToolSection,
@@ -125,7 +127,7 @@ class DeclaredOutputs:
     _document: SystemDocument
     _skills: Mapping[str, SkillContract]
     context: Declarations = field(default_factory=lambda: UNDECLARED)
-    _mcp_tools: Mapping[str, SkillContract] = field(default_factory=dict[str, SkillContract])
+    _server_tools: Mapping[str, SkillContract] = field(default_factory=dict[str, SkillContract])
     _known: dict[str, TaskSchemas] = field(default_factory=dict[str, TaskSchemas])
 
     def of(self, steps: Sequence[Step]) -> Outputs:
@@ -190,8 +192,8 @@ class DeclaredOutputs:
         match section:
             case SkillToolSection(skill=skill):
                 return self._contract(skill)
-            case McpToolSection(mcp=mcp) | McpGroupSection(mcp=mcp):
-                offered = self._mcp_tools.get(mcp)
+            case McpToolSection() | McpGroupSection() | ApiToolSection() | ApiGroupSection():
+                offered = self._server_tools.get(section.made_of)
                 return None if offered is None else offered.output_schema or None
             case _ if section.output_schema is not None:
                 return section.output_schema

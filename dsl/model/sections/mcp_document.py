@@ -98,14 +98,15 @@ class McpServerSection(Frozen):
 
 def digest_of_tool(tool: ServerTool) -> str:
     """Return the digest of a tool as its server lists it; the order of keys does not count."""
-    return _digest(tool.model_dump(mode="json"))
+    return digest_of_json(tool.model_dump(mode="json"))
 
 
 def digest_of_address(section: McpServerSection) -> str:
     """Return the digest of where a server is: its command or address."""
-    return _digest([*section.command] if section.command else section.url)
+    return digest_of_json([*section.command] if section.command else section.url)
 
 
-def _digest(value: JsonValue) -> str:
+def digest_of_json(value: JsonValue) -> str:
+    """Return the digest of a value; the order of keys does not count."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return sha256(text.encode()).hexdigest()

@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from coterie.dsl.model.capabilities import KeptLabel
+from coterie.dsl.model.sections.api_document import ApiSection
 from coterie.dsl.model.sections.mcp_document import McpServerSection, ServerName
 from coterie.dsl.model.sections.package_names import PackageName, ToolGlob
 from coterie.dsl.model.sections.variable_names import VariableName
@@ -300,6 +301,8 @@ class WorkerSection(Frozen):
         default_factory=dict[ServerName, McpServerSection]
     )
     """`{name: an MCP server}` whose tools documents may use."""
+    apis: dict[ServerName, ApiSection] = Field(default_factory=dict[ServerName, ApiSection])
+    """`{name: an HTTP API}` whose operations documents may use."""
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
     """`{channel: how it reaches people}`; a document can only name channels."""
     web: WebSection | None = None
@@ -312,3 +315,11 @@ class WorkerSection(Frozen):
     """Runs show their plan, teams, state and what they wait for in Temporal's lists."""
     event_groups: bool = False
     """Calls of a run are grouped in the history by the visit that made them."""
+
+    @model_validator(mode="after")
+    def _names_of_servers_differ(self) -> "WorkerSection":
+        for name in self.apis.keys() & self.mcp_servers.keys():
+            raise form_mismatch(
+                "api", "an API and an MCP server cannot both be `{name}`", name=name
+            )
+        return self

@@ -51,14 +51,27 @@ class SkillTool(OneCallTool):
     """`Name.method`, or `package.module:name` of a function that the worker allows."""
 
 
-class McpTool(OneCallTool):
-    """A tool of an MCP server that the worker configures."""
+class ServerOffer(OneCallTool):
+    """A tool of a server that the worker configures."""
+
+    listing: str = ""
+    """The digest of what its server listed when the plan was compiled."""
+
+
+class McpTool(ServerOffer):
+    """A tool of an MCP server."""
 
     kind = "mcp"
     mcp: str
     """`server/tool`."""
-    listing: str = ""
-    """The digest of what its server listed when the plan was compiled."""
+
+
+class ApiTool(ServerOffer):
+    """An operation of an HTTP API."""
+
+    kind = "api"
+    api: str
+    """`server/operation`."""
 
 
 class NestedTool(PlannedTool):
@@ -101,7 +114,8 @@ Tool = TypeAliasType(
         Annotated[SkillTool, Tag("tool:skill")]
         | Annotated[AgentTool, Tag("tool:agent")]
         | Annotated[TeamTool, Tag("tool:team")]
-        | Annotated[McpTool, Tag("tool:mcp")],
+        | Annotated[McpTool, Tag("tool:mcp")]
+        | Annotated[ApiTool, Tag("tool:api")],
         OF_ONE_KIND,
     ],
 )

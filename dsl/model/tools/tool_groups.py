@@ -1,4 +1,4 @@
-"""Groups of tools: `{mcp: server}` stands for all tools of an MCP server, or those that match.
+"""Groups of tools: `{mcp: server}` or `{api: server}` stands for all its tools, or some.
 
 The compiler adds a tool for each member; a persona that names the group offers all of them.
 """
@@ -9,8 +9,8 @@ from hashlib import sha256
 
 from coterie.dsl.model.tools.offer_names import kind_of_offer, matches_offer
 from coterie.dsl.model.tools.tool_section import (
-    McpGroupSection,
-    McpToolSection,
+    ServerGroupSection,
+    ServerToolSection,
     ToolSection,
 )
 
@@ -30,7 +30,7 @@ def member_name(group: str, tool: str, *, taken: bool = False) -> str:
     return f"{name[: MAX_NAME_LENGTH - len(digest) - 1]}_{digest}"
 
 
-def is_included(section: McpGroupSection, tool: str) -> bool:
+def is_included(section: ServerGroupSection, tool: str) -> bool:
     """Return whether an offer of the server belongs to the group: without `include`, every tool."""
     if not section.include:
         return kind_of_offer(tool) == "tool"
@@ -42,15 +42,15 @@ def tool_groups(tools: Mapping[str, ToolSection]) -> dict[str, tuple[str, ...]]:
     return {
         group: tuple(name for name, tool in tools.items() if _is_member(name, tool, group, section))
         for group, section in tools.items()
-        if isinstance(section, McpGroupSection)
+        if isinstance(section, ServerGroupSection)
     }
 
 
-def _is_member(name: str, tool: ToolSection, group: str, section: McpGroupSection) -> bool:
+def _is_member(name: str, tool: ToolSection, group: str, section: ServerGroupSection) -> bool:
     server, _, own = tool.made_of.partition("/")
     return (
-        isinstance(tool, McpToolSection)
-        and server == section.mcp
+        isinstance(tool, ServerToolSection)
+        and (tool.kind, server) == (section.kind, section.made_of)
         and name in (member_name(group, own), member_name(group, own, taken=True))
         and is_included(section, own)
     )

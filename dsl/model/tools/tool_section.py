@@ -11,13 +11,17 @@ from coterie.dsl.model.capabilities import KeptLabel, Label
 from coterie.dsl.model.decision_terms import Approval
 from coterie.dsl.values import Frozen, Json, Timeout
 
-ToolKind = Literal["skill", "agent", "team", "mcp"]
+ToolKind = Literal["skill", "agent", "team", "mcp", "api"]
 """What a tool can be made of; the key that says so has the same name."""
 TOOL_KINDS: tuple[ToolKind, ...] = get_args(ToolKind)
 
 OnToolError = Literal["surface", "retry"]
 """What a failed call of an agent or a team becomes: a result for the model at once, or a new
 attempt first."""
+
+_SERVER = r"^[a-zA-Z0-9_-]{1,40}$"
+_TOOL = r"^[a-zA-Z0-9_-]{1,40}/\S+$"
+_OF_SERVERS: tuple[ToolKind, ...] = ("mcp", "api")
 
 MaxResult = Annotated[int, Field(ge=100, le=100_000_000)]
 """Characters of a result that a model gets."""
@@ -55,7 +59,7 @@ class ToolBase(Frozen):
 
     @property
     def made_of(self) -> str:
-        """The skill, the agent, the team or the server's tool."""
+        """The skill, the agent, the team, the server's tool or the API's operation."""
         return getattr(self, self.kind)
 
 
@@ -88,22 +92,47 @@ class SkillToolSection(OneCallSection):
     """`Name.method`."""
 
 
-class McpToolSection(OneCallSection):
+class ServerToolSection(OneCallSection):
+    """A tool that is one of a server's: the key of its kind reads `server/tool`."""
+
+
+class ServerGroupSection(OneCallSection):
+    """All tools of a server, or those that match: the key of its kind reads `server`."""
+
+    include: tuple[str, ...] = ()
+    """The globs of the tools to take, such as `search_*`; empty for all."""
+
+
+class McpToolSection(ServerToolSection):
     """A tool of an MCP server."""
 
     kind = "mcp"
-    mcp: str = Field(pattern=r"^[a-zA-Z0-9_-]{1,40}/\S+$")
+    mcp: str = Field(pattern=_TOOL)
     """`server/tool` of an MCP server that the worker configures."""
 
 
-class McpGroupSection(OneCallSection):
+class McpGroupSection(ServerGroupSection):
     """All tools of an MCP server, or those that match."""
 
     kind = "mcp"
-    mcp: str = Field(pattern=r"^[a-zA-Z0-9_-]{1,40}$")
+    mcp: str = Field(pattern=_SERVER)
     """The server, which the worker configures: each of its tools is a tool `NAME_tool`."""
-    include: tuple[str, ...] = ()
-    """The globs of the tools to take, such as `search_*`; empty for all."""
+
+
+class ApiToolSection(ServerToolSection):
+    """An operation of an HTTP API."""
+
+    kind = "api"
+    api: str = Field(pattern=_TOOL)
+    """`api/operation` of an HTTP API that the worker configures."""
+
+
+class ApiGroupSection(ServerGroupSection):
+    """All operations of an HTTP API, or those that match."""
+
+    kind = "api"
+    api: str = Field(pattern=_SERVER)
+    """The API, which the worker configures: each of its operations is a tool `NAME_operation`."""
 
 
 class NestedToolSection(ToolSectionBase):
@@ -163,7 +192,8 @@ def tool_tag(value: object) -> str | None:
 
 
 def _tag(kind: str, made_of: object) -> str:
-    return "tool:mcp:group" if kind == "mcp" and "/" not in str(made_of) else f"tool:{kind}"
+    is_group = kind in _OF_SERVERS and "/" not in str(made_of)
+    return f"tool:{kind}:group" if is_group else f"tool:{kind}"
 
 
 OF_ONE_KIND = Discriminator(
@@ -180,7 +210,9 @@ ToolSection = TypeAliasType(
         | Annotated[AgentToolSection, Tag("tool:agent")]
         | Annotated[TeamToolSection, Tag("tool:team")]
         | Annotated[McpToolSection, Tag("tool:mcp")]
-        | Annotated[McpGroupSection, Tag("tool:mcp:group")],
+        | Annotated[McpGroupSection, Tag("tool:mcp:group")]
+        | Annotated[ApiToolSection, Tag("tool:api")]
+        | Annotated[ApiGroupSection, Tag("tool:api:group")],
         OF_ONE_KIND,
     ],
 )

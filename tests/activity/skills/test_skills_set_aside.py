@@ -21,8 +21,11 @@ PLACED = {
     "a configuration": ("echo evil > coterie.yml", "coterie.yml"),
     "a team": ("mkdir -p config/teams; echo evil > config/teams/new.yml", "config/teams"),
     "a link to one": ("ln -s src/app.yml coterie.yml", "coterie.yml"),
-    "another file for a link": ("rm coterie.mcp.json; echo evil > coterie.mcp.json", "mcp.json"),
-    "another link": ("ln -sfn src/app.yml coterie.mcp.json", "coterie.mcp.json"),
+    "another file for a link": (
+        "rm coterie.tools.json; echo evil > coterie.tools.json",
+        "tools.json",
+    ),
+    "another link": ("ln -sfn src/app.yml coterie.tools.json", "coterie.tools.json"),
     "a hook": ("mkdir .git/hooks; echo evil > .git/hooks/pre-commit", ".git/hooks"),
     "another repository": ("echo ../evil > .git/commondir", ".git/commondir"),
     "settings of a worktree": ("echo evil > .git/config.worktree", ".git/config.worktree"),
@@ -34,16 +37,16 @@ PLACED = {
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     root = tmp_path / "project"
-    for name in (".git/config", "conf/mcp.json", "src/app.yml"):
+    for name in (".git/config", "conf/tools.json", "src/app.yml"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("as before")
-    (root / "coterie.mcp.json").symlink_to("conf/mcp.json")
+    (root / "coterie.tools.json").symlink_to("conf/tools.json")
     return root
 
 
 def at(root: Path, command: Command) -> Workspace:
     assert isinstance(SANDBOX, Bubblewrap)
-    names = ("coterie.yml", "coterie.mcp.json", "config/teams", "conf/mcp.json")
+    names = ("coterie.yml", "coterie.tools.json", "config/teams", "conf/tools.json")
     return Workspace(
         root,
         {"it": command},
@@ -64,8 +67,8 @@ async def test_a_command_cannot_put_a_file_where_the_worker_trusts_one(
     assert error.type == FailureType.SKILL_FAILED
     assert f"{named}, which the worker trusts" in error.message
     assert os.listdir(root / ".git") == ["config"]
-    assert (root / "coterie.mcp.json").readlink() == Path("conf/mcp.json")
-    assert (root / "conf" / "mcp.json").read_text() == "as before"
+    assert (root / "coterie.tools.json").readlink() == Path("conf/tools.json")
+    assert (root / "conf" / "tools.json").read_text() == "as before"
     assert not (root / "coterie.yml").is_symlink()
     assert not (root / "coterie.yml").exists()
     assert not (root / "config" / "teams").exists()

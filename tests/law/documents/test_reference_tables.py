@@ -23,6 +23,7 @@ from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Routing, Rule, Team
 from coterie.dsl.model.sections import (
     access_document,
+    api_document,
     mcp_document,
     provider_document,
     worker_document,
@@ -31,6 +32,7 @@ from coterie.dsl.model.step_kinds.step_base import StepBase
 from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS, PersonaDocument, ReturnStep
 from coterie.dsl.model.tools.tool_section import (
     AgentToolSection,
+    ApiGroupSection,
     McpGroupSection,
     SkillToolSection,
     TeamToolSection,
@@ -55,7 +57,9 @@ from tests.law.documents.test_documented_examples import compiled, placed
 from tests.law.sources import ROOT
 
 
-class AnyTool(SkillToolSection, AgentToolSection, TeamToolSection, McpGroupSection):
+class AnyTool(
+    SkillToolSection, AgentToolSection, TeamToolSection, McpGroupSection, ApiGroupSection
+):
     """The keys of all kinds of tools, which have one table."""
 
 
@@ -78,6 +82,8 @@ TABLES: dict[str, type[BaseModel]] = {
     "A tool": AnyTool,
     "The worker": document.WorkerSection,
     "An MCP server": mcp_document.McpServerSection,
+    "An HTTP API": api_document.ApiSection,
+    "A declared call": api_document.ApiCallSection,
     "A command": worker_document.CommandSection,
     "Parameters of a command": worker_document.ParameterSection,
     "The web": worker_document.WebSection,

@@ -60,7 +60,7 @@ async def replay(handle: Any) -> None:
 
 def plan_with(section: McpServerSection, listing: ServerListing, team: str = TEAM) -> Plan:
     recorded = listing.model_copy(update={"configuration": digest_of_address(section)})
-    known = CAPABILITIES.model_copy(update={"mcp_listings": {"demo": recorded}})
+    known = CAPABILITIES.model_copy(update={"server_listings": {"demo": recorded}})
     worker = {"worker": {"mcp_servers": {"demo": section.model_dump(mode="json")}}}
     sources = [SourceText("team.yml", team), SourceText("coterie.yml", yaml.safe_dump(worker))]
     return compile_sources(sources, known, name="sums").plan

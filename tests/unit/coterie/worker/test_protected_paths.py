@@ -37,7 +37,7 @@ def test_the_document_of_a_run_and_what_it_names_are_protected(project: Path) ->
     trusted = compile_target(settings, "team.yml").trusted
     found = {str(path.relative_to(project)) for path in workspace_of(trusted, settings).protected}
     assert found == {
-        "coterie.mcp.json",
+        "coterie.tools.json",
         "coterie.yml",
         ".coterie",
         "config",

@@ -6,9 +6,9 @@ from pydantic import JsonValue
 from coterie.dsl.json_schema.argument_schemas import (
     arguments_schema,
     declared_arguments,
-    is_whole_schema,
     schema_of_properties,
 )
+from coterie.dsl.json_values import is_whole_schema
 from coterie.dsl.values import Json
 
 TEXT: Json = {"type": "string"}

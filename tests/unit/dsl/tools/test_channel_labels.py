@@ -37,6 +37,7 @@ CHANNELS = {
     "tool_packages": "test_a_python_tool_sends_data_out_unless_the_worker_says_otherwise",
     "offline_tools": "test_a_python_tool_sends_data_out_unless_the_worker_says_otherwise",
     "mcp_servers": "test_a_tool_of_an_mcp_server_sends_data_out_unless_the_worker_says_otherwise",
+    "apis": "test_the_method_gives_the_effect_of_an_operation",
     "web": "test_every_skill_of_coterie_has_a_row",
     "notify": "test_a_channel_without_a_grant_carries_nothing_that_the_run_wrote",
 }
@@ -173,7 +174,7 @@ def test_a_tool_of_an_mcp_server_sends_data_out_unless_the_worker_says_otherwise
     known = CAPABILITIES.model_copy(
         update={
             "skills": {**CAPABILITIES.skills, FUNCTION: contract()},
-            "mcp_listings": {"hub": listing},
+            "server_listings": {"hub": listing},
         }
     )
     worker = {"mcp_servers": {"hub": {**how, "tools": terms}}}

@@ -91,7 +91,7 @@ LISTINGS = {
 
 
 def compiled(tools: str, persona: str = "tools: [t]", more: str = "") -> Compiled:
-    known = CAPABILITIES.model_copy(update={"mcp_listings": LISTINGS})
+    known = CAPABILITIES.model_copy(update={"server_listings": LISTINGS})
     text = BASE % (persona, "".join(f"  {line}\n" for line in tools.splitlines())) + more
     sources = [SourceText("team.yml", text), SourceText("coterie.yml", WORKER)]
     return compile_sources(sources, known, name="test")
@@ -276,7 +276,7 @@ def test_a_step_calls_a_member_and_no_group() -> None:
     step = 'work2: { tasks: [{ name: s, type: tool, tool: %s, arguments: { query: "x" } }] }'
     tools = "hub: { mcp: hub, include: [delete] }"
     text = f"orchestration: {{ teams: {{ {step} }} }}"
-    known = CAPABILITIES.model_copy(update={"mcp_listings": LISTINGS})
+    known = CAPABILITIES.model_copy(update={"server_listings": LISTINGS})
     said = "'hub' stands for several tools of an MCP server, and a step calls one"
     for name, wrong in (("hub", [said]), ("hub_delete", [])):
         base = BASE % ("tools: [hub]", f"  {tools}\n")

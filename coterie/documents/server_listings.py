@@ -1,4 +1,4 @@
-"""The recorded tools of MCP servers: a file of the project, which compiling reads.
+"""The recorded tools of MCP servers and HTTP APIs: a file of the project, which compiling reads.
 
 `coterie tools refresh` writes it. It belongs in version control: a review then shows every change
 of a tool that somebody else's server makes.
@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 
 from coterie.activities.os_errors import reason_of
 from coterie.activities.workspace.project_files import replace_file
+from coterie.documents.api_documents import changes_of
 from coterie.dsl.model.capabilities import ServerListing
 from coterie.dsl.values import Frozen
 from coterie.failures import CommandError
@@ -30,7 +31,7 @@ class _ListingsFile(Frozen):
 
 
 def read_listings(settings: Settings) -> dict[str, ServerListing]:
-    """Return `{MCP server: its recorded tools}`; empty if there is no file.
+    """Return `{server: its recorded tools}`; empty if there is no file.
 
     Raises:
         CommandError: The file cannot be read.
@@ -49,6 +50,44 @@ def read_listings(settings: Settings) -> dict[str, ServerListing]:
     except ValidationError as error:
         key = ".".join(map(str, error.errors()[0]["loc"])) or "its start"
         raise CommandError(f"{path} cannot be understood at {key}; {_FIX}") from None
+
+
+def compared_listings(settings: Settings) -> dict[str, ServerListing]:
+    """Return the recorded listings, each with how its document differs today.
+
+    Raises:
+        CommandError: The file cannot be read.
+    """
+    return {
+        name: listing.model_copy(update={"changes": changes})
+        if (changes := changes_of(listing, settings.project))
+        else listing
+        for name, listing in read_listings(settings).items()
+    }
+
+
+class RecordedListings:
+    """Returns the recorded listings; reads the file again only after it has changed."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._seen: tuple[int, int] | None = None
+        self._listings: dict[str, ServerListing] = {}
+
+    def __call__(self) -> dict[str, ServerListing]:
+        """Return `{server: its recorded tools}`.
+
+        Raises:
+            CommandError: The file cannot be read.
+        """
+        try:
+            stat = (self._settings.project / LISTINGS_FILE).stat()
+        except OSError:
+            return {}
+        if (stat.st_mtime_ns, stat.st_size) != self._seen:
+            self._listings = read_listings(self._settings)
+            self._seen = (stat.st_mtime_ns, stat.st_size)
+        return self._listings
 
 
 def write_listings(settings: Settings, servers: Mapping[str, ServerListing]) -> None:

@@ -1,16 +1,18 @@
-"""List the tools of MCP servers anew, and record them for the compiler."""
+"""List the tools of MCP servers and HTTP APIs anew, and record them for the compiler."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from coterie.activities.mcp_client.call_outcomes import ServerUnreachable
 from coterie.activities.mcp_client.server_pool import McpServers
 from coterie.activities.skills.missing_packages import needing
 from coterie.activities.workspace.skill_failures import SkillFailure
+from coterie.documents.api_documents import DocumentUnusable, recorded_api
 from coterie.documents.listing_changes import RefreshedListing, overridden_entries
-from coterie.documents.mcp_listings import read_listings, write_listings
+from coterie.documents.server_listings import read_listings, write_listings
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.dsl.errors import listed, nearest
 from coterie.dsl.model.capabilities import ServerListing
+from coterie.dsl.model.sections.api_document import ApiSection
 from coterie.dsl.model.sections.mcp_document import digest_of_address
 from coterie.dsl.model.tools.offer_names import matches_offer
 from coterie.failures import CommandError
@@ -22,7 +24,7 @@ from coterie.worker.surroundings import mcp_servers_of
 def refresh_listings(
     trusted: TrustedConfig, settings: Settings, names: Sequence[str]
 ) -> tuple[RefreshedListing, ...]:
-    """Ask servers for their tools, and record the answers.
+    """Ask MCP servers for their tools, read the documents of APIs, and record both.
 
     Args:
         trusted: The worker's configuration.
@@ -36,17 +38,28 @@ def refresh_listings(
         CommandError: A server is unknown, or the file cannot be read or written.
     """
     servers = trusted.mcp_servers
+    apis = {name: api for name, api in trusted.apis.items() if api.openapi is not None}
+    known = (*servers, *apis)
     for name in names:
-        if name not in servers:
-            hint = nearest(name, servers)
+        if name in trusted.apis and name not in apis:
+            raise CommandError(f"the API {name!r} has no document; its `calls` are used as written")
+        if name not in known:
+            hint = nearest(name, known)
+            what = "MCP server" if not apis else "API" if not servers else "MCP server or API"
             raise CommandError(
-                f"unknown MCP server {name!r}; `worker.mcp_servers` has "
-                f"{listed(servers) or 'none'}. {hint}".rstrip(". ")
+                f"unknown {what} {name!r}; {_places(servers, apis)}. {hint}".rstrip(". ")
             )
-    if not servers:
-        raise CommandError("no MCP server is configured; add one to `worker.mcp_servers`")
+    if not known:
+        raise CommandError(
+            "no MCP server is configured, and no API with a document; add one to "
+            "`worker.mcp_servers` or `worker.apis`"
+        )
     recorded_listings = _recorded_listings(settings, ignore_unreadable=not names)
-    results = run_async(_list_servers(trusted, settings, names or tuple(servers)))
+    asked = names or known
+    results = [_read_api(name, apis[name], settings) for name in asked if name in apis]
+    if any(name in servers for name in asked):
+        of_mcp = [name for name in asked if name in servers]
+        results = [*run_async(_list_servers(trusted, settings, of_mcp)), *results]
     refreshes = tuple(result.since(recorded_listings.get(result.server)) for result in results)
     failed_servers = {refresh.server for refresh in refreshes if refresh.failure}
     old_listings = {
@@ -63,6 +76,13 @@ def refresh_listings(
     if fresh or listings != recorded_listings:
         write_listings(settings, listings)
     return refreshes
+
+
+def _places(servers: Collection[str], apis: Collection[str]) -> str:
+    """Say which servers the configuration has, and where."""
+    sections = (("`worker.mcp_servers`", servers), ("`worker.apis`", apis))
+    found = [f"{section} has {listed(names)}" for section, names in sections if names]
+    return ", ".join(found) or "`worker.mcp_servers` has none"
 
 
 def _recorded_listings(settings: Settings, *, ignore_unreadable: bool) -> dict[str, ServerListing]:
@@ -91,13 +111,32 @@ async def _one(name: str, trusted: TrustedConfig, servers: McpServers) -> Refres
     except (ServerUnreachable, SkillFailure) as failure:
         return RefreshedListing(name, failure=str(failure))
     tools = tuple(sorted(listing.tools, key=lambda tool: tool.name))
-    address = digest_of_address(trusted.mcp_servers[name])
-    now = ServerListing(configuration=address, tools=tools)
-    unmatched_entries = tuple(
-        pattern
-        for pattern in trusted.mcp_servers[name].tools
-        if not any(matches_offer(tool.name, pattern) for tool in tools)
+    section = trusted.mcp_servers[name]
+    now = ServerListing(configuration=digest_of_address(section), tools=tools)
+    names = [tool.name for tool in tools]
+    return _with_unused_entries(
+        RefreshedListing(name, None, now, listing.left_out), section.tools, names
     )
-    entries = trusted.mcp_servers[name].tools
-    overridden = tuple(overridden_entries(entries, [tool.name for tool in tools]))
-    return RefreshedListing(name, None, now, listing.left_out, unmatched_entries, overridden)
+
+
+def _read_api(name: str, section: ApiSection, settings: Settings) -> RefreshedListing:
+    try:
+        listing, left_out = recorded_api(section, settings.project)
+    except DocumentUnusable as failure:
+        return RefreshedListing(name, failure=str(failure))
+    names = [*(tool.name for tool in listing.tools), *section.calls]
+    return _with_unused_entries(
+        RefreshedListing(name, None, listing, left_out), section.tools, names
+    )
+
+
+def _with_unused_entries(
+    listing: RefreshedListing, entries: Iterable[str], names: Sequence[str]
+) -> RefreshedListing:
+    """Return a listing with the entries of its configuration that have no effect."""
+    patterns = [*entries]
+    unmatched = tuple(
+        pattern for pattern in patterns if not any(matches_offer(name, pattern) for name in names)
+    )
+    overridden = tuple(overridden_entries(patterns, names))
+    return listing._replace(unmatched=unmatched, overridden=overridden)

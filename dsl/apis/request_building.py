@@ -1,0 +1,176 @@
+"""Build the HTTP request of a call: every argument in its place, encoded for that place. Pure.
+
+No argument reaches another host, another path or another header than its operation names.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from coterie.dsl.apis.parameter_styles import (
+    Pair,
+    header_text,
+    path_part,
+    plain_text,
+    query_pairs,
+)
+from coterie.dsl.model.api_requests import (
+    ApiBody,
+    ApiParameter,
+    ApiRequest,
+    ParameterPlace,
+)
+from coterie.dsl.model.sections.api_document import PLACEHOLDER, ApiSection
+from coterie.dsl.safety.blocked_places import blocked_path
+from coterie.dsl.values import Json, JsonValue
+
+_IN_PATH = re.compile(r"\{([^{}]*)\}")
+_DOTS = (".", "..")
+_HEADER_TEXT = re.compile(r"[\t\x20-\x7e]*")
+
+
+class RequestRefused(Exception):
+    """An argument cannot stand where its operation has it."""
+
+
+class BuiltRequest(NamedTuple):
+    """A request without what the worker adds as proof."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    content: bytes | None
+
+
+def build_request(section: ApiSection, request: ApiRequest, arguments: Json) -> BuiltRequest:
+    """Return the request of a call.
+
+    Args:
+        section: The API, whose own parameters no call gives.
+        request: How the operation is called.
+        arguments: Checked against its schema.
+
+    Raises:
+        RequestRefused: An argument cannot stand in its place.
+    """
+    given = [*_given_parameters(section, request, arguments)]
+    path = _path(request.path, {one.parameter.name: one for one in given if one.place == "path"})
+    query = "&".join(f"{name}={value}" for name, value in _pairs(given, "query"))
+    url = f"{section.server.rstrip('/')}{path}" + (f"?{query}" if query else "")
+    headers = {
+        one.parameter.name: _header(one.parameter, one.value)
+        for one in given
+        if one.place == "header"
+    }
+    cookies = "; ".join(f"{name}={value}" for name, value in _pairs(given, "cookie"))
+    if cookies:
+        headers["Cookie"] = cookies
+    content = None if request.body is None else _content(request.body, arguments)
+    if content is not None and request.body is not None:
+        headers["Content-Type"] = request.body.type
+    return BuiltRequest(request.method, url, headers, content)
+
+
+class _Given(NamedTuple):
+    """A parameter with its value."""
+
+    parameter: ApiParameter
+    value: JsonValue
+
+    @property
+    def place(self) -> ParameterPlace:
+        return self.parameter.place
+
+
+def _given_parameters(
+    section: ApiSection, request: ApiRequest, arguments: Json
+) -> Iterator[_Given]:
+    """Yield the parameters that have a value; null is none."""
+    for parameter in request.parameters:
+        own = parameter.argument
+        value = arguments.get(own) if own else parameter.value
+        if value is not None and not section.gives(parameter):
+            yield _Given(parameter, value)
+
+
+def _pairs(given: Sequence[_Given], place: ParameterPlace) -> Iterator[Pair]:
+    for one in given:
+        if one.place == place:
+            yield from query_pairs(one.parameter, one.value)
+
+
+def _path(template: str, given: Mapping[str, _Given]) -> str:
+    """Return the path with a part for each name; no value leads elsewhere."""
+
+    def part(found: re.Match[str]) -> str:
+        name = found[1]
+        one = given.get(name)
+        text = "" if one is None else path_part(one.parameter, one.value)
+        if one is None or not text or not plain_text(one.value):
+            raise RequestRefused(f"{name!r} stands in the path, so it must not be empty")
+        if blocked_path(unquote(text)) is not None or unquote(text) in _DOTS:
+            raise RequestRefused(f"{name!r} would lead to another path")
+        return text
+
+    path = _IN_PATH.sub(part, template)
+    if any(unquote(segment) in _DOTS for segment in path.split("/")):
+        raise RequestRefused("its arguments would lead to another path")
+    return path
+
+
+def _header(parameter: ApiParameter, value: JsonValue) -> str:
+    text = header_text(parameter, value)
+    if _HEADER_TEXT.fullmatch(text) is None:
+        raise RequestRefused(
+            f"{parameter.argument!r} stands in a header, which takes printable ASCII characters"
+        )
+    return text
+
+
+def _content(body: ApiBody, arguments: Json) -> bytes | None:
+    """Return the body; None without its argument, which is then optional."""
+    if body.argument:
+        if body.argument not in arguments:
+            return None
+        value = arguments[body.argument]
+    else:
+        value = _fill(body.template, arguments)
+    match body.form:
+        case "json":
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        case "form":
+            return "&".join(f"{name}={text}" for name, text in _fields(body, value)).encode()
+        case "text":
+            return plain_text(value).encode()
+
+
+def _fill(template: JsonValue, arguments: Json) -> JsonValue:
+    """Return a template with its arguments; an entry or item without its argument is left out."""
+    match template:
+        case str() if found := PLACEHOLDER.fullmatch(template):
+            return arguments.get(found[1])
+        case dict():
+            return {
+                key: _fill(item, arguments)
+                for key, item in template.items()
+                if not _lacks(item, arguments)
+            }
+        case list():
+            return [_fill(item, arguments) for item in template if not _lacks(item, arguments)]
+        case _:
+            return template
+
+
+def _lacks(template: JsonValue, arguments: Json) -> bool:
+    found = PLACEHOLDER.fullmatch(template) if isinstance(template, str) else None
+    return found is not None and found[1] not in arguments
+
+
+def _fields(body: ApiBody, value: JsonValue) -> Iterator[Pair]:
+    """Yield the pairs of a form: a list repeats its field; an object is JSON, or by its style."""
+    for name, item in (value if isinstance(value, dict) else {}).items():
+        style = body.styles.get(name, "json" if isinstance(item, dict) else "form")
+        field = ApiParameter(name=name, place="query", argument=name, style=style, explode=True)
+        yield from query_pairs(field, item)

@@ -88,6 +88,7 @@ def console_routes(access: RunAccess, first: FirstProject | None = None) -> Sequ
         first: Creates the example in an empty folder; None: nobody is offered one.
     """
     pages, bulk = ConsolePages(access, first), BulkPosts(access)
+    steering = SteeringPosts(access)
     shown = partial(answered, latest=LatestPages())
     return (
         Route("/", _home),
@@ -103,7 +104,8 @@ def console_routes(access: RunAccess, first: FirstProject | None = None) -> Sequ
         Route("/bulk/preview", answered(bulk.preview), methods=["POST"]),
         Route("/bulk", answered(bulk.start), methods=["POST"]),
         Route("/decide", answered(DecisionPosts(access).decide), methods=["POST"]),
-        Route("/steer", answered(SteeringPosts(access).steer), methods=["POST"]),
+        Route("/steer", answered(steering.form)),
+        Route("/steer", answered(steering.steer), methods=["POST"]),
         Route("/start", answered(StartPosts(access).start), methods=["POST"]),
         Route("/example", answered(pages.create_example), methods=["POST"]),
         Route("/static/console.css", _style),

@@ -21,7 +21,8 @@ RequestKind = Literal["approval", "budget", "question", "failed"]
 TOGETHER: tuple[RequestKind, ...] = ("approval", "budget")
 """What several requests may be decided as at once."""
 EXTEND_BY = "extend_by"
-_BUDGET = "/budget/"
+BUDGET = "/budget/"
+"""In the id of a request that a budget makes."""
 
 
 class DecisionWords(NamedTuple):
@@ -168,7 +169,7 @@ def request_kind(request: Pending) -> RequestKind:
     schema = request.payload_schema or {}
     properties = schema.get("properties")
     extends = isinstance(properties, dict) and set(properties) == {EXTEND_BY}
-    return "budget" if extends and _BUDGET in request.id else "approval"
+    return "budget" if extends and BUDGET in request.id else "approval"
 
 
 def _edit_form(request: Pending) -> tuple[FormField, ...]:

@@ -29,6 +29,38 @@ orchestration:
       routing: {rules: [{condition: all_success, next_team: last}], default: null}
     last: {tasks: [{name: say, type: set, values: {done: "{{ context.note }}"}}]}
 """
+BILL = """
+description: Asks a person before it pays a bill.
+orchestration:
+  entry_team: sign
+  context:
+    bill:
+      type: object
+      required: [vendor]
+      properties:
+        vendor: {type: string}
+        lines:
+          type: array
+          items: {type: object, required: [what], properties: {what: {type: string}}}
+  teams:
+    sign:
+      tasks:
+        - name: pay
+          type: approval
+          prompt: "Pay {{ context.bill.vendor }}?"
+          show: "{{ context.bill }}"
+          editable: true
+          schema:
+            type: object
+            required: [vendor]
+            properties:
+              vendor: {type: string}
+              price: {type: number, minimum: 0}
+              lines:
+                type: array
+                items: {type: object, required: [what], properties: {what: {type: string}}}
+      routing: {default: null}
+"""
 SCRIPT = ROOT / "gateway/console/assets/console.js"
 AXE = HERE / "node_modules/axe-core/axe.min.js"
 JUDGE = """async () => (await axe.run(document)).violations
@@ -76,6 +108,7 @@ def console(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
     folder = tmp_path_factory.mktemp("project")
     (folder / "config/teams").mkdir(parents=True)
     (folder / "config/teams/paying.yml").write_text(TEAM)
+    (folder / "config/teams/bill.yml").write_text(BILL)
     (folder / "coterie.yml").write_text("worker: {workspace: .}\n")
     coterie = [sys.executable, "-m", "coterie"]
     options = ["--port", str(free_port()), "--no-browser"]
@@ -153,6 +186,81 @@ def test_a_decision_that_comes_too_late_says_so_and_keeps_the_comment(console: C
     console.messages[:] = [m for m in console.messages if "409" not in m]
 
 
+def judged(page: Page) -> list[str]:
+    """What axe finds wrong with a page, also in its folds."""
+    page.evaluate("document.querySelectorAll('details').forEach((it) => (it.open = true))")
+    page.evaluate(AXE.read_text())
+    return page.evaluate(JUDGE)
+
+
+def start_bill(page: Page, vendor: str, run: str) -> None:
+    """Start a run of the team that asks about a bill, by its form."""
+    page.goto("/teams/bill")
+    page.get_by_role("textbox", name="vendor").fill(vendor)
+    page.get_by_role("button", name="Add to lines").click()
+    expect(page.get_by_role("textbox", name="what")).to_be_focused()
+    page.get_by_role("textbox", name="what").fill("rope")
+    page.get_by_label("Id of the run").fill(run)
+    page.get_by_role("button", name="Start").click()
+    expect(page).to_have_url(re.compile(rf"/runs/{run}\?done=start$"))
+    expect(page.locator("h1 .pill")).to_have_text("waiting")
+
+
+def test_a_request_is_changed_by_its_form_and_a_problem_stands_beside_its_field(
+    console: Console,
+) -> None:
+    page = console.page()
+    start_bill(page, "Acme", "bill-1")
+    page.goto("/inbox")
+    card = page.locator(".waiting-card", has_text="Pay Acme?")
+    card.get_by_text("Change what is shown").click()
+    card.get_by_label("price").fill("-2")
+    card.get_by_label("Comment").fill("cheaper")
+    card.get_by_role("button", name="Approve").click()
+    expect(page.get_by_label("price")).to_be_focused()
+    expect(page.get_by_label("price")).to_have_accessible_description(
+        "price is -2, not at least 0."
+    )
+    page.get_by_label("price").fill("2")
+    expect(page.get_by_label("Comment")).to_have_value("cheaper")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("status")).to_contain_text("Approved, in your name.")
+    page.goto("/runs/bill-1")
+    expect(page.locator("#requests")).to_contain_text("price: 2 added")
+    console.messages[:] = [m for m in console.messages if "422" not in m]
+
+
+def test_runs_are_cancelled_together_and_a_decision_elsewhere_leaves_the_inbox(
+    console: Console,
+) -> None:
+    page, inbox = console.page(), console.page()
+    for number in (2, 3):
+        start_bill(page, f"Bolt {number}", f"bill-{number}")
+    inbox.goto("/inbox")
+    expect(inbox.locator(".waiting-card", has_text="Pay Bolt")).to_have_count(2)
+    page.goto("/runs?team=bill&state=open")
+    page.get_by_text("Keep this filter").click()
+    page.get_by_label("Name").fill("open bills")
+    page.get_by_role("button", name="Keep it in this browser").click()
+    page.goto("/runs")
+    page.get_by_role("link", name="open bills").click()
+    for number in (2, 3):
+        page.get_by_label(f"Choose bill-{number}").check()
+    page.get_by_role("button", name="Cancel…").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Cancel 2 runs?")
+    assert judged(page) == []
+    page.get_by_label("Why").fill("twice")
+    page.get_by_role("button", name="Cancel the marked").click()
+    expect(page.locator("h1 .pill")).to_have_text("finished")
+    expect(page.locator("main .pill", has_text="done")).to_have_count(2)
+    bulk = page.url.removeprefix(console.origin)
+    inbox.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # it looks again
+    expect(inbox.locator(".waiting-card", has_text="Pay Bolt")).to_have_count(0)
+    dark = console.page("dark")
+    dark.goto(bulk)
+    assert judged(dark) == []
+
+
 PAGES = (
     "/inbox",
     "/runs",
@@ -161,6 +269,12 @@ PAGES = (
     "/runs/nothing",
     "/teams",
     "/teams/paying",
+    "/teams/bill",
+    "/runs?contains=bolt&cost_over=0",
+    "/inbox?run=seen",
+    "/steer?run=seen&action=amend",
+    "/steer?run=seen&action=skip",
+    "/steer?run=seen&action=skip&task=sign/pay",
     "/compare?run=seen&other=other",
 )
 
@@ -168,12 +282,9 @@ PAGES = (
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_on_any_page(console: Console, scheme: Scheme) -> None:
     page = console.page(scheme)
-    judge = AXE.read_text()
     for path in PAGES:
         page.goto(path)
-        page.evaluate("document.querySelectorAll('details').forEach((it) => (it.open = true))")
-        page.evaluate(judge)
-        assert page.evaluate(JUDGE) == [], path
+        assert judged(page) == [], path
 
 
 @pytest.mark.parametrize("width", [360, 1600])

@@ -24,9 +24,14 @@ _BEGINNING = 40
 
 async def declared_context(client: Client, run: str) -> Declarations:
     """Return the declared context of a run; empty if it declares none, or its plan is not here."""
-    history = await beginning_of(client, run, None)
-    plan = None if history is None else recorded_plan(history)
+    plan = await plan_of_run(client, run)
     return UNDECLARED if plan is None else plan.context
+
+
+async def plan_of_run(client: Client, run: str) -> Plan | None:
+    """Return the plan of a run; None if the beginning of its history does not tell."""
+    history = await beginning_of(client, run, None)
+    return None if history is None else recorded_plan(history)
 
 
 async def beginning_of(client: Client, run: str, part: str | None) -> WorkflowHistory | None:

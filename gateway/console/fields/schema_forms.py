@@ -133,7 +133,7 @@ class _Builder:
             blank=_blank(kind, found, given, required=required),
             fields=self._parts(kind, name, label, found, given, depth),
             takes_file=self._files and kind in ("text", "json", "lines"),
-            rule=_rule(kind, schema),
+            rule=_rule(kind, found, given),
         )
 
     def _kind(self, found: Resolved, given: Given, depth: int) -> FieldKind:
@@ -278,7 +278,10 @@ def _blank(kind: FieldKind, found: Resolved, given: Given, *, required: bool) ->
     return "missing" if required and kind not in ("list", "group") else "absent"
 
 
-def _rule(kind: FieldKind, schema: Json) -> Json:
+def _rule(kind: FieldKind, found: Resolved, given: Given) -> Json:
+    schema = found.schema
+    if kind == "json" and schema.get("type") == "object" and not found.is_nullable:
+        return {"type": "object"} if isinstance(given.value, dict | None) else {}
     if kind in ("group", "list", "fixed", "json"):
         return {}
     rule: Json = {word: schema[word] for word in _RULES if word in schema}

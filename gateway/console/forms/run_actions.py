@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coterie.gateway.console.fields.form_fields import FormField
+from coterie.gateway.console.inbox_page import BUDGET
+from coterie.gateway.console.request_cards import RequestCard
 from coterie.gateway.console.run_page import RunPage
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.permissions import Allowed, may
@@ -18,6 +20,8 @@ class SteeringForm:
     title: str
     sentence: str
     fields: tuple[FormField, ...] = ()
+    takes_values: bool = False
+    """Whether it has a page of its own, with fields from the plan of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +32,14 @@ class RunActions:
     words: str
     forms: tuple[SteeringForm, ...]
     may_decide: bool
+    extends: bool
+    """Whether a budget is used up, and the reader may extend it."""
     origin: str = ""
     """The run that it was forked from."""
 
 
-_TASK = FormField("task", "text", "Task", "TEAM/TASK, as the page names it.", required=True)
 _OPTIONAL_TASK = FormField(
     "task", "text", "Task", "TEAM/TASK. Default: the only one that waits.", required=False
-)
-_UPDATES = FormField(
-    "updates", "json", "Changes", "`{dotted path: value}`.", required=True, value="{}"
 )
 
 
@@ -50,8 +52,17 @@ def run_actions(page: RunPage, team: str, identity: Identity) -> RunActions:
     forms = tuple(_forms(page)) if allows(Role.OPERATOR) else ()
     words = ", ".join(form.title.lower() for form in forms)
     return RunActions(
-        page.run, words or "compare it", forms, allows(Role.APPROVER), page.input.origin
+        page.run,
+        words or "compare it",
+        forms,
+        allows(Role.APPROVER),
+        allows(Role.APPROVER) and any(map(_asks_for_budget, page.requests)),
+        page.input.origin,
     )
+
+
+def _asks_for_budget(card: RequestCard) -> bool:
+    return card.is_open and BUDGET in card.id
 
 
 def _forms(page: RunPage) -> Sequence[SteeringForm]:
@@ -63,7 +74,9 @@ def _forms(page: RunPage) -> Sequence[SteeringForm]:
         (FormField("at", "choice", "Visit", "", required=True, choices=visits),),
     )
     if page.ended is not None:
-        retry = SteeringForm("retry", "Retry", "Starts another run where this one failed.")
+        retry = SteeringForm(
+            "retry", "Retry", "Starts another run where this one failed.", takes_values=True
+        )
         return (retry, fork) if page.tone == "bad" else (fork,)
     teams = tuple(team.id for team in page.plan.teams)
     paused = page.state == "paused"
@@ -74,14 +87,16 @@ def _forms(page: RunPage) -> Sequence[SteeringForm]:
     )
     return (
         hold,
-        SteeringForm("amend", "Amend", "Changes the context at the next step.", (_UPDATES,)),
+        SteeringForm("amend", "Amend", "Changes the context at the next step.", takes_values=True),
         SteeringForm(
             "redirect",
             "Redirect",
             "Continues with another team when the current one ends.",
             (FormField("team", "choice", "Team", "", required=True, choices=teams),),
         ),
-        SteeringForm("skip", "Skip", "Leaves a task out, now or when it starts.", (_TASK,)),
+        SteeringForm(
+            "skip", "Skip", "Leaves a task out, now or when it starts.", takes_values=True
+        ),
         SteeringForm("retry", "Retry", "Retries a failed task that waits.", (_OPTIONAL_TASK,)),
         fork,
         SteeringForm("cancel", "Cancel", "Stops the run for good, after its cleanup."),

@@ -144,3 +144,38 @@ async def test_a_run_starts_from_a_file_and_a_form_keeps_what_a_file_had(app: ob
         wrong = await http.post("/start", data={**team, "field:bill": "3", "field:note": "mine"})
         assert wrong.status_code == 422
         assert fields_of(wrong, "//form[@action='/start']")["field:note"] == "mine"
+
+
+async def test_a_context_is_amended_by_its_fields_and_a_task_skipped_with_a_value(
+    app: object,
+) -> None:
+    run = await begun(app, "bill", bill=BILL)
+    await waiting(app, run)
+    here = "//form[@action='/steer' and @method='post']"
+    async with client_of(app, ALL) as http:
+        asked = {"run": run, "action": "amend"}
+        sent = fields_of(await http.get("/steer", params=asked), here)
+        assert sent["field:note"] == ""
+        nothing = await http.post("/steer", data=sent)
+        assert (nothing.status_code, "Nothing is changed." in nothing.text) == (422, True)
+        wrong = await http.post(
+            "/steer", data={**sent, "field:bill/lines": "{", "why": "my reason"}
+        )
+        assert "lines is not JSON." in wrong.text
+        assert fields_of(wrong, here)["why"] == "my reason"
+        done = await http.post("/steer", data={**sent, "field:note": "changed"})
+        assert done.headers["location"].endswith("?done=amend"), done.text
+        choose = await http.get("/steer", params={"run": run, "action": "skip"})
+        assert "sign/pay" in choose.text
+        skip = await http.get("/steer", params={"run": run, "action": "skip", "task": "sign/pay"})
+        assert "field:comment" in fields_of(skip, here)
+        refused = await http.post(
+            "/steer", data={**fields_of(skip, here), "field:comment": '"no value for a request"'}
+        )
+        assert refused.status_code == 422, refused.text
+        skipped = await http.post("/steer", data=fields_of(skip, here))
+        assert skipped.status_code == 303, skipped.text
+        end = await described(app, run, "completed")
+        assert end["result"]["context"]["note"] == "changed"
+    async with client_of(app, person("vera", Role.VIEWER)) as http:
+        assert (await http.get("/steer", params=asked)).status_code == 403

@@ -1,6 +1,7 @@
 """The commands that decide a request, as a person can paste them.
 
-They name `--by` if only others than the reader may decide, and `--digest` where it must be given.
+They name `--by` if only others than the reader may decide, and `--digest` where it must be given. A
+run with signed decisions takes no name: there they have `--key`, for the reader's key file.
 """
 
 from shlex import join
@@ -42,7 +43,9 @@ def _command(*words: str) -> str:
 
 
 def _by(request: Pending, login: str) -> tuple[str, ...]:
-    """Return the option that names one who may decide; nothing if the reader may."""
+    """Return the option that says who decides; nothing if the reader may, without a signature."""
+    if request.signed:
+        return "--key", "FILE"
     if not request.approvers or is_among(login, request.approvers):
         return ()
     open_to = [name for name in request.approvers if not is_among(name, request.approved_by)]

@@ -33,6 +33,7 @@ from coterie.workflows.core.state import RunState, TrailRecord
 from coterie.workflows.core.state_keys import MAIN, StateKey
 from coterie.workflows.core.state_parts import Frame, Routed, Track
 from coterie.workflows.core.views import CostReport, RunStatus, TrailEntry
+from coterie.workflows.handlers.query_handlers import request
 from coterie.workflows.team import TeamWorkflow
 
 
@@ -326,10 +327,7 @@ async def rebuilt(history: WorkflowHistory, *, snapshot: bool = False) -> Rebuil
 
 
 def _requests(state: RunState) -> dict[str, RequestView]:
-    return {
-        id: RequestView(pending=state.pending.get(id), decision=state.decisions.get(id))
-        for id in (*state.decisions, *state.pending)
-    }
+    return {id: request(state, id) for id in (*state.decisions, *state.pending)}
 
 
 def _open_graphs(state: RunState) -> dict[str, TaskGraphProgress]:

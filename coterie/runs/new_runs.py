@@ -28,6 +28,16 @@ _TOO_LARGE = (
 )
 
 
+class IdTaken(CommandError):
+    """Something on the server has the id already."""
+
+    def __init__(self, id: str) -> None:
+        self.id = id
+        super().__init__(
+            f"run {id!r} already exists; see `coterie status {quote(id)}`, or use another id"
+        )
+
+
 def check_id(id: str) -> None:
     """Refuse the id of a new run that a program gives, as `--id` refuses it.
 
@@ -45,7 +55,8 @@ async def start_run(
     """Start a run under an unused id.
 
     Raises:
-        CommandError: The id is taken or unusable, or the input exceeds Temporal's limit.
+        IdTaken: The id is taken.
+        CommandError: It is unusable, or the input exceeds Temporal's limit.
     """
     check_id(id)
     (payload,) = client.data_converter.payload_converter.to_payloads([given])
@@ -62,9 +73,7 @@ async def start_run(
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
         )
     except WorkflowAlreadyStartedError:
-        raise CommandError(
-            f"run {id!r} already exists; see `coterie status {quote(id)}`, or use another id"
-        ) from None
+        raise IdTaken(id) from None
     except RPCError as error:
         if "exceeds limit" in error.message or "larger than max" in error.message:
             raise CommandError(_TOO_LARGE) from None

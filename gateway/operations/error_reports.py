@@ -11,6 +11,7 @@ from coterie.dsl.values import Documented
 from coterie.dsl.visible import shortened_text, visible
 from coterie.failures import CommandError, ExitCode
 from coterie.runs.call_errors import NoWorker, QueryRefused, Unanswered, UnknownRun
+from coterie.runs.new_runs import IdTaken
 from coterie.runs.sessions import MessageRefusedError
 
 _MAX_MESSAGE_LENGTH: Final = 2_000
@@ -97,6 +98,9 @@ def unknown_run(id: str) -> Rejection:
     )
 
 
+ANOTHER_ID = "Use another id, or leave `id` out."
+
+
 def failed_request(error: CommandError | InvalidDocument) -> FailedRequest:
     """Return status and report of an expected error."""
     match error:
@@ -117,6 +121,8 @@ def failed_request(error: CommandError | InvalidDocument) -> FailedRequest:
             return _error_report(503, "no_worker", error, fix)
         case Unanswered():
             return _error_report(503, "unanswered", error, "Repeat the request in a few seconds.")
+        case IdTaken():
+            return _error_report(409, "id_taken", error, ANOTHER_ID)
         case MessageRefusedError():
             return _error_report(409, "message_refused", error, "")
         case _ if error.exit_code == ExitCode.RUN_FAILED:

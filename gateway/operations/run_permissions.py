@@ -1,13 +1,16 @@
 """Refuse what an identity may not do with a run."""
 
-from collections.abc import Collection
+from collections.abc import AsyncGenerator, Collection
+from contextlib import asynccontextmanager
 
 from coterie.dsl.sizes import MAX_BY_LENGTH
 from coterie.dsl.visible import shortened_text
+from coterie.failures import CommandError
 from coterie.gateway.identity.identity import Identity, Role
-from coterie.gateway.operations.error_reports import Rejection, unknown_run
+from coterie.gateway.operations.error_reports import ANOTHER_ID, Rejection, unknown_run
 from coterie.gateway.operations.permissions import Allowed, Denied, may
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
+from coterie.runs.new_runs import IdTaken
 
 
 def require(decision: Allowed | Denied) -> None:
@@ -33,6 +36,33 @@ async def require_run(
         raise unknown_run(id)
     require(decision)
     return found
+
+
+@asynccontextmanager
+async def starting_run(access: RunAccess, identity: Identity) -> AsyncGenerator[None]:
+    """Say that an id is taken, and to who may not see the run nothing else.
+
+    Raises:
+        CommandError: Something has the id already.
+    """
+    try:
+        yield
+    except IdTaken as taken:
+        if await _is_seen(access, taken.id, identity):
+            raise
+        message = f"the id {taken.id!r} is taken"
+        raise Rejection(409, "id_taken", message, ANOTHER_ID) from None
+
+
+async def _is_seen(access: RunAccess, id: str, identity: Identity) -> bool:
+    try:
+        found = await access.find(id)
+    except CommandError:
+        return False
+    if found is None:
+        return False
+    decision = may(identity, tuple(Role), found.team)
+    return isinstance(decision, Allowed)
 
 
 def trail_name(identity: Identity, team: str) -> str:

@@ -22,7 +22,7 @@ from coterie.gateway.operations.operation import (
 )
 from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.run_access import RunAccess
-from coterie.gateway.operations.run_permissions import trail_name
+from coterie.gateway.operations.run_permissions import starting_run, trail_name
 from coterie.runs.new_runs import start_run
 from coterie.runs.records import new_id
 from coterie.runs.task_queues import is_served
@@ -93,13 +93,14 @@ class ForkAsked(SteeringAsked):
 async def _start(access: RunAccess, asked: StartAsked, identity: Identity) -> StartedRun:
     settings, client = access.settings, access.client
     await asyncio.to_thread(_check_context, settings, asked, identity)
-    run = await start_run(
-        client,
-        asked.id or new_id(asked.team),
-        TeamInput(team=asked.team, context=asked.context),
-        task_queue=settings.task_queue,
-        summary=asked.team,
-    )
+    async with starting_run(access, identity):
+        run = await start_run(
+            client,
+            asked.id or new_id(asked.team),
+            TeamInput(team=asked.team, context=asked.context),
+            task_queue=settings.task_queue,
+            summary=asked.team,
+        )
     served = await is_served(client, settings.task_queue)
     return StartedRun(run=run.id, team=asked.team, is_served=served)
 
@@ -132,15 +133,16 @@ async def _retry(access: RunAccess, asked: RetryAsked, identity: Identity) -> Re
     found = await access.existing(asked.run)
     by = trail_name(identity, found.team)
     retry_input = RetryInput(task=asked.task, by=by, why=asked.why)
-    retried = await retry_or_fork(
-        access.settings,
-        access.client,
-        asked.run,
-        retry_input,
-        asked.updates,
-        asked.id,
-        access.signer(by, identity),
-    )
+    async with starting_run(access, identity):
+        retried = await retry_or_fork(
+            access.settings,
+            access.client,
+            asked.run,
+            retry_input,
+            asked.updates,
+            asked.id,
+            access.signer(by, identity),
+        )
     if isinstance(retried, NewFork):
         return RetryOutcome(started=await _started_fork(access, retried, found.team))
     return RetryOutcome(decision=retried)
@@ -158,7 +160,8 @@ async def _fork(access: RunAccess, asked: ForkAsked, identity: Identity) -> Star
         by=trail_name(identity, found.team),
         why=asked.why,
     )
-    fork = await begin_fork(access.settings, access.client, fork_input, asked.id)
+    async with starting_run(access, identity):
+        fork = await begin_fork(access.settings, access.client, fork_input, asked.id)
     return await _started_fork(access, fork, found.team)
 
 

@@ -90,6 +90,8 @@ class Pending(Frozen):
     """Whether it only asks for an answer, and approves nothing."""
     cut: bool = False
     """Whether this copy is cut: the query `request` returns the whole request."""
+    signed: bool = False
+    """Whether a decision needs a signature; of a copy for readers, as its run demands."""
 
     @property
     def given(self) -> JsonValue:

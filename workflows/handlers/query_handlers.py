@@ -91,10 +91,17 @@ def _cut_text(text: str) -> str:
 def pending(state: RunState) -> list[Pending]:
     """Return the open requests, without proofs; each gets an equal share of the answer."""
     maximum = max(MAX_ANSWER_SIZE // max(len(state.pending), 1) - _ENTRY, _MIN_SHOWN_SIZE)
+    requests = (with_terms(state, request) for request in state.pending.values())
     return [
         _cut(request.model_copy(update={"proofs": ()}) if request.proofs else request, maximum)
-        for request in state.pending.values()
+        for request in requests
     ]
+
+
+def with_terms(state: RunState, request: Pending) -> Pending:
+    """Return a request that says whether its run takes only signed decisions."""
+    is_signed = state.authority is not None
+    return request.model_copy(update={"signed": True}) if is_signed else request
 
 
 def _cut(request: Pending, maximum: int) -> Pending:
@@ -121,7 +128,8 @@ def request(state: RunState, id: str) -> RequestView:
     if waiting is None and decided is None:
         pending_ids = listed(state.pending) or "none"
         raise RunRefused(f"there is no request {id[:_MIN_ENTRIES_SIZE]!r}; waiting: {pending_ids}")
-    return RequestView(pending=waiting, decision=decided)
+    whole = None if waiting is None else with_terms(state, waiting)
+    return RequestView(pending=whole, decision=decided)
 
 
 def look(state: RunState, asked: StateAsked) -> StateView:

@@ -143,6 +143,19 @@ async def test_lists_hold_only_what_the_grants_of_an_identity_reach(app: object)
         assert (about_one.status_code, about_one.json()["code"]) == (404, "unknown_run")
         compared = await http.get(f"/v1/runs/{run}/compare", params={"other": run})
         assert compared.status_code == 404
+        own = await begun(app, "chore")
+        await described(app, own, "completed")
+        fork = {"at": "only#1", "id": run}
+        taken = {"team": "chore", "id": run}
+        for answer in (
+            await http.post("/v1/runs", json=taken),
+            await http.post(f"/v1/runs/{own}/fork", json=fork),
+        ):
+            refused = answer.json()
+            assert (answer.status_code, refused["code"]) == (409, "id_taken")
+            assert refused["message"] == f"the id {run!r} is taken"
+        seen = (await http.post("/v1/runs", json={**taken, "id": own})).json()
+        assert f"run {own!r} already exists" in seen["message"]
     async with client_of(app, ALL) as http:
         assert run in [row["run"] for row in (await http.get("/v1/runs")).json()["runs"]]
         assert (await http.post(f"/v1/runs/{run}/cancel")).status_code == 200

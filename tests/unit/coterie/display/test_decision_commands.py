@@ -167,6 +167,19 @@ async def test_a_printed_command_runs_as_printed(place: str, name: str) -> None:
         assert refusal(RunState(pending={one.id: one}), asked) is None, text
 
 
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", ["anyone", "others", "failed task of others"])
+async def test_a_printed_command_names_a_key_where_a_decision_needs_a_signature(
+    place: str, name: str
+) -> None:
+    printed = PLACES[place](REQUESTS[name].model_copy(update={"signed": True}))
+    text = printed if isinstance(printed, str) else str(await printed)  # pyright: ignore
+    found = [parse_command(words) for words in commands(text)]
+    deciding = [given for verb, given in found if verb != "show"]
+    assert deciding or place == "plain", text
+    assert {(str(given.key), given.by) for given in deciding} <= {("FILE", None)}
+
+
 @pytest.mark.parametrize(
     ("name", "every", "pattern"),
     [

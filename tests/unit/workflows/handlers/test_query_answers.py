@@ -13,6 +13,7 @@ from coterie.workflows.core.state import RunState, TrailRecord
 from coterie.workflows.core.state_keys import MAIN, StateKey
 from coterie.workflows.core.state_parts import Frame, Routed, Track
 from coterie.workflows.handlers.query_handlers import events, look, pending, request
+from coterie.workflows.signatures.statements import Authority
 
 
 def trail(*numbers: int, message: str = "") -> RunState:
@@ -142,6 +143,14 @@ def test_a_request_is_shown_while_it_waits_and_when_it_is_decided(
         decisions={} if decided is None else {"a#1": decided},
     )
     assert request(state, "a#1") == RequestView(pending=waiting, decision=decided)
+
+
+@pytest.mark.parametrize("root", [None, "key"])
+def test_a_request_says_whether_its_run_takes_only_signed_decisions(root: str | None) -> None:
+    authority = None if root is None else Authority(root=root, run="r", execution="e")
+    state = RunState(pending={"a#1": asks(1)}, authority=authority)
+    waiting = (request(state, "a#1").pending, *pending(state))
+    assert [one.signed for one in waiting if one] == [root is not None] * 2
 
 
 @pytest.mark.parametrize(

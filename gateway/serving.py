@@ -13,6 +13,7 @@ import uvicorn
 from starlette.routing import Route
 
 from coterie.activities.os_errors import reason_of
+from coterie.audit.audit_buffer import AuditSender
 from coterie.documents.catalog import Catalog
 from coterie.dsl.model.sections.access_document import AccessSection, is_safe_url
 from coterie.failures import CommandError
@@ -176,6 +177,8 @@ async def _answering(
     access: RunAccess, sign_in: SignIn, at: socket.socket, worker: WorkerProcess | None
 ) -> AsyncGenerator[None]:
     """Answer requests within the block."""
+    access.audit = sign_in.gate.audit
+    audit = AuditSender(access.audit, lambda: access.client, access.settings, access.key_file)
     door = McpDoor(access)
     first = None if worker is None else FirstProject(access, worker.restart)
     routes = (*sign_in.routes, Route(MCP_PATH, door), *console_routes(access, first))
@@ -202,6 +205,7 @@ async def _answering(
         serving.cancel()
         await door.close()
         await sign_in.close()
+        await audit.close()
 
 
 async def _supervise_server(access: RunAccess) -> None:

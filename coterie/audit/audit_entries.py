@@ -55,6 +55,10 @@ class PartStarted(Frozen):
     continues: str = ""
     """The run id of the history before, of a run that continued as new."""
     forked_from: str = ""
+    earlier_batches: int = 0
+    """Of an audit run: how many batches its earlier histories had."""
+    earlier_head: str = ""
+    """The hash over them, in their order."""
     point: str = ""
     """Of a fork: the visit, or the message of a session; empty: where the run failed."""
     by: str = ""

@@ -26,7 +26,7 @@ from coterie.runs.histories.recorded_events import (
 from coterie.runs.run_client import Run
 from coterie.signing.key_files import KeyFile
 from coterie.signing.signers import sign_text
-from coterie.workflows.core.audit_messages import AUDIT_SIGNAL, AuditBatch
+from coterie.workflows.core.audit_messages import AUDIT_SIGNAL, AuditBatch, AuditLogInput
 from coterie.workflows.signatures.statements import Certificate
 from coterie.workflows.signatures.verification import certificate_of, is_signed
 
@@ -67,6 +67,7 @@ def _entries(part: AuditedPart) -> Iterator[AuditEntry]:
         at = event.at.isoformat()
         match event:
             case RunStarted():
+                earlier = event.value.read_if(AuditLogInput) or AuditLogInput()
                 yield PartStarted(
                     kind="started",
                     at=at,
@@ -74,6 +75,8 @@ def _entries(part: AuditedPart) -> Iterator[AuditEntry]:
                     run_id=part.covered.run_id,
                     sender=event.sender,
                     continues=event.previous,
+                    earlier_batches=earlier.batches,
+                    earlier_head=earlier.head if earlier.batches else "",
                 )
             case SignalReceived(name=name) if name == AUDIT_SIGNAL:
                 batch = event.value.read_if(AuditBatch) or AuditBatch(source="malformed")

@@ -28,7 +28,7 @@ from coterie.workflows.core.audit_messages import (
 )
 
 _SECONDS = 5.0
-_MAX_ABOUT = 1_000
+MAX_ABOUT = 1_000
 
 
 def audit_run(settings: Settings) -> str:
@@ -51,7 +51,7 @@ def audit_record(act: AuditedAct, about: str = "", code: str = "") -> AuditRecor
         method=sender.method,
         address=sender.address,
         door=sender.door,
-        about=shortened_text(about, _MAX_ABOUT),
+        about=shortened_text(about, MAX_ABOUT),
         code=code,
     )
 

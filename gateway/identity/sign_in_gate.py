@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from starlette.datastructures import Headers
 
+from coterie.audit.audit_buffer import AuditBuffer
 from coterie.dsl.model.sections.access_document import AccessSection
 from coterie.failures import CommandError
 from coterie.gateway.identity.client_addresses import client_address, networks_of
@@ -70,6 +71,8 @@ class SignInGate:
         self.provider = provider
         self.origins = tuple(origins)
         self.failures = FailedSignIns()
+        self.audit = AuditBuffer()
+        """What the audit log shall know."""
         self.clock = clock
         self._keys = keys
         self._tokens = tokens

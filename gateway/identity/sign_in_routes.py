@@ -3,7 +3,7 @@
 import json
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final
+from typing import Final, Literal, Protocol
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -12,6 +12,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from coterie.audit.audit_buffer import refusal
+from coterie.audit.sent_records import moment
+from coterie.dsl.sizes import MAX_BY_LENGTH
+from coterie.dsl.visible import shortened_text
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.identity.local_sign_in import OPEN
 from coterie.gateway.identity.provider_sign_in import CALLBACK, SIGNED_OUT, SignedIn
@@ -33,6 +37,8 @@ from coterie.gateway.identity.sign_in_pages import (
     open_page,
     signed_out_page,
 )
+from coterie.workflows.core.audit_messages import AuditRecord
+from coterie.workflows.core.senders import MAX_ADDRESS
 
 SIGN_IN: Final = "/sign-in"
 SIGN_OUT: Final = "/sign-out"
@@ -69,6 +75,7 @@ class SignInLayer:
         try:
             admission = await self._gate.admit(scope["method"], scope["path"], headers, address)
         except SignInFailure as failure:
+            self._gate.audit.note(refusal(address, "request", failure.code))
             await failure_response(failure, scope["path"], headers)(scope, receive, send)
             return
         scope["state"] = {**scope.get("state", {}), _IDENTITY: admission.identity}
@@ -102,6 +109,16 @@ def sign_in_routes(gate: SignInGate) -> list[Route]:
         Route(SIGNED_OUT, _show_signed_out),
         Route(BACK_CHANNEL, routes.end_from_provider, methods=["POST"]),
     ]
+
+
+class _Subject(Protocol):
+    """Who signs in or out."""
+
+    @property
+    def subject(self) -> str: ...
+
+    @property
+    def method(self) -> str: ...
 
 
 class SignInRoutes:
@@ -138,6 +155,7 @@ class SignInRoutes:
         async def finish() -> Response:
             pending = self._gate.pending(state, request.headers)
             signed_in = await provider.finish(query, pending)
+            self._note(request, "signed in", signed_in.session)
             cookies = (
                 *self._gate.session_cookies(signed_in),
                 drop_cookie(PENDING_PREFIX + state),
@@ -161,6 +179,7 @@ class SignInRoutes:
 
         async def use() -> Response:
             session = local.sign_in(form.get("code", ""))
+            self._note(request, "signed in", session)
             cookies = self._gate.session_cookies(SignedIn(session, None))
             return _redirect(own_path(form.get("to")), cookies)
 
@@ -174,6 +193,9 @@ class SignInRoutes:
         """
         cookies = (drop_cookie(SESSION_COOKIE), drop_cookie(RENEWAL_COOKIE))
         provider = self._gate.provider
+        identity = await authenticate(request)
+        if identity is not None:
+            self._note(request, "signed out", identity)
         if provider is None:
             return _with_set_cookies(_page(signed_out_page(None)), cookies)
         address = await provider.sign_out(self._gate.renewal(request.headers))
@@ -196,11 +218,26 @@ class SignInRoutes:
 
         return await self._answer(request, end, counts=True)
 
+    def _note(
+        self, request: Request, act: Literal["signed in", "signed out"], who: _Subject
+    ) -> None:
+        """Have the audit log know of a person."""
+        self._gate.audit.note(
+            AuditRecord(
+                act=act,
+                at=moment(),
+                subject=shortened_text(who.subject, MAX_BY_LENGTH),
+                method=who.method,
+                address=shortened_text(_address(request), MAX_ADDRESS),
+                door="console",
+            )
+        )
+
     async def _answer(
         self, request: Request, work: Callable[[], Awaitable[Response]], *, counts: bool = False
     ) -> Response:
         """Return the response of one step of a sign-in; `counts`: its failures are limited."""
-        address = request.client.host if request.client else ""
+        address = _address(request)
         try:
             if counts:
                 self._gate.check_failures(address)
@@ -208,8 +245,13 @@ class SignInRoutes:
         except SignInFailure as failure:
             if counts and failure.status < 500 and failure.code not in _UNCOUNTED:
                 self._gate.failures.record(address, self._gate.clock())
+            self._gate.audit.note(refusal(address, request.url.path, failure.code))
             _log.warning("a sign-in failed: %s (%s)", failure.message, failure.code)
             return failure_response(failure, request.url.path, request.headers)
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 async def _script(_: Request) -> Response:

@@ -256,6 +256,7 @@ OPERATIONS: tuple[AnyOperation, ...] = (
         BulkPreviewAsked,
         BulkPreview,
         _preview,
+        is_noted=True,
     ),
     Operation(
         "bulk",

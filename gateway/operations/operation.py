@@ -78,6 +78,8 @@ class Operation(Generic[Input, Output]):
     input: type[Input]
     output: type[Output]
     handler: Callable[[RunAccess, Input, Identity], Awaitable[Output]]
+    is_noted: bool = False
+    """Whether the audit log says who performed it, although it changes nothing."""
 
     @property
     def changes_something(self) -> bool:

@@ -5,9 +5,11 @@ from typing import TypeVar, cast
 
 from temporalio.service import RPCError
 
+from coterie.audit.sent_records import audit_record
 from coterie.dsl.values import Frozen
+from coterie.failures import CommandError
 from coterie.gateway.identity.identity import Identity
-from coterie.gateway.operations.error_reports import Rejection
+from coterie.gateway.operations.error_reports import Rejection, failed_request
 from coterie.gateway.operations.operation import MAX_SECONDS, Operation, RunAsked, TeamAsked
 from coterie.gateway.operations.permissions import may
 from coterie.gateway.operations.run_access import RunAccess
@@ -26,6 +28,21 @@ async def perform(
     Raises:
         CommandError: The identity may not perform it, the run refuses, or nobody answers.
     """
+    try:
+        output = await _perform(access, operation, asked, identity)
+    except CommandError as error:
+        code = failed_request(error).report.code
+        if operation.changes_something or code == "not_allowed":
+            access.audit.note(audit_record("refused", operation.name, code))
+        raise
+    if operation.is_noted:
+        access.audit.note(audit_record("previewed", operation.name))
+    return output
+
+
+async def _perform(
+    access: RunAccess, operation: Operation[Input, Output], asked: Input, identity: Identity
+) -> Output:
     try:
         async with asyncio.timeout(MAX_SECONDS):
             await _check(access, operation, asked, identity)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from temporalio.client import Client, WorkflowExecutionDescription, WorkflowExecutionStatus
 
+from coterie.audit.audit_buffer import AuditBuffer
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.ended_costs import EndedCosts
 from coterie.gateway.operations.error_reports import unknown_run
@@ -43,10 +44,13 @@ class RunAccess:
 
     def __init__(self, settings: Settings, connection: Connection, key: Path | None = None) -> None:
         """Take the project, its connection, and the file of the gateway's key, if it has one."""
-        self._key = key
+        self.key_file = key
+        """Of the key that signs what people decide, and the audit log."""
         self.settings = settings
         self.connection = connection
         """Replaced when an embedded server moves."""
+        self.audit = AuditBuffer()
+        """What the audit log shall know."""
         self.replays = asyncio.Semaphore(_REPLAYS_AT_ONCE)
         self.pages = HistoryPages(lambda: self.client)
         self.timelines = RunTimelines(self.pages)
@@ -70,9 +74,9 @@ class RunAccess:
         Raises:
             CommandError: The file is not the key of a gateway.
         """
-        if self._key is None:
+        if self.key_file is None:
             return None
-        return Signer(read_key(self._key), subject=subject, method=identity.method)
+        return Signer(read_key(self.key_file), subject=subject, method=identity.method)
 
     async def find(self, id: str) -> FoundRun | None:
         """Return a run, and the team that was started; None for another kind of workflow.

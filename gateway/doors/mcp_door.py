@@ -12,6 +12,7 @@ from typing import Any
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from coterie.audit.sent_records import audit_record
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.sizes import MAX_BY_LENGTH
 from coterie.failures import CommandError
@@ -60,6 +61,8 @@ class McpDoor:
             app = await self._app_for(scope)
         except (CommandError, InvalidDocument) as error:
             failed = failed_request(error)
+            if failed.report.code == "not_allowed":
+                self._access.audit.note(audit_record("refused", "mcp", failed.report.code))
         except Exception:
             _log.exception("the door of MCP clients does not open")
             failed = UNEXPECTED

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -253,8 +254,6 @@ async def test_steering_is_offered_to_those_who_may() -> None:
 
 
 async def test_a_served_page_leads_to_the_rest_of_a_long_list() -> None:
-    from dataclasses import replace
-
     page = await page_of("tool_agent")
     tree = shown("run.html", replace(page, agents=page.agents[:1] * 250))
     assert len(tree.xpath("//details[contains(@class,'talk')]")) == 200
@@ -301,5 +300,7 @@ def test_the_page_of_a_shipped_team_shows_what_is_proved_of_it(tmp_path: Path) -
     assert "at most" in text
     assert page.plan.values
     assert tree.xpath("//form[@action='/start']//textarea | //form[@action='/start']//input")
+    silent = replace(actions, runs=None)
+    assert "Temporal does not answer" in text_in(shown("team.html", page, silent))
     hostile_page = with_texts(page, hostile(set()))
     harmless(shown("team.html", hostile_page, with_texts(actions, hostile(set()))))

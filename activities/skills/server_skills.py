@@ -3,6 +3,8 @@
 from coterie.activities.mcp_client.server_pool import McpServers
 from coterie.activities.skills.apis.api_skill import Apis, ApiSkill
 from coterie.activities.skills.functions.mcp_skill import McpSkill, mcp_skill
+from coterie.activities.workspace.skill_failures import SkillRefusal
+from coterie.dsl.errors import listed, nearest
 
 ServerSkill = McpSkill | ApiSkill
 
@@ -24,4 +26,10 @@ def server_skill(
     server, _, tool = name.partition("/")
     if apis is not None and server in apis.apis:
         return ApiSkill(server, tool, apis, listing)
+    if apis is not None and apis.apis and (servers is None or server not in servers.servers):
+        known = (*(() if servers is None else servers.servers), *apis.apis)
+        raise SkillRefusal(
+            f"this worker has no API or MCP server {server!r}; its configuration has "
+            f"{listed(known)}. {nearest(server, known)}".rstrip(". ")
+        )
     return mcp_skill(name, listing, servers)

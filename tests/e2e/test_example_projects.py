@@ -1,9 +1,13 @@
-"""An example project runs as its README says, with its real MCP server, and becomes a test."""
+"""An example project runs as its README says, with its real server."""
 
+import socket
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 
 from tests.support.places import ROOT
-from tests.support.project import project
+from tests.support.project import project, until
 
 QUESTION = "May I visit the lighthouse keeper, and then sleep on the island in December?"
 
@@ -20,3 +24,36 @@ def test_the_research_desk_asks_its_server_and_is_recorded_as_a_test(tmp_path: P
         assert recorded.returncode == 0, recorded.stderr
         tested = desk.coterie("test", "research.test.yml")
         assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
+def test_the_bookshop_is_called_by_its_document_and_by_a_declared_call(tmp_path: Path) -> None:
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    sample, key = ROOT / "examples" / "bookshop", {"SHOP_KEY": "the-key-of-the-shop"}
+    with project(tmp_path / "shop", key, sample) as shop:
+        settings = shop.folder / "coterie.yml"
+        settings.write_text(settings.read_text().replace("8765", str(port)))
+        refused = shop.coterie("validate", "order.yml")
+        assert "its `server`, `openapi` or `include` has changed" in refused.stdout + refused.stderr
+        listed = shop.coterie("tools", "refresh")
+        assert listed.stdout.splitlines() == ["shop: 3 operations, unchanged"]
+        server = subprocess.Popen(
+            [sys.executable, str(shop.folder / "shop_server.py"), str(port)],
+            env=key,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            until(lambda: _answers(port), "the server of the shop")
+            wish = "wish=Two copies of a book on lighthouses"
+            ran = shop.coterie("run", "order.yml", "--set", wish)
+            assert ran.returncode == 0, ran.stderr
+            assert "total: 29.0" in ran.stdout
+        finally:
+            server.kill()
+            server.wait()
+
+
+def _answers(port: int) -> bool:
+    with closing(socket.socket()) as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0

@@ -32,8 +32,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "name",
         nargs="?",
         metavar="NAME",
-        help="a tool, a skill (Name.method) or an MCP tool (server/tool); for `refresh` an MCP "
-        "server, default: all",
+        help="a tool, a skill (Name.method) or a tool of a server (server/tool); for `refresh` an "
+        "MCP server or HTTP API, default: all",
     )
     parser.add_argument(
         "--of",

@@ -1,6 +1,6 @@
 """Stub skills: real ones on the case's workspace, except those with results in the file.
 
-A stand-in never runs, no test reaches an MCP server, and a function with the effect `once` runs
+A stand-in never runs, no test reaches a server, and a function with the effect `once` runs
 only if the case says `real: true`: otherwise a call has a result in the file, or the case fails.
 """
 
@@ -69,7 +69,7 @@ class StubSkills:
             _check_input(request, stand_in)
         if entry is None:
             if request.listing is not None:
-                raise self._unanswered_call(request, "the MCP tool")
+                raise self._unanswered_call(request, "the tool")
             if stand_in is None and self._acts(request):
                 raise self._unanswered_call(request, "the function", _OR_REAL)
             if stand_in is None:

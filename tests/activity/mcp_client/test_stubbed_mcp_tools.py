@@ -38,5 +38,5 @@ async def test_a_call_without_a_result_fails_with_what_to_add(tmp_path: Path) ->
     stubs = StubSkills(Workspace(tmp_path), [], {}, {})
     with pytest.raises(ApplicationError, match=r"add `- \{step: ") as caught:
         await stubs.call_skill(REQUEST)
-    assert "the MCP tool time/now has no result for this call" in caught.value.message
+    assert "the tool time/now has no result for this call" in caught.value.message
     assert list(stubs.unanswered) != []

@@ -247,7 +247,7 @@ async def test_arguments_that_do_not_fit_are_refused_before_anything_is_sent(
 
 
 async def test_an_operation_that_has_changed_is_refused_with_what_it_is_now(
-    shop: Shop, server: HttpServer
+    shop: Shop, server: HttpServer, tmp_path: Path
 ) -> None:
     pinned = shop.digest("read")
     changed = SHOP.replace("/books/{id}", "/volumes/{id}")
@@ -257,6 +257,11 @@ async def test_an_operation_that_has_changed_is_refused_with_what_it_is_now(
         await shop.call("read", {"id": "1"}, listing=pinned)
     assert caught.value.type == FailureType.TOOL_CHANGED
     assert "it is now GET /volumes/{id}" in caught.value.message
+    activities = SkillActivities(Workspace(tmp_path), apis=shop.apis())
+    request = SkillRequest(skill="shap/read", key="run/1/step#1", listing=pinned)
+    with pytest.raises(ApplicationError) as caught:
+        await environment().run(activities.call_skill, request)
+    assert "has no API or MCP server 'shap'; its configuration has shop" in caught.value.message
     shop.listings = {}
     with pytest.raises(ApplicationError) as caught:
         await shop.call("read", {"id": "1"}, listing=pinned)

@@ -61,7 +61,7 @@ orchestration:
                 items: {type: object, required: [what], properties: {what: {type: string}}}
       routing: {default: null}
 """
-SCRIPT = ROOT / "gateway/console/assets/console.js"
+SCRIPTS = sorted((ROOT / "gateway/console/assets").glob("*.js"))
 AXE = HERE / "node_modules/axe-core/axe.min.js"
 JUDGE = """async () => (await axe.run(document)).violations
   .map((found) => `${found.id}: ${found.nodes[0].html.slice(0, 120)}`)"""
@@ -320,11 +320,14 @@ def test_the_page_of_a_run_has_one_connection_and_none_while_hidden(console: Con
         )
 
 
-def test_the_script_of_the_console_has_sound_types() -> None:
+def test_the_scripts_of_the_console_have_sound_types() -> None:
     checker = HERE / "node_modules/typescript/bin/tsc"
-    options = "--noEmit --allowJs --checkJs --strict --target es2022 --lib es2022,dom,dom.iterable"
+    options = (
+        "--noEmit --allowJs --checkJs --strict --moduleDetection force --target es2022 "
+        "--lib es2022,dom,dom.iterable"
+    )
     done = subprocess.run(
-        [str(node()), str(checker), *options.split(), str(SCRIPT)],
+        [str(node()), str(checker), *options.split(), *map(str, SCRIPTS)],
         capture_output=True,
         text=True,
         check=False,

@@ -9,12 +9,16 @@ from typing import Any, TypeVar, cast
 from lxml import html  # pyright: ignore[reportMissingTypeStubs]
 
 from coterie.gateway.console.drawn_figures import CheckedDrawing
+from coterie.gateway.console.long_runs.long_run_page import LongRunFacts, long_run_page
+from coterie.gateway.console.long_runs.newest_calls import calls_before
+from coterie.gateway.console.long_runs.reported_state import Report
 from coterie.gateway.console.page_templates import PageFrame, offline_frame, render
-from coterie.gateway.console.run_page import RunPage, run_page
+from coterie.gateway.console.run_page import HistoryLink, LongRun, RunInput, RunPage, run_page
 from coterie.inspection.followed_run import FollowedRun
 from coterie.replay.rebuilt_run import Rebuilt, rebuilt
 from coterie.storage.histories import read_history
 from tests.replay.record import HISTORIES
+from tests.support.recorded_pages import RecordedPages
 
 NOW = datetime(2126, 1, 2, 3, 4, 5, tzinfo=UTC)
 Tree = Any
@@ -33,6 +37,23 @@ async def recorded(name: str) -> FollowedRun:
 async def page_of(name: str) -> RunPage:
     """The page of a recorded case."""
     return run_page(await recorded(name), NOW)
+
+
+async def long_page(report: Report, address: str = "/b") -> RunPage:
+    """The page of a long run that is open, as an address has its bars."""
+    run = await recorded("begun_branches")
+    pages = RecordedPages.of("begun_branches")
+    calls = await calls_before(pages, "run", "", NOW)
+    latest = run.latest
+    facts = LongRunFacts(
+        "run", latest.plan, None, RunInput("team x", None), NOW, None, NOW, None, report,
+        calls.timeline, None,
+    )  # fmt: skip
+    link = HistoryLink(1, "/runs/run?history=h", NOW, 60_000)
+    answered = None if report.state is None else report.state.at
+    older = "/runs/run?before=c"
+    long = LongRun(60_000, (link,), answered, report.refusal, 0, older, "", address, None)
+    return long_run_page(facts, long)
 
 
 @cache

@@ -13,22 +13,19 @@ from coterie.failures import CommandError
 from coterie.gateway.console.forms.run_actions import run_actions
 from coterie.gateway.console.long_runs import reported_state
 from coterie.gateway.console.long_runs.long_run_page import (
-    LongRunFacts,
-    long_run_page,
     visits_of,
 )
 from coterie.gateway.console.long_runs.newest_calls import calls_before
 from coterie.gateway.console.long_runs.page_tasks import SharedWork
 from coterie.gateway.console.long_runs.reported_state import Report, ReportedState, ReportedStates
 from coterie.gateway.console.long_runs.run_extent import RunExtents
-from coterie.gateway.console.run_page import HistoryLink, LongRun, RunInput
 from coterie.gateway.operations.run_access import FoundRun
 from coterie.gateway.timelines.bars import Bar
 from coterie.gateway.timelines.run_timelines import RunTimelines
 from coterie.inspection.trace import trace_of
 from coterie.runs.run_client import Run
 from tests.support.recorded_pages import RecordedPages, chains
-from tests.unit.gateway.console.pages import recorded
+from tests.unit.gateway.console.pages import long_page, recorded
 from tests.unit.gateway.console.test_served_pages import ALL, shown, text_in
 
 LONG = ("long", "tool_agent_long", "parked_batches", "begun_branches")
@@ -91,21 +88,7 @@ async def test_visits_of_the_newest_entries_are_those_of_the_whole_trail() -> No
 
 async def a_page(report: Report) -> str:
     """The text of the page of a long run that is open."""
-    run = await recorded("begun_branches")
-    pages = RecordedPages.of("begun_branches")
-    calls = await calls_before(pages, "run", "", NOW)
-    latest = run.latest
-    facts = LongRunFacts(
-        "run", latest.plan, None, RunInput("team x", None), NOW, None, NOW, None, report,
-        calls.timeline, None,
-    )  # fmt: skip
-    link = HistoryLink(1, "/runs/run?history=h", NOW, 60_000)
-    long = LongRun(60_000, (link,), None, report.refusal, 0, "/runs/run?before=c", "", "/b", None)
-    if report.state is not None:
-        long = LongRun(
-            60_000, (link,), report.state.at, "", 0, "/runs/run?before=c", "", "/b", None
-        )
-    page = long_run_page(facts, long)
+    page = await long_page(report)
     tree = shown("run.html", page, run_actions(page, "x", ALL))
     assert tree.xpath("//a[@href='/runs/run?before=c#timeline']")
     assert tree.xpath("//a[@href='/runs/run?history=h']/text()") == ["History 1"]

@@ -26,7 +26,7 @@ class RunTrend:
     """Of all of them."""
     detail: str
     drawing: CheckedDrawing | None
-    """None with fewer than two runs."""
+    """None with fewer than two runs, or if all are 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +95,12 @@ def _seconds(run: ListedRun) -> float:
 
 
 def _chart(label: str, bars: Sequence[tuple[float, str]]) -> CheckedDrawing | None:
-    """Return bars side by side, oldest first; None for a single one."""
-    if len(bars) < 2:
+    """Return bars side by side, oldest first; None for a single one, or if all are 0."""
+    if len(bars) < 2 or not any(value for value, _ in bars):
         return None
     root = Element("svg", {"class": "trend", "viewBox": f"0 0 {_WIDTH} {_HEIGHT}"})
     root.set("preserveAspectRatio", "none")
-    top = max(value for value, _ in bars) or 1.0
+    top = max(value for value, _ in bars)
     step = min(_MAX_BAR, _WIDTH / len(bars))
     for number, (value, tone) in enumerate(bars):
         height = max(1.0, (_HEIGHT - 2) * value / top) if value else 0.0

@@ -120,7 +120,8 @@ def test_without_a_worker_and_then_without_a_server_the_console_says_so(
     program = [*COTERIE, "serve", "--port", str(free_port()), "--no-browser"]
     address = empty.temporal  # so the gateway does not restart the server
     with started(program, LINK, empty.folder, COTERIE_ADDRESS=address) as found:
-        console = signed_in(browser, *found.groups(), empty.folder)
+        origin, code = found.groups()
+        console = signed_in(browser, origin, code, empty.folder)
         page, other = console.page(), console.page("dark", 360)
         page.goto("/runs")
         expect(page.get_by_text("No worker polls the task queue")).to_be_visible()

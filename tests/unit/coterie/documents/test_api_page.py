@@ -36,7 +36,7 @@ def test_the_page_does_what_it_says(ran: Ran, tmp_path: Path) -> None:
     (shown,) = re.findall(r"```text\n(.*?)```", text("api-tools.md"), re.DOTALL)
     assert ran("tools", "refresh") == (1, shown)
     assert ran("validate", "team.yml") == (0, "team.yml: no problems\n")
-    assert "made of  api shop/getOrder" in ran("tools", "show", "look", "--of", "team.yml")[1]
+    assert "made of   api shop/getOrder" in ran("tools", "show", "look", "--of", "team.yml")[1]
     recorded = (tmp_path / LISTINGS_FILE).read_text()
     document = (tmp_path / "shop.yaml").read_text()
     (tmp_path / "shop.yaml").write_text(document.replace("/orders/{id}:", "/purchases/{id}:"))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import h11
 from starlette.responses import PlainTextResponse, Response
@@ -95,7 +95,7 @@ class ConnectionLimits:
     body: float = 30.0
     """From the end of the header to the end of the body."""
     unread: float = 5.0
-    """From the refusal of a header to the end of what the client still sends."""
+    """From an early answer to the end of what the client still sends."""
     header_bytes: int = 16 * 1024
     """Of the request line and the header together."""
     authorized: int = 200
@@ -120,6 +120,33 @@ def plain_refusal(status: HTTPStatus) -> Response:
     return PlainTextResponse(f"{status.phrase}\n", status)
 
 
+class _LingeringTransport:
+    """A transport that ends with its client where that is still sending.
+
+    A connection that is closed with bytes unread resets, and its client loses the answer.
+    """
+
+    def __init__(self, transport: asyncio.Transport, connection: "HttpConnection") -> None:
+        self._transport = transport
+        self._connection = connection
+        self.is_lingering = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def is_closing(self) -> bool:
+        return self.is_lingering or self._transport.is_closing()
+
+    def close(self) -> None:
+        if self.is_closing() or not self._connection.has_unread:
+            self._transport.close()
+            return
+        self.is_lingering = True
+        self._transport.write_eof()
+        self._transport.resume_reading()
+        self._connection.loop.call_later(self._connection.unread_time, self._transport.abort)
+
+
 class HttpConnection(H11Protocol):
     """A connection that ends when a request does not arrive in time, or its place is taken."""
 
@@ -135,7 +162,6 @@ class HttpConnection(H11Protocol):
         self.conn = h11.Connection(h11.SERVER, limits.header_bytes)
         self._limits = limits
         self._refuse_head = refuse_head
-        self._is_refused = False
         self.app_state = {**self.app_state, CONNECTION: self}
         self._places = places
         self._awaited: type[h11.IDLE] | type[h11.SEND_BODY] | None = None
@@ -147,7 +173,8 @@ class HttpConnection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a place, and wait for a request."""
-        super().connection_made(transport)
+        self._lingering = _LingeringTransport(transport, self)
+        super().connection_made(cast("asyncio.Transport", self._lingering))
         oldest = self._places.open(self, self.client[0] if self.client else "")
         if oldest is not None:
             oldest.transport.abort()
@@ -160,9 +187,19 @@ class HttpConnection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what arrives; after a refusal, drop it."""
-        if not self._is_refused:
+        """Take what arrives; drop it once the answer is sent."""
+        if not self._lingering.is_lingering:
             super().data_received(data)
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether the client has not sent its request to the end, as far as we have read."""
+        return self.conn.their_state in (h11.SEND_BODY, h11.ERROR)
+
+    @property
+    def unread_time(self) -> float:
+        """How long what a client still sends is dropped, in seconds."""
+        return self._limits.unread
 
     def handle_events(self) -> None:
         """Read, then wait for what is missing."""
@@ -170,13 +207,9 @@ class HttpConnection(H11Protocol):
         self._watch()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what cannot be read, and end the connection once the client has the answer.
-
-        A connection that is closed with bytes unread resets, and its client loses the answer.
-        """
-        self._is_refused = True
+        """Refuse what cannot be read."""
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
-            self.transport.close()  # the answer to this request is on its way
+            self.transport.abort()  # half of an answer is on its way
             return
         if self.cycle:
             self.cycle.disconnected = True
@@ -190,9 +223,7 @@ class HttpConnection(H11Protocol):
             h11.EndOfMessage(),
         ):
             self.transport.write(self.conn.send(event) or b"")
-        self.transport.write_eof()
-        self.flow.resume_reading()
-        self.loop.call_later(self._limits.unread, self.transport.abort)
+        self.transport.close()
 
     def _unreadable(self) -> HTTPStatus:
         unread, _ = self.conn.trailing_data

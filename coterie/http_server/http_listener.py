@@ -56,3 +56,11 @@ class HttpServer(uvicorn.Server):
     def capture_signals(self) -> Generator[None]:
         """Capture none."""
         yield
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve; end every connection that is left when it stops, or is cancelled."""
+        try:
+            await super().serve(sockets)
+        finally:
+            for connection in [*self.server_state.connections]:
+                connection.transport.abort()

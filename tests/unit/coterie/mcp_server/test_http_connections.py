@@ -101,6 +101,10 @@ UNREADABLE = {
     "a line": ("GET /" + "a" * 400_000, b"HTTP/1.1 414 "),
     "a header": (f"{HEADER}X: " + "a" * 400_000, b"HTTP/1.1 431 "),
     "no HTTP": ("\x16\x03\x01" + "a" * 400_000, b"HTTP/1.1 4"),
+    "the body of a stranger": (
+        f"{HEADER}Content-Length: 9000000\r\n\r\n" + "a" * 9_000_000,
+        b"HTTP/1.1 401 ",
+    ),
     "half a body": (f"{WHOLE[:-2]}Transfer-Encoding: chunked\r\n\r\nnone\r\n", b"HTTP/1.1 40"),
 }
 

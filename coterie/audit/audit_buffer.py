@@ -5,6 +5,7 @@ room is only counted. Sending happens beside the requests: a server that is away
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +31,7 @@ REFUSAL_SECONDS = 60.0
 OTHER_SECONDS = 5.0
 _LOOK_SECONDS = 1.0
 _LAST_SECONDS = 2.0
+_log = logging.getLogger("coterie")
 
 
 class _Key(NamedTuple):
@@ -129,6 +131,8 @@ class AuditSender:
         self._client = client
         self._settings = settings
         self._key = key
+        self._is_taken = True
+        """Whether a server took the latest batch: the log has the first failure alone."""
         self._sending = asyncio.create_task(self._send_when_due())
 
     async def close(self) -> None:
@@ -153,8 +157,12 @@ class AuditSender:
             return
         try:
             await send_batch(self._client(), self._settings, self._with_signature(batch))
-        except RPCError:
+            self._is_taken = True
+        except RPCError as error:
             self._buffer.put_back(batch)
+            if self._is_taken:
+                _log.warning("the server takes no records of the audit log: %s", error.message)
+            self._is_taken = False
 
     def _with_signature(self, batch: AuditBatch) -> AuditBatch:
         """Sign a batch; without a valid key it is sent as it is."""

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from coterie.dsl.sizes import MAX_BY_LENGTH
 from coterie.dsl.visible import shortened_text
 from coterie.gateway.endpoints import API, IDENTITY, error_response
-from coterie.gateway.identity.identity import Identity
+from coterie.gateway.identity.identity import Identity, deciding_name
 from coterie.gateway.operations.error_reports import SIGNED_OUT, ErrorReport, FailedRequest
 from coterie.http_server.http_connections import CONNECTION, REQUEST_SENDER, HttpConnection
 from coterie.server.message_senders import sent_by
@@ -80,6 +80,7 @@ def sender_of(identity: Identity, scope: Scope) -> Sender:
     client: tuple[str, int] = scope.get("client") or ("", 0)
     return Sender(
         subject=shortened_text(identity.subject, MAX_BY_LENGTH),
+        name=deciding_name(identity.subject, identity.approver),
         method=identity.method,
         address=shortened_text(client[0], MAX_ADDRESS),
         door=_door(scope["path"]),

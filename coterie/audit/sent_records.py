@@ -48,6 +48,7 @@ def audit_record(act: AuditedAct, about: str = "", code: str = "") -> AuditRecor
         act=act,
         at=moment(),
         subject=sender.subject,
+        name=sender.name,
         method=sender.method,
         address=sender.address,
         door=sender.door,

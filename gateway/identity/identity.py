@@ -3,7 +3,9 @@
 from enum import StrEnum
 from typing import Literal
 
+from coterie.dsl.sizes import MAX_BY_LENGTH
 from coterie.dsl.values import Frozen
+from coterie.dsl.visible import shortened_text
 
 Method = Literal["local", "oidc", "client", "token"]
 """How an identity was verified: by the one-time link of this machine, by sign-in at an OIDC
@@ -43,3 +45,8 @@ class Identity(Frozen):
     grants: tuple[Grant, ...] = ()
     expires: float | None = None
     """When its session or token ends, in seconds since the epoch; None: never."""
+
+
+def deciding_name(subject: str, approver: str) -> str:
+    """Return the name with which an identity decides; empty if it is its subject, or none."""
+    return "" if approver == subject else shortened_text(approver, MAX_BY_LENGTH)

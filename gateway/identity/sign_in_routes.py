@@ -16,7 +16,7 @@ from coterie.audit.audit_buffer import refusal
 from coterie.audit.sent_records import moment
 from coterie.dsl.sizes import MAX_BY_LENGTH
 from coterie.dsl.visible import shortened_text
-from coterie.gateway.identity.identity import Identity
+from coterie.gateway.identity.identity import Identity, deciding_name
 from coterie.gateway.identity.local_sign_in import OPEN
 from coterie.gateway.identity.provider_sign_in import CALLBACK, SIGNED_OUT, SignedIn
 from coterie.gateway.identity.request_origins import own_path
@@ -119,6 +119,9 @@ class _Subject(Protocol):
 
     @property
     def method(self) -> str: ...
+
+    @property
+    def approver(self) -> str: ...
 
 
 class SignInRoutes:
@@ -227,6 +230,7 @@ class SignInRoutes:
                 act=act,
                 at=moment(),
                 subject=shortened_text(who.subject, MAX_BY_LENGTH),
+                name=deciding_name(who.subject, who.approver),
                 method=who.method,
                 address=shortened_text(_address(request), MAX_ADDRESS),
                 door="console",

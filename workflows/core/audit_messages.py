@@ -38,6 +38,8 @@ class AuditRecord(Frozen):
     """ISO 8601, UTC."""
     subject: Annotated[str, Field(max_length=MAX_BY_LENGTH)] = ""
     """Empty: nobody has shown who it is."""
+    name: Annotated[str, Field(max_length=MAX_BY_LENGTH)] = ""
+    """With which it decides requests, if that is another one."""
     method: Annotated[str, Field(max_length=40)] = ""
     address: Annotated[str, Field(max_length=MAX_ADDRESS)] = ""
     door: Annotated[str, Field(max_length=40)] = ""

@@ -24,6 +24,8 @@ class Sender(Frozen):
     """Who sent a message."""
 
     subject: Annotated[str, Field(max_length=MAX_BY_LENGTH)]
+    name: Annotated[str, Field(max_length=MAX_BY_LENGTH)] = ""
+    """The verified name with which it decides requests, if that is another one."""
     method: Literal["local", "oidc", "client", "token", "login"]
     """How the gateway verified the identity; `login`: the login name on the host, which proves
     nothing."""
@@ -35,4 +37,4 @@ class Sender(Frozen):
     def text(self) -> str:
         """The sender for people: `ann@example.com (oidc) from 10.0.0.7 by console`."""
         place = f" from {self.address}" if self.address else ""
-        return f"{self.subject} ({self.method}){place} by {self.door}"
+        return f"{self.name or self.subject} ({self.method}){place} by {self.door}"

@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute, Route
 
 from coterie.dsl.values import Frozen, Json
 from coterie.evals.kept_reports import kept_report
+from coterie.gateway.console.chat.chat_routes import chat_routes
 from coterie.gateway.console.compare_page import compare_page
 from coterie.gateway.console.eval_page import eval_page
 from coterie.gateway.console.forms.bulk_posts import BulkPosts
@@ -61,7 +62,7 @@ _READING_SECONDS = 2.0
 """How long a reader waits for the replay of one history before the page says that it continues."""
 _REFRESH_SECONDS = 3
 _LIST_REFRESH_SECONDS = 10
-_SCRIPTS = ("console", "whole_run")
+_SCRIPTS = ("chat", "console", "whole_run")
 
 NOTICES: Mapping[str, str] = {
     "approve": "Approved, in your name.",
@@ -89,12 +90,14 @@ def console_routes(access: RunAccess, first: FirstProject | None = None) -> Sequ
     """
     pages, bulk = ConsolePages(access, first), BulkPosts(access)
     steering = SteeringPosts(access)
-    shown = partial(answered, latest=LatestPages())
+    latest = LatestPages()
+    shown = partial(answered, latest=latest)
     return (
         Route("/", _home),
         Route("/inbox", shown(pages.inbox)),
         Route("/runs", shown(pages.runs)),
         Route("/runs/{run:path}", shown(pages.run)),
+        *chat_routes(access, latest),
         Route("/compare", shown(pages.compare)),
         Route("/upgrade", shown(pages.upgrade)),
         Route("/evals/{report}", shown(pages.eval)),

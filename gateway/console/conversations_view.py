@@ -29,6 +29,8 @@ class ToolCallRow:
 class TurnRow:
     """One turn of a model."""
 
+    call: str
+    """The id of its call."""
     number: int
     kind: str
     """`answer`, `re-ask 2`, `compaction`."""
@@ -42,6 +44,8 @@ class TurnRow:
     error: str
     facts: tuple[str, ...]
     """Duration, attempts, tokens, cost."""
+    is_open: bool
+    """Whether the model may still be writing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,11 @@ class AgentTalk:
     """`work#1/act`."""
     model: str
     turns: tuple[TurnRow, ...]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a turn is in progress."""
+        return any(turn.is_open for turn in self.turns)
 
 
 def conversations_of(calls: Sequence[RecordedCall]) -> tuple[AgentTalk, ...]:
@@ -65,12 +74,13 @@ def conversations_of(calls: Sequence[RecordedCall]) -> tuple[AgentTalk, ...]:
 
 def _talk(path: str, visit: int, calls: Sequence[RecordedCall]) -> AgentTalk:
     key = StepKey(path)
-    turns = tuple(_turns(calls))
+    turns = tuple(turn_rows(calls))
     model = next((turn.model for turn in turns if turn.model), "")
     return AgentTalk(f"{key.team}#{visit}/{key.path}", model, turns)
 
 
-def _turns(calls: Sequence[RecordedCall]) -> Iterator[TurnRow]:
+def turn_rows(calls: Sequence[RecordedCall]) -> Iterator[TurnRow]:
+    """Yield the turns of one agent."""
     for number, call in enumerate(calls, 1):
         later = calls[number] if number < len(calls) else None
         yield _turn(number, call, _results(later))
@@ -92,6 +102,7 @@ def _turn(number: int, call: RecordedCall, results: Sequence[ToolResult]) -> Tur
     if answer is not None and answer.error is not None:
         error = f"{answer.error.type}: {answer.error.message}"
     return TurnRow(
+        call=call.id,
         number=number,
         kind=_kind(request),
         model=_model(request, answer),
@@ -102,6 +113,7 @@ def _turn(number: int, call: RecordedCall, results: Sequence[ToolResult]) -> Tur
         calls=() if answer is None else tuple(_tool_calls(answer, results)),
         error=error,
         facts=tuple(_facts(call, answer)),
+        is_open=call.end is None,
     )
 
 

@@ -46,6 +46,11 @@ def run_url(run: str) -> str:
     return f"/runs/{quote(run, safe='')}"
 
 
+def chat_url(run: str) -> str:
+    """Return the address of the chat with a session."""
+    return f"/chat/{quote(run, safe='')}"
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A form that comes back: what a person typed about one request."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from coterie.dsl.model.traversal.step_walk import message_waits
 from coterie.explaining.origins import Effective
 from coterie.gateway.console.bounds_met import Proofs, proofs_of
 from coterie.gateway.console.context_origins import ContextRow, context_of
@@ -141,6 +142,8 @@ class RunPage:
     spending: Spending
     requests: tuple[RequestCard, ...]
     proofs: Proofs
+    is_session: bool
+    """Whether people talk with it."""
     long: LongRun | None = None
     """Of a long run: the page has its newest end."""
     part: PartOfRun | None = None
@@ -201,6 +204,7 @@ def run_page(
         spending=spending_of(latest.cost, seconds, is_open=end is None),
         requests=requests,
         proofs=proofs_of(latest.plan, status, sum(not card.is_open for card in requests)),
+        is_session=bool(message_waits(latest.plan)),
     )
 
 

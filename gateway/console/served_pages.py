@@ -42,7 +42,7 @@ _PASSING = ("unanswered", "no_worker", "not_begun", "reading")
 _UNREACHABLE = ("unanswered", "too_slow")
 """Codes of a server that does not answer: the page of before is better than none."""
 _RETRY_SECONDS = 3
-_TECHNICAL = ("pick", "run", "team", "action", "decision", "payload_before")
+_TECHNICAL = ("pick", "run", "team", "action", "decision", "payload_before", "nonce", "in_chat")
 """Fields that nobody typed: kept, and not shown."""
 _MAX_KEPT = 100
 """Fields of a form that a page keeps after an error."""
@@ -57,6 +57,8 @@ _TITLES = {
     "unknown_run": "There is no such run",
     "unknown_team": "There is no such team",
     "unknown_report": "There is no such report",
+    "no_session": "This run is no session",
+    "message_refused": "The session refused the message",
     "unknown_path": "There is no such page",
     "no_worker": "No worker answers",
     "not_begun": "The run has not begun",

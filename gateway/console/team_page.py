@@ -10,6 +10,7 @@ from coterie.dsl.analysis.findings import analysed, warnings, with_needs
 from coterie.dsl.errors import Problem
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.tools.tool_contract import OneCallTool
+from coterie.dsl.model.traversal.step_walk import message_waits
 from coterie.explaining.effective_values import explained
 from coterie.gateway.console.bounds_met import worst_of_plan
 from coterie.gateway.console.drawn_figures import TeamGraph, team_graph
@@ -65,6 +66,8 @@ class TeamPage:
     findings: tuple[str, ...]
     form: tuple[FormField, ...]
     """Of a start."""
+    is_session: bool
+    """Whether people talk with its runs."""
 
 
 def team_page(settings: Settings, located: Located) -> TeamPage:
@@ -88,6 +91,7 @@ def team_page(settings: Settings, located: Located) -> TeamPage:
         bounds=_bounds(plan),
         findings=tuple(map(_finding, warnings(compiled, analysis))),
         form=start_form(arguments_schema(plan), {}, files=True),
+        is_session=bool(message_waits(plan)),
     )
 
 

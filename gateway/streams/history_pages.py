@@ -1,6 +1,7 @@
 """Read histories page by page: forwards, waiting for more, and backwards from the newest event."""
 
 from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -10,13 +11,15 @@ from temporalio.api.workflowservice.v1 import (
     GetWorkflowExecutionHistoryRequest,
     GetWorkflowExecutionHistoryReverseRequest,
 )
-from temporalio.client import Client, WorkflowExecutionDescription
+from temporalio.client import Client, WorkflowExecutionDescription, WorkflowHistory
 from temporalio.service import RPCError, RPCStatusCode
 
+from coterie.failures import CommandError
 from coterie.gateway.streams.lineage import Ancestry, LineagePart
 from coterie.runs.histories.history_events import read_events
 from coterie.runs.histories.recorded_events import RecordedEvent, RunStarted, TaskFailure
 from coterie.runs.run_client import Run
+from coterie.storage.histories import whole
 
 _REQUEST_SECONDS = timedelta(seconds=10)
 _WAIT_SECONDS = timedelta(seconds=40)
@@ -136,8 +139,17 @@ class HistoryPages:
             raise
         return HistoryPage(tuple(read_events(answer.history.events)), answer.next_page_token)
 
-    async def backwards(self, run: str, run_id: str, size: int) -> AsyncGenerator[HistoryPage]:
-        """Yield the pages of a history from its newest event, each in the order of the history."""
+    async def backwards(
+        self, run: str, run_id: str, size: int, *, stored: bool = False
+    ) -> AsyncGenerator[HistoryPage]:
+        """Yield the pages of a history from its newest event, each in the order of the history.
+
+        Args:
+            run: The id of the run.
+            run_id: The run id of the history.
+            size: How many transactions a page may have.
+            stored: Whether to read also the values that are stored elsewhere, if they are there.
+        """
         client, token = self._client(), b""
         while True:
             self.requests += 1
@@ -151,7 +163,11 @@ class HistoryPages:
                 timeout=_REQUEST_SECONDS,
             )
             token = answer.next_page_token
-            yield HistoryPage(tuple(read_events(reversed(answer.history.events))), token)
+            events = list(reversed(answer.history.events))
+            if stored:
+                with suppress(CommandError):  # then these values stay unread
+                    await whole(WorkflowHistory(run, events), client.data_converter)
+            yield HistoryPage(tuple(read_events(events)), token)
             if not token:
                 return
 

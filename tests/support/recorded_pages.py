@@ -157,7 +157,9 @@ class RecordedPages(HistoryPages):
         is_last = is_end and (not waits or self._is_over(run_id))
         return HistoryPage(tuple(read_events(page)), b"" if is_last else str(end).encode())
 
-    async def backwards(self, run: str, run_id: str, size: int) -> AsyncGenerator[HistoryPage]:
+    async def backwards(
+        self, run: str, run_id: str, size: int, *, stored: bool = False
+    ) -> AsyncGenerator[HistoryPage]:
         """Yield the events from the newest one."""
         events = self._of(run_id)
         end = self.lengths[run_id]
@@ -201,9 +203,11 @@ class SeveralRuns(HistoryPages):
         """Return some events of a run."""
         return await self._runs[asked.run].page(asked)
 
-    def backwards(self, run: str, run_id: str, size: int) -> AsyncGenerator[HistoryPage]:
+    def backwards(
+        self, run: str, run_id: str, size: int, *, stored: bool = False
+    ) -> AsyncGenerator[HistoryPage]:
         """Yield the events of a run from its newest one."""
-        return self._runs[run].backwards(run, run_id, size)
+        return self._runs[run].backwards(run, run_id, size, stored=stored)
 
 
 def _transient(last: HistoryEvent) -> list[HistoryEvent]:

@@ -4,7 +4,7 @@ A local activity is one marker, written when it ended. Temporal does not record 
 skill's result repeats it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -33,6 +33,7 @@ from coterie.runs.histories.recorded_events import (
     CallScheduled,
     CallStarted,
     MarkerRecorded,
+    RecordedEvent,
 )
 from coterie.runs.histories.recorded_values import NO_VALUE, RecordedFailure
 from coterie.workflows.core.state_keys import SkillCallKey, StepKey
@@ -105,7 +106,12 @@ class RecordedCall:
 
 
 def recorded_calls(history: WorkflowHistory) -> list[RecordedCall]:
-    """Read every call of a history, in the order of scheduling.
+    """Read every call of a history, in the order of scheduling."""
+    return list(calls_by_event(read_events(history.events)).values())
+
+
+def calls_by_event(events: Iterable[RecordedEvent]) -> dict[int, RecordedCall]:
+    """Return the calls of some events of one history, by the event that schedules each.
 
     The markers of one workflow task stand in the order in which their calls ended; the calls are
     returned in the order in which they began.
@@ -114,7 +120,7 @@ def recorded_calls(history: WorkflowHistory) -> list[RecordedCall]:
     local: dict[int, list[tuple[int, RecordedCall]]] = {}
     """`{workflow task: its local calls, each with its number}`."""
     places: dict[int, int] = {}
-    for event in read_events(history.events):
+    for event in events:
         match event:
             case CallScheduled():
                 call = _call(event)
@@ -136,9 +142,9 @@ def recorded_calls(history: WorkflowHistory) -> list[RecordedCall]:
         task: iter(sorted(numbered_calls, key=lambda pair: pair[0]))
         for task, numbered_calls in local.items()
     }
-    return [
-        next(local_calls[places[id]])[1] if id in places else call for id, call in calls.items()
-    ]
+    return {
+        id: next(local_calls[places[id]])[1] if id in places else call for id, call in calls.items()
+    }
 
 
 def in_visits(calls: Sequence[RecordedCall], trail: Sequence[TrailEntry]) -> None:

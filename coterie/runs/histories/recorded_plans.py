@@ -28,9 +28,15 @@ async def declared_context(client: Client, run: str) -> Declarations:
     return UNDECLARED if plan is None else plan.context
 
 
-async def plan_of_run(client: Client, run: str) -> Plan | None:
-    """Return the plan of a run; None if the beginning of its history does not tell."""
-    history = await beginning_of(client, run, None)
+async def plan_of_run(client: Client, run: str, part: str | None = None) -> Plan | None:
+    """Return the plan of a run; None if it has none yet, or its plan is not here.
+
+    Args:
+        client: Client of the run's server.
+        run: The id of the run.
+        part: The run id of one of its histories; None for the latest.
+    """
+    history = await beginning_of(client, run, part)
     return None if history is None else recorded_plan(history)
 
 
@@ -65,8 +71,7 @@ async def started_name(client: Client, described: WorkflowExecutionDescription) 
     name = (text_of(memo[STARTED]) if STARTED in memo else "") or text_of(summary)
     if name:
         return name
-    history = await beginning_of(client, described.id, described.run_id)
-    plan = None if history is None else recorded_plan(history)
+    plan = await plan_of_run(client, described.id, described.run_id)
     return described.id if plan is None else plan.name
 
 

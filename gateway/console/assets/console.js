@@ -6,6 +6,7 @@
 
 const REPLACED = ["top", "content"];
 const MAX_WAIT = 60;
+const NEWS_DELAY = 300;
 
 /** The one policy of Trusted Types: it passes on pages of this server, which escapes every text. */
 const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("coterie", {
@@ -17,9 +18,9 @@ function parsed(html) {
   return new DOMParser().parseFromString(policy ? policy.createHTML(html) : html, "text/html");
 }
 
-/** Whether the person is in the middle of a form. */
-function isTyping() {
-  for (const field of document.querySelectorAll("main input, main textarea, main select")) {
+/** Whether the person is in the middle of a form in a part of the page. @param {Element} part */
+function isTyping(part) {
+  for (const field of part.querySelectorAll("input, textarea, select")) {
     if (field === document.activeElement) return true;
     if (field instanceof HTMLInputElement) {
       if (field.type === "checkbox" ? field.checked : field.value !== field.defaultValue) return true;
@@ -34,23 +35,32 @@ function isTyping() {
 }
 
 /**
- * The parts of a page that are replaced each for itself, so that the rest keeps its state.
- * @param {ParentNode} page @returns {Map<string, Element>}
+ * The children of a part that has sections, by name: each is replaced for itself, so that the rest
+ * keeps its state.
+ * @param {Element | null} whole @returns {Map<string, Element>}
  */
-function partsOf(page) {
+function childrenOf(whole) {
   const parts = new Map();
-  for (const id of REPLACED) {
-    const whole = page.querySelector(`#${id}`);
-    if (whole === null) continue;
-    const sections = whole.querySelectorAll(":scope > section");
-    if (sections.length === 0) parts.set(id, whole);
-    sections.forEach((section, number) => parts.set(`${id} ${section.id || number}`, section));
+  if (!whole?.querySelector(":scope > section")) return parts;
+  for (const part of whole.children) {
+    let name = part.id || part.tagName;
+    while (parts.has(name)) name += "+";
+    parts.set(name, part);
   }
   return parts;
 }
 
 /** What the server sent last, by part. @type {Map<string, string>} */
-const sent = new Map([...partsOf(document)].map(([name, part]) => [name, part.innerHTML]));
+const sent = new Map();
+
+/** @param {string} id */
+function remember(id) {
+  const whole = document.getElementById(id);
+  if (!whole) return;
+  sent.set(id, whole.innerHTML);
+  for (const [name, part] of childrenOf(whole)) sent.set(`${id} ${name}`, part.innerHTML);
+}
+REPLACED.forEach(remember);
 
 /** @param {Element} part @param {Element} fresh */
 function replace(part, fresh) {
@@ -67,24 +77,57 @@ function replace(part, fresh) {
 
 /** @param {Document} page */
 function take(page) {
-  const fresh = partsOf(page);
-  const now = partsOf(document);
-  if ([...fresh.keys()].join() !== [...now.keys()].join()) {
-    for (const id of REPLACED) {
-      const whole = document.getElementById(id);
-      const other = page.getElementById(id);
-      if (whole && other) replace(whole, other);
+  const isOther = document.body.className !== page.body.className;
+  for (const id of REPLACED) {
+    const [whole, fresh] = [document.getElementById(id), page.getElementById(id)];
+    if (!whole || !fresh) continue;
+    const [old, wanted] = [childrenOf(whole), childrenOf(fresh)];
+    if (isOther || (old.size === 0) !== (wanted.size === 0)) {
+      replace(whole, fresh);
+      remember(id);
+    } else if (wanted.size === 0) {
+      takePart(id, whole, fresh);
+    } else {
+      takeChildren(id, old, wanted);
     }
-    sent.clear();
-    partsOf(document).forEach((part, name) => sent.set(name, part.innerHTML));
-    return;
   }
-  for (const [name, part] of fresh) {
-    const html = part.innerHTML;
-    if (sent.get(name) === html) continue;
-    sent.set(name, html);
-    const old = now.get(name);
-    if (old) replace(old, part);
+}
+
+/** @param {string} name @param {Element} old @param {Element} fresh */
+function takePart(name, old, fresh) {
+  const html = fresh.innerHTML;
+  const isKept = old instanceof HTMLElement && "keep" in old.dataset;
+  if (sent.get(name) === html || isKept || isTyping(old)) return;
+  sent.set(name, html);
+  replace(old, fresh);
+}
+
+/**
+ * Adds the parts that are new and removes those that are gone, each at its place. One in which the
+ * person types stays; a part of a conversation that is no longer among the latest moves to the older ones.
+ * @param {string} id @param {Map<string, Element>} old @param {Map<string, Element>} wanted
+ */
+function takeChildren(id, old, wanted) {
+  const older = old.get("older");
+  for (const [name, part] of old) {
+    if (wanted.has(name) || isTyping(part)) continue;
+    if (older && part.classList.contains("exchange")) older.append(part);
+    else part.remove();
+    sent.delete(`${id} ${name}`);
+  }
+  /** @type {Element | undefined} */
+  let before;
+  for (const [name, part] of wanted) {
+    const known = old.get(name);
+    if (known) {
+      takePart(`${id} ${name}`, known, part);
+      before = known;
+      continue;
+    }
+    sent.set(`${id} ${name}`, part.innerHTML);
+    if (before) before.after(part);
+    else document.getElementById(id)?.prepend(part);
+    before = part;
   }
 }
 
@@ -106,10 +149,28 @@ let wait = every;
 let streams = false;
 let latest = document.body.dataset.at ? new Date(document.body.dataset.at) : new Date();
 
+/** Whether something has happened since the page was last asked for. */
+let hasNews = false;
+let isAsking = false;
+
+/** Looks soon: once for all news until then, however fast they come. */
+function noteNews() {
+  if (hasNews) return;
+  hasNews = true;
+  if (!isAsking) schedule();
+}
+
 async function refresh() {
-  if (document.hidden || isTyping()) return schedule();
+  if (document.hidden) return;
+  if (isAsking) return noteNews();
+  isAsking = true;
+  hasNews = false;
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    if (answer.status === 401) {
+      tell("Your session has ended. Sign in again in another tab; this page keeps what you typed.");
+      return;
+    }
     if (!answer.ok && !document.body.classList.contains("problem")) throw new Error();
     const page = parsed(await answer.text());
     take(page);
@@ -117,6 +178,7 @@ async function refresh() {
     document.body.className = page.body.className;
     document.body.dataset.events = page.body.dataset.events ?? "";
     every = Number(page.body.dataset.refresh ?? 0);
+    showTexts();
     tell("");
     latest = new Date();
     wait = every;
@@ -130,8 +192,10 @@ async function refresh() {
     wait = Math.min(Math.max(wait, 1) * 2, MAX_WAIT);
     const time = latest.toLocaleTimeString([], { timeZoneName: "short" });
     tell(`No connection: this is the state of ${time}. The page tries again.`);
+  } finally {
+    isAsking = false;
+    if (every > 0) schedule();
   }
-  schedule();
 }
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -139,29 +203,48 @@ let timer;
 
 function schedule() {
   clearTimeout(timer);
-  timer = setTimeout(refresh, (streams ? Math.max(wait, MAX_WAIT) : wait) * 1000);
+  const seconds = streams ? Math.max(wait, MAX_WAIT) : wait;
+  timer = setTimeout(refresh, hasNews ? NEWS_DELAY : seconds * 1000);
 }
 
 /** The texts that models write now, by call. @type {Map<string, {step: string, message: string, text: string}>} */
 const texts = new Map();
 
+/**
+ * Shows each text where the page has a place for it: that of its call, or that of all texts; else
+ * above the content.
+ */
 function showTexts() {
   const live = document.getElementById("live");
-  if (!live) return;
-  live.hidden = texts.size === 0;
-  live.replaceChildren(
-    ...[...texts.values()].map(({ step, text }) => {
-      const card = document.createElement("div");
-      const who = document.createElement("p");
-      const said = document.createElement("pre");
-      card.className = "card";
-      who.className = "who";
-      who.textContent = `${step} writes`;
-      said.textContent = text;
-      card.append(who, said);
-      return card;
-    }),
-  );
+  const common = document.querySelector("[data-live]") ?? live;
+  /** @type {Map<Element, Node[]>} */
+  const shown = new Map();
+  for (const place of document.querySelectorAll("#live, [data-live], [data-call]")) shown.set(place, []);
+  for (const [call, { step, text }] of texts) {
+    const own = document.querySelector(`[data-call="${CSS.escape(call)}"]`);
+    const place = own ?? common;
+    if (place) shown.get(place)?.push(written(step, text, place === live));
+  }
+  for (const [place, nodes] of shown) {
+    if (!(place instanceof HTMLElement)) continue;
+    place.hidden = nodes.length === 0;
+    place.replaceChildren(...nodes);
+  }
+  document.dispatchEvent(new Event("coterie:shown"));
+}
+
+/** @param {string} step @param {string} text @param {boolean} isCard */
+function written(step, text, isCard) {
+  const card = document.createElement("div");
+  const who = document.createElement("p");
+  const said = document.createElement("div");
+  card.className = isCard ? "card" : "";
+  who.className = "who";
+  who.textContent = `${step} writes`;
+  said.className = "words";
+  said.textContent = text;
+  card.append(who, said);
+  return card;
 }
 
 /** @param {{call: string, step: string, message: string, start: number, text: string}} piece */
@@ -175,12 +258,12 @@ function takeText(piece) {
 
 /** @param {{calls: {call: string}[]}} active */
 function takeCalls(active) {
+  document.dispatchEvent(new CustomEvent("coterie:calls", { detail: active }));
   const calls = new Set(active.calls.map(({ call }) => call));
   for (const call of texts.keys()) if (!calls.has(call)) texts.delete(call);
   showTexts();
 }
 
-const NEWS_DELAY = 300;
 /** The one connection of this page; a browser has six for a host. @type {EventSource | undefined} */
 let source;
 
@@ -189,10 +272,7 @@ function listen() {
   if (!address || document.hidden || source) return;
   source = new EventSource(address);
   source.addEventListener("opened", () => (streams = true));
-  source.addEventListener("history", () => {
-    clearTimeout(timer);
-    timer = setTimeout(refresh, NEWS_DELAY);
-  });
+  source.addEventListener("history", noteNews);
   source.addEventListener("calls", (event) => takeCalls(JSON.parse(event.data)));
   source.addEventListener("text", (event) => takeText(JSON.parse(event.data)));
   source.addEventListener("error", () => {
@@ -220,6 +300,29 @@ if (every > 0) {
   });
   addEventListener("pagehide", hangUp);
 }
+
+/** Puts the earlier part of a conversation before the one on the page. @param {HTMLAnchorElement} link */
+async function loadEarlier(link) {
+  const answer = await fetch(link.href).catch(() => undefined);
+  const older = document.getElementById("older");
+  if (!answer?.ok || !older) return location.assign(link.href);
+  const page = parsed(await answer.text());
+  const height = document.documentElement.scrollHeight;
+  link.closest("p")?.remove();
+  older.prepend(
+    ...(page.getElementById("older")?.children ?? []),
+    ...page.querySelectorAll("#content > .exchange"),
+  );
+  scrollBy({ top: document.documentElement.scrollHeight - height });
+  document.getElementById("earlier")?.focus({ preventScroll: true });
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target instanceof Element ? event.target.closest("#earlier") : null;
+  if (!(link instanceof HTMLAnchorElement) || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  void loadEarlier(link);
+});
 
 // j and k move through rows and cards, as in a reader of mail.
 document.addEventListener("keydown", (event) => {

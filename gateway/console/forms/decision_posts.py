@@ -21,7 +21,7 @@ from coterie.gateway.console.forms.sent_forms import (
     typed_in,
     with_added,
 )
-from coterie.gateway.console.inbox_page import Draft, inbox_page
+from coterie.gateway.console.inbox_page import Draft, chat_url, inbox_page
 from coterie.gateway.console.served_pages import page_response
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import Rejection, failed_request
@@ -45,11 +45,11 @@ class DecisionPosts:
         pick = _only_pick(form)
         if not has_fields(form):
             await self._decide(pick, _decision(form), identity)
-            return _to_inbox(form)
+            return _back(form, pick)
         waiting = await self._waiting(pick, identity)
         if waiting is None:  # decided meanwhile, or changed: the run says which
             await self._decide(pick, _decision(form), identity)
-            return _to_inbox(form)
+            return _back(form, pick)
         asked = waiting.request
         typed, added = with_added(form, typed_in(form))
         filled = read_form(edit_form(asked.payload_schema, asked.show, typed.counts), typed)
@@ -71,7 +71,7 @@ class DecisionPosts:
                 raise
             message = failed_request(error).report.message
             return await self._page(request, identity, draft, f"{_UNCHANGED}{message}")
-        return _to_inbox(form)
+        return _back(form, pick)
 
     async def _decide(self, pick: Pick, decision: Json, identity: Identity) -> None:
         asked: Json = {**pick._asdict(), **decision}
@@ -114,6 +114,9 @@ def _decision(form: FormData) -> Json:
     return {"decision": text_of(form, "decision"), "comment": text_of(form, "comment")}
 
 
-def _to_inbox(form: FormData) -> Response:
+def _back(form: FormData, pick: Pick) -> Response:
+    """Lead to the inbox, or to the chat in which the request stands."""
+    if "in_chat" in form:
+        return RedirectResponse(f"{chat_url(pick.run)}#end", 303)
     done = urlencode({"done": text_of(form, "decision")})
     return RedirectResponse(f"/inbox?{done}", 303)

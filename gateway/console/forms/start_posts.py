@@ -21,7 +21,7 @@ from coterie.gateway.console.forms.sent_forms import (
     typed_in,
     with_added,
 )
-from coterie.gateway.console.inbox_page import run_url
+from coterie.gateway.console.inbox_page import chat_url, run_url
 from coterie.gateway.console.served_pages import page_response
 from coterie.gateway.console.team_actions import team_view
 from coterie.gateway.identity.identity import Identity
@@ -73,7 +73,8 @@ class StartPosts:
         except (CommandError, InvalidDocument) as error:
             report = failed_request(error).report
             return await self._page(request, identity, team, fields, id, report.message)
-        return RedirectResponse(f"{run_url(started.run)}?done=start", 303)
+        page = f"{run_url(started.run)}?done=start"
+        return RedirectResponse(chat_url(started.run) if "in_chat" in form else page, 303)
 
     async def _page(
         self,

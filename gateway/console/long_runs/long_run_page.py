@@ -7,6 +7,7 @@ from pathlib import Path
 
 from coterie.dsl.evaluate.context import differences
 from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.traversal.step_walk import message_waits
 from coterie.dsl.values import Json
 from coterie.explaining.origins import Effective
 from coterie.gateway.console.bounds_met import Proofs, proofs_of
@@ -105,6 +106,7 @@ def long_run_page(facts: LongRunFacts, long: LongRun) -> RunPage:
         proofs=_NOTHING_PROVED
         if status is None
         else proofs_of(facts.plan, status, 0 if result is None else len(result.decisions)),
+        is_session=bool(message_waits(facts.plan)),
         long=replace(long, entries=0 if status is None else status.events),
     )
 

@@ -25,6 +25,7 @@ NOT_SHOWN = {
     ".visits[].anchor": "an id",
     ".visits[].tone": "a class",
     ".visits[].events[].tone": "a class",
+    ".agents[].turns[].call": "where a served page shows its text in progress",
 }
 """`{path of a text in the view: why no page shows it as text}`."""
 

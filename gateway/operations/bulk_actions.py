@@ -75,7 +75,7 @@ class BulkPreview(Documented):
     action: BulkAction
     runs: tuple[PreviewedRun, ...]
     withheld: int
-    """Runs that match, and on which you may not act."""
+    """Runs on which you may not act, or which you may not read for the filter."""
     read: int | None = None
     """With `cost_over` or `contains`: how many runs were read for it. Older ones were not."""
 
@@ -127,9 +127,12 @@ async def _preview(access: RunAccess, asked: BulkPreviewAsked, identity: Identit
     wanted = asked.model_copy(update={"state": state}).filter()
     runs: list[PreviewedRun] = []
     withheld, looked, search = 0, Looked(), asked.search
-    async for found in found_rows(
-        access, wanted, search, identity, (Role.OPERATOR,), looked, MAX_BULK_ITEMS
-    ):
+    needed = (Role.OPERATOR, Role.VIEWER) if search.reads_runs else (Role.OPERATOR,)
+
+    def allows(team: str) -> bool:
+        return all(isinstance(may(identity, (role,), team), Allowed) for role in needed)
+
+    async for found in found_rows(access, wanted, search, allows, looked, MAX_BULK_ITEMS):
         if found is None:
             withheld += 1
             continue

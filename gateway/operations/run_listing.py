@@ -11,6 +11,7 @@ from coterie.dsl.values import Documented
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import Rejection
 from coterie.gateway.operations.operation import Age, AnyOperation, Name, Operation, RunAsked
+from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.operations.run_search import MAX_READ, Looked, Search, found_rows
 from coterie.rendering.run_table import iso_moment
@@ -144,9 +145,11 @@ def listed_run(row: RunRow, cost: float | None = None) -> ListedRun:
 async def _list(access: RunAccess, asked: ListAsked, identity: Identity) -> RunListing:
     found: list[ListedRun] = []
     looked, search, has_more = Looked(), asked.search, False
-    async for one in found_rows(
-        access, asked.filter(), search, identity, VIEWERS, looked, _MAX_LOOKED_AT
-    ):
+
+    def allows(team: str) -> bool:
+        return isinstance(may(identity, VIEWERS, team), Allowed)
+
+    async for one in found_rows(access, asked.filter(), search, allows, looked, _MAX_LOOKED_AT):
         if len(found) == asked.limit:
             has_more = True
             break

@@ -6,14 +6,12 @@ ended one. The number of runs that are read is bounded, and the answer says how 
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from coterie.failures import CommandError
-from coterie.gateway.identity.identity import Identity, Role
-from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.runs.run_client import Run
 from coterie.runs.run_list import RunFilter, RunRow, run_rows
@@ -77,19 +75,17 @@ async def found_rows(
     access: RunAccess,
     wanted: RunFilter,
     search: Search,
-    identity: Identity,
-    roles: Sequence[Role],
+    allows: Callable[[str], bool],
     looked: Looked,
     limit: int,
 ) -> AsyncIterator[FoundRow | None]:
-    """Yield the runs that match, latest first; None for one that the identity may not see.
+    """Yield the runs that match, latest first; None for one whose team is not allowed.
 
     Args:
         access: The runs.
         wanted: What the list of the server, and the state of each run, answer.
         search: What the runs are read for.
-        identity: Who asks.
-        roles: One of them is enough.
+        allows: Whether the runs of a team may be returned.
         looked: Counts what is looked at.
         limit: How many rows of the list to look at.
 
@@ -99,7 +95,7 @@ async def found_rows(
     batch: list[RunRow] = []
     async for row in run_rows(access.client, wanted, limit):
         looked.rows += 1
-        if not isinstance(may(identity, roles, row.plan), Allowed):
+        if not allows(row.plan):
             yield None
         elif not search.reads_runs:
             yield FoundRow(row)

@@ -8,6 +8,7 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.gateway.console.fields.filled_forms import read_form, with_added_item, with_focus
@@ -28,6 +29,7 @@ from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import Rejection, failed_request
 from coterie.gateway.operations.operations_table import operation_named
 from coterie.gateway.operations.performance import perform
+from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.operations.run_permissions import require_run
 from coterie.gateway.operations.run_starts import RetryOutcome, StartedRun
@@ -56,7 +58,7 @@ class SteeringPosts:
         asked = request.query_params
         action = _action_with_values(asked.get("action", ""))
         found = await self._run_to_steer(asked.get("run", ""), identity)
-        run = await self._facts(found, action)
+        run = await self._facts(found, action, identity)
         task = asked.get("task", "").strip()
         fields = _fields(run, action, task, Typed({}))
         return _page(request, identity, found, run, action, task, fields)
@@ -81,8 +83,7 @@ class SteeringPosts:
         """Steer a run with what a form of values holds; one with problems comes back."""
         action = _action_with_values(text_of(form, "action"))
         found = await self._run_to_steer(text_of(form, "run"), identity)
-        plan = await plan_of_run(self._access.client, found.run.id)
-        run = SteeringFacts(plan, _base(form))
+        run = SteeringFacts(await self._plan(found, identity), _base(form))
         task = text_of(form, "task").strip()
         typed, added = with_added(form, typed_in(form))
         filled = read_form(_fields(run, action, task, typed), typed)
@@ -121,9 +122,17 @@ class SteeringPosts:
             raise Rejection(422, "invalid", "the form names no run")
         return await require_run(self._access, run, (Role.OPERATOR,), identity)
 
-    async def _facts(self, found: FoundRun, action: SteeringAction) -> SteeringFacts:
+    async def _plan(self, found: FoundRun, identity: Identity) -> Plan | None:
+        """Return the plan of a run, for those who may see it."""
+        if not isinstance(may(identity, (Role.VIEWER,), found.team), Allowed):
+            return None
+        return await plan_of_run(self._access.client, found.run.id)
+
+    async def _facts(
+        self, found: FoundRun, action: SteeringAction, identity: Identity
+    ) -> SteeringFacts:
         """Return the plan of a run, and for changes its context."""
-        plan = await plan_of_run(self._access.client, found.run.id)
+        plan = await self._plan(found, identity)
         if action == "skip" or plan is None or not plan.context:
             return SteeringFacts(plan, None)
         if not found.is_open:

@@ -179,3 +179,38 @@ async def test_a_context_is_amended_by_its_fields_and_a_task_skipped_with_a_valu
         assert end["result"]["context"]["note"] == "changed"
     async with client_of(app, person("vera", Role.VIEWER)) as http:
         assert (await http.get("/steer", params=asked)).status_code == 403
+
+
+async def test_who_operates_runs_and_may_not_see_them_reads_nothing_by_a_form_or_a_filter(
+    app: object,
+) -> None:
+    run = await begun(app, "bill", bill=BILL, note="a secret of the run")
+    await waiting(app, run)
+    async with client_of(app, person("otto", Role.OPERATOR)) as http:
+        form = await http.get("/steer", params={"run": run, "action": "amend"})
+        assert form.status_code == 200
+        assert "secret" not in form.text
+        assert list(fields_of(form, "//form[@method='post' and @action='/steer']"))[-2] == "field:"
+        asked = {"action": "cancel", "team": "bill", "contains": "a secret"}
+        preview = await http.get("/v1/bulk", params=asked)
+        assert preview.json()["runs"] == []
+        asked.pop("contains")
+        assert run in (await http.get("/v1/bulk", params=asked)).text
+    async with client_of(app, ALL) as http:
+        await http.post(f"/v1/runs/{run}/cancel")
+
+
+async def test_a_failed_run_is_retried_with_a_change_of_its_context(app: object) -> None:
+    run = await begun(app, "failing", topic="tides")
+    await described(app, run, "failed")
+    async with client_of(app, ALL) as http:
+        form = await http.get("/steer", params={"run": run, "action": "retry"})
+        sent = fields_of(form, "//form[@method='post' and @action='/steer']")
+        [name] = [name for name in sent if name.startswith("field:")]
+        sent[name] = "moons" if name == "field:topic" else '{"topic": "moons"}'
+        retried = await http.post("/steer", data=sent)
+        assert retried.headers["location"].endswith("?done=retry"), retried.text
+        new = retried.headers["location"].removeprefix("/runs/").partition("?")[0]
+        assert new != run
+        end = await described(app, new, "failed")
+        assert end["result"]["context"]["topic"] == "moons"

@@ -7,12 +7,10 @@ there is one. The memory of 100 viewers is measured over ten such runs that a st
 
 import argparse
 import asyncio
-import gc
 import json
 import re
 import sys
 import time
-import tracemalloc
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
@@ -27,6 +25,7 @@ from starlette.requests import Request
 from temporalio.client import Client
 
 from bench import team
+from bench.event_streams import memory
 from bench.long_histories import Histories, long_pages, long_run
 from bench.stage import stage
 from coterie.gateway.app import application
@@ -179,9 +178,7 @@ async def viewers_memory(histories: Histories) -> float:
     """Return the megabytes that viewers of several long runs add."""
     pages = long_pages(histories)
     await RunTimelines(pages).timeline("warm", 60)
-    gc.collect()
-    tracemalloc.start()
-    before, _ = tracemalloc.get_traced_memory()
+    before = memory()
     hub, timelines = StreamHub(pages), RunTimelines(pages)
 
     async def view(number: int) -> None:
@@ -193,15 +190,13 @@ async def viewers_memory(histories: Histories) -> float:
     shown = [await calls_before(pages, f"run-{run}", "", now) for run in range(_RUNS)]
     for run in range(_RUNS):
         assert (await timelines.timeline(f"run-{run}", 600)).is_whole
-    gc.collect()
-    added = tracemalloc.get_traced_memory()[0] - before
-    tracemalloc.stop()
+    added = memory() - before
     assert len(shown) == _RUNS
     for task in viewing:
         task.cancel()
     await asyncio.gather(*viewing, return_exceptions=True)
     await hub.close()
-    return added / 1_000_000
+    return added
 
 
 async def measured(steps: int) -> PageFigures:

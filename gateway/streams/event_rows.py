@@ -139,6 +139,11 @@ class RowReader:
                     attempt=event.attempt,
                     error=_text(event.failure),
                 )
+            case recorded.CallLeft():
+                call, kind, step, _ = self._name(event.scheduled)
+                return events.CallLeftEvent(
+                    **place, call=call, kind=kind, step=step, scheduled=event.scheduled
+                )
             case recorded.CallEnded():
                 return _event_of_end(place, event, self._name(event.scheduled))
             case recorded.MarkerRecorded(name=name) if name == _LOCAL:

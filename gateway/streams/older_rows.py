@@ -8,6 +8,7 @@ from coterie.gateway.streams.event_rows import RowReader, StreamRow
 from coterie.gateway.streams.history_pages import HistoryPages
 from coterie.runs.histories.recorded_events import (
     CallEnded,
+    CallLeft,
     CallScheduled,
     CallStarted,
     RecordedEvent,
@@ -136,5 +137,5 @@ def _has_unnamed(wanted: Iterable[RecordedEvent], events: Iterable[RecordedEvent
     return any(
         event.scheduled not in scheduled
         for event in wanted
-        if isinstance(event, CallStarted | CallEnded)
+        if isinstance(event, CallStarted | CallLeft | CallEnded)
     )

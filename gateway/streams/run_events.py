@@ -73,6 +73,13 @@ class CallStartedEvent(CallEventBase):
     """Of the attempt before."""
 
 
+class CallLeftEvent(CallEventBase):
+    """The run no longer waits for a call: its branch has lost, or somebody cancelled."""
+
+    type: Literal["call_left"] = "call_left"
+    scheduled: int
+
+
 class CallEndedEvent(CallEventBase):
     """A call has ended."""
 
@@ -185,6 +192,7 @@ RunEvent = Annotated[
     StartedEvent
     | CallScheduledEvent
     | CallStartedEvent
+    | CallLeftEvent
     | CallEndedEvent
     | TimerStartedEvent
     | TimerFiredEvent

@@ -56,6 +56,10 @@ class CallFold:
                 self._open[_key(event, event.event)] = bar
             case events.CallStartedEvent():
                 self._start(event, at)
+            case events.CallLeftEvent():
+                key = _key(event, event.scheduled)
+                if key in self._open:
+                    self._open[key] = replace(self._open[key], note="the run left it")
             case events.CallEndedEvent():
                 self._end(event, at)
             case events.MessageReceivedEvent():

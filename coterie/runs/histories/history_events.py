@@ -12,6 +12,7 @@ from temporalio.client import WorkflowHistory
 from coterie.failures import CommandError
 from coterie.runs.histories.recorded_events import (
     CallEnded,
+    CallLeft,
     CallScheduled,
     CallStarted,
     CancelRequested,
@@ -63,7 +64,9 @@ def read_events(events: Iterable[HistoryEvent]) -> Iterator[RecordedEvent]:
 def read_event(event: HistoryEvent) -> RecordedEvent:
     """Read one event."""
     at = event.event_time.ToDatetime(UTC)
-    return _of_call(event, at) or _of_message(event, at) or _of_run(event, at)
+    return (
+        _of_call(event, at) or _of_timer(event, at) or _of_message(event, at) or _of_run(event, at)
+    )
 
 
 def _of_call(event: HistoryEvent, at: datetime) -> RecordedEvent | None:
@@ -100,6 +103,9 @@ def _of_call(event: HistoryEvent, at: datetime) -> RecordedEvent | None:
             it = event.activity_task_timed_out_event_attributes
             failure = RecordedFailure.of(it.failure)
             return CallEnded(id, at, it.scheduled_event_id, "timed out", NO_VALUE, failure)
+        case EventType.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED:
+            it = event.activity_task_cancel_requested_event_attributes
+            return CallLeft(id, at, it.scheduled_event_id)
         case EventType.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
             it = event.activity_task_canceled_event_attributes
             failure = RecordedFailure("", "cancelled")
@@ -110,6 +116,13 @@ def _of_call(event: HistoryEvent, at: datetime) -> RecordedEvent | None:
             failure = RecordedFailure.of(it.failure) if it.HasField("failure") else None
             task, summary = it.workflow_task_completed_event_id, event.user_metadata.summary
             return MarkerRecorded(id, at, it.marker_name, task, details, failure, text_of(summary))
+        case _:
+            return None
+
+
+def _of_timer(event: HistoryEvent, at: datetime) -> RecordedEvent | None:
+    id = event.event_id
+    match event.event_type:
         case EventType.EVENT_TYPE_TIMER_STARTED:
             it = event.timer_started_event_attributes
             length, summary = it.start_to_fire_timeout.ToTimedelta(), event.user_metadata.summary

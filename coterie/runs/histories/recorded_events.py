@@ -107,6 +107,13 @@ CallEnd = Literal["completed", "failed", "timed out", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True)
+class CallLeft(RecordedEvent):
+    """The run no longer waits for an activity: its branch has lost, or somebody cancelled."""
+
+    scheduled: int
+
+
+@dataclass(frozen=True, slots=True)
 class CallEnded(RecordedEvent):
     """An activity has ended, after all its attempts."""
 

@@ -212,3 +212,21 @@ async def test_more_runs_than_polls_are_followed_by_turns() -> None:
     for name in names:
         seen = [message.data["cursor"] for message in found if message.data["run"] == name]
         assert seen == expected[name]
+
+
+async def test_a_stream_says_which_calls_a_run_no_longer_waits_for() -> None:
+    pages = RecordedPages.of("abandoned_branches")
+    left = {
+        event.activity_task_cancel_requested_event_attributes.scheduled_event_id
+        for events in pages.histories.values()
+        for event in events
+        if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED
+    }
+    hub = hub_of(pages)
+    found = await read(hub, StreamRequest((RUN,), whole=True), len(cursors(pages)))
+    await hub.close()
+    said = [message.data for message in found if message.data["type"] == "call_left"]
+    assert left
+    assert {str(data["scheduled"]) for data in said} == set(map(str, left))
+    assert all(data["call"] for data in said)
+    assert all(data["step"] for data in said)

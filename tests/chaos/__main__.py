@@ -7,13 +7,14 @@
     python -m tests.chaos --only router --kills 18 --seed 7
     python -m tests.chaos --only debug --kills 7 --seed 7
     python -m tests.chaos --only stream --kills 200 --seed 7
+    python -m tests.chaos --only effects --kills 50 --seed 3
 
 Without --only it plays all of them, one after another: simulated runs that continue as new in every
 workflow task, runs of a team with steps of all kinds, runs
 with 30 calls of tools each, one large task graph, one long session, the sessions of a tool router,
-an agent that debugs, and clients of event streams. It makes projects in a temporary folder, with
-real workers and a real server, and needs no key. The exit code is 1 when a promise was broken; the
-folder is kept then.
+an agent that debugs, clients of event streams, and payments that are interrupted at each point. It
+makes projects in a temporary folder, with real workers and a real server, and needs no key. The
+exit code is 1 when a promise was broken; the folder is kept then.
 """
 
 import argparse
@@ -33,6 +34,7 @@ from bench.session import play as play_session
 from tests.chaos.debug_runs.debug_play import play_debug
 from tests.chaos.early_forks import fork_everywhere
 from tests.chaos.early_moves import early, move_everywhere, suggest_after
+from tests.chaos.effect_runs.effect_play import EffectTerms, play_effects
 from tests.chaos.graphs import GraphTerms, play_graph
 from tests.chaos.play import play
 from tests.chaos.router_runs.router_plan import RouterPlan
@@ -49,6 +51,7 @@ _SESSION_KILLS = 20
 _ROUTER_KILLS = 18
 _DEBUG_KILLS = 7
 _STREAM_STRIKES = 200
+_EFFECT_KILLS = 50
 
 
 def tell(line: str) -> None:
@@ -140,6 +143,12 @@ async def _stream(asked: Asked, folder: Path) -> list[str]:
     return _report_lines(report.lines, report.wrong)
 
 
+async def _effects(asked: Asked, folder: Path) -> list[str]:
+    terms = EffectTerms(asked.kills_or(_EFFECT_KILLS), asked.open or 20, asked.limit * 60)
+    report = await play_effects(folder, asked.seed, terms, tell)
+    return _report_lines(report.lines, report.wrong)
+
+
 _PARTS: dict[str, Callable[[Asked, Path], Coroutine[Any, Any, list[str]]]] = {
     "moves": _moves,
     "runs": _runs,
@@ -149,6 +158,7 @@ _PARTS: dict[str, Callable[[Asked, Path], Coroutine[Any, Any, list[str]]]] = {
     "router": _router,
     "debug": _debug,
     "stream": _stream,
+    "effects": _effects,
 }
 
 
@@ -165,10 +175,13 @@ def _arguments() -> Asked:
         type=int,
         help="how many kills at most (runs: one for 5 runs; "
         f"tools: {_TOOL_KILLS}, 5 a run; graph: {_GRAPH_KILLS}; session: {_SESSION_KILLS}; "
-        f"router: {_ROUTER_KILLS}, 6 a session; debug: {_DEBUG_KILLS}, 7 a run)",
+        f"router: {_ROUTER_KILLS}, 6 a session; debug: {_DEBUG_KILLS}, 7 a run; "
+        f"effects: {_EFFECT_KILLS}, and one or two more)",
     )
     parser.add_argument("--seed", type=int, help="of plays, kills and people")
-    parser.add_argument("--open", type=int, help="runs at the same time (runs: 40; tools: 5)")
+    parser.add_argument(
+        "--open", type=int, help="how many at once (runs: 40; tools: 5; effects: 20)"
+    )
     parser.add_argument("--gap", type=float, default=15, help="seconds between kills at most (15)")
     parser.add_argument("--limit", type=float, default=60, help="minutes for each part (60)")
     parser.add_argument("--tasks", type=int, default=2000, help="of the graph (2000)")

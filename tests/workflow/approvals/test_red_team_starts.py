@@ -82,7 +82,7 @@ class Attack:
         )
 
     async def update_with_start(self, id: str, message: Json) -> Any:
-        client = self.fleet.env.client
+        client: Any = self.fleet.env.client
         operation: WithStartWorkflowOperation[Any, Any] = WithStartWorkflowOperation(
             "TeamWorkflow",
             GIVEN,

@@ -144,6 +144,7 @@ def test_people_talk_with_a_session_by_keyboard_and_see_its_answer_as_it_is_writ
     desk.model.end("So is 8.")
     replies = ann.locator(".exchange > .reply .words")
     expect(replies).to_have_text(["Number 7 is paid.", "So is 8."])
+    expect(ann.get_by_text("not verified")).to_have_count(0)
     mine = ann.locator(".bubble.mine")
     expect(mine).to_have_count(1)
     expect(mine).to_contain_text("(you)")

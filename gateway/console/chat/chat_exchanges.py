@@ -79,6 +79,8 @@ class SentMessage:
     text: ShownValue
     is_json: bool
     """Whether it is another value than a text."""
+    is_verified: bool
+    """Whether a gateway verified who sent it, as far as the event tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,9 +290,11 @@ def _message(accepted: UpdateAccepted) -> SentMessage:
     asked = accepted.value.read_if(SessionInput)
     if asked is None:
         lost = ShownValue("The message is stored where this gateway cannot read it.")
-        return SentMessage("unknown", accepted.at, lost, is_json=False)
+        return SentMessage("unknown", accepted.at, lost, is_json=False, is_verified=False)
     is_json = not isinstance(asked.message, str)
-    return SentMessage(asked.by, accepted.at, shown_value(asked.message), is_json)
+    sender = accepted.sender
+    is_verified = sender is not None and sender.method != "login"
+    return SentMessage(asked.by, accepted.at, shown_value(asked.message), is_json, is_verified)
 
 
 def _reply(completed: UpdateCompleted) -> SentReply | None:

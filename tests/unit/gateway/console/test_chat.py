@@ -266,6 +266,7 @@ async def test_a_chat_sends_by_a_form_and_decides_with_the_digest_of_the_inbox()
     )
     assert "d" * 64 in pick
     assert "(you)" in text_in(tree)
+    assert "not verified" in text_in(tree), "nobody knows who sent the recorded message"
     reader = shown("chat.html", page_with(EMPTY, None))
     assert not reader.xpath("//form[@id='compose']")
     assert "ask an administrator for the role starter" in text_in(reader)

@@ -124,8 +124,11 @@ def test_every_open_run_is_replayed_in_a_line_each(desk: Project) -> None:
     asyncio.run(asks(desk, "open-b"))
     chosen = "WorkflowId STARTS_WITH 'open-'"
     until(lambda: "2 of 2" in desk.coterie("replay", "--open", "--query", chosen).stderr, "both")
-    done = desk.coterie("replay", "--open", "--query", chosen)
+    done = desk.coterie("replay", "--open", "--query", chosen, "--html", "upgrade.html")
     assert done.returncode == 0, done.stderr
+    page = (desk.folder / "upgrade.html").read_text()
+    assert "Nothing would be decided differently." in page
+    assert ("open-a" in page, "open-b" in page) == (True, True)
     rows = sorted(done.stdout.splitlines())
     assert [row.split()[:2] for row in rows] == [["same", "open-a"], ["same", "open-b"]]
     assert "it is still open, and its worker reports the same 5 decisions" in rows[0]

@@ -271,9 +271,7 @@ PAGES = (
     "/teams/paying",
     "/teams/bill",
     "/runs?contains=bolt&cost_over=0",
-    "/inbox?run=seen",
     "/steer?run=seen&action=amend",
-    "/steer?run=seen&action=skip",
     "/steer?run=seen&action=skip&task=sign/pay",
     "/compare?run=seen&other=other",
 )

@@ -41,6 +41,7 @@ from coterie.runs.histories.recorded_events import (
     UpdateCompleted,
 )
 from coterie.runs.run_client import Run
+from coterie.storage.histories import WORKFLOW
 from coterie.workflows.core.memo_keys import STARTED
 from coterie.workflows.core.messages import ForkInput
 from coterie.workflows.core.views import TrailEntry
@@ -74,6 +75,11 @@ async def run_histories(client: Client, id: str) -> RunHistories:
     Raises:
         CommandError: The run does not exist.
     """
+    if (await Run(client, id).describe()).workflow_type != WORKFLOW:
+        raise CommandError(
+            f"{id!r} is not a run of a team; `coterie runs` lists them, and the audit run has "
+            "`coterie audit export --gateway`"
+        )
     parts: list[AuditedPart] = []
     missing: list[str] = []
     fork: ForkInput | None = ForkInput(run=id)

@@ -16,7 +16,7 @@ from coterie.dsl.model.sections.access_document import RoleName
 from coterie.failures import ExitCode
 from coterie.gateway.identity.program_tokens import create_token
 from coterie.runs.run_client import Run
-from coterie.settings import load
+from coterie.settings import Settings, load
 from coterie.storage.wire import data_converter
 from coterie.workflows.audit_log import AuditLogWorkflow
 from coterie.workflows.core.audit_messages import AuditRecord
@@ -70,11 +70,19 @@ async def test_the_audit_run_has_what_belongs_to_no_run(served: Project, app: ob
     others = {(act, about) for act, _, _, _, about, _ in counts}
     assert {("revoked a token", "watcher"), ("exported", run)} <= others
     await replays(served)
+    wrong = await asyncio.to_thread(
+        served.coterie, "audit", "export", audit_run(settings_of(served)), "-o", "x"
+    )
+    assert wrong.returncode == ExitCode.CALL_WRONG
+    assert "--gateway" in wrong.stderr
+
+
+def settings_of(served: Project) -> Settings:
+    return load(served.environment, served.folder)
 
 
 async def replays(served: Project) -> None:
-    settings = load(served.environment, served.folder)
-    history = await Run(await served.client(), audit_run(settings)).history()
+    history = await Run(await served.client(), audit_run(settings_of(served))).history()
     replayer = Replayer(
         workflows=[AuditLogWorkflow],
         data_converter=data_converter,

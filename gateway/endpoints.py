@@ -117,7 +117,8 @@ async def answer(
         output: Frozen = await perform(access, operation, asked, identity)
         return Response(output.model_dump_json(by_alias=True), headers=_PRIVATE, media_type=_JSON)
     except ValidationError as error:
-        return error_response(invalid_input(problems_of(error), _field_names(operation)))
+        allowed = ", ".join(operation.input.model_fields)
+        return error_response(invalid_input(problems_of(error), allowed))
     except (CommandError, InvalidDocument) as error:
         return error_response(failed_request(error))
     except Exception:
@@ -135,10 +136,6 @@ def _input(operation: AnyOperation, in_path: Mapping[str, str], rest: BaseModel 
         if unsound is not None:
             raise Rejection(422, "invalid", f"in {name!r}, {unsound}")
     return operation.input.model_validate(values)
-
-
-def _field_names(operation: AnyOperation) -> str:
-    return ", ".join(operation.input.model_fields)
 
 
 def _path_parameter(operation: AnyOperation, name: str) -> Any:

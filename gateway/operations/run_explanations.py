@@ -15,7 +15,7 @@ from coterie.inspection.recorded_requests import request_of
 from coterie.inspection.run_comparison import RunComparison, compare, compared_run
 from coterie.inspection.step_calls import step_calls
 from coterie.inspection.step_trace import StepTrace, names_step
-from coterie.inspection.trace import RefusedAnswer, Trace, traced_run
+from coterie.inspection.trace import RefusedAnswer, traced_run
 from coterie.rendering.calls_text import call_data
 from coterie.rendering.commit_diffs import CommitDiffs
 from coterie.replay.trace_events import Visit
@@ -101,13 +101,9 @@ async def _why(access: RunAccess, asked: WhyAsked, _: Identity) -> Explanation:
         is_replayed=bool(trace.visits),
         visits=visits,
         steps=steps,
-        retried=_retried_calls(trace),
+        retried=tuple(map(_retried_call, trace.retried)),
         refused=trace.refused,
     )
-
-
-def _retried_calls(trace: Trace) -> tuple[RetriedCall, ...]:
-    return tuple(map(_retried_call, trace.retried))
 
 
 def _retried_call(call: RecordedCall) -> RetriedCall:

@@ -3,6 +3,7 @@
 Each records in the run who asked for it. The client sends no name.
 """
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Literal
 from uuid import uuid4
 
@@ -15,8 +16,10 @@ from coterie.gateway.operations.operation import (
     AnyOperation,
     ContextUpdates,
     Done,
+    Input,
     Name,
     Operation,
+    Output,
     RunAsked,
     SteeringAsked,
 )
@@ -28,7 +31,6 @@ from coterie.runs.sessions import reply_within
 from coterie.workflows.core.messages import AmendInput, RedirectInput, SessionInput, SkipInput
 from coterie.workflows.core.requests import Decision
 
-_OPERATORS = (Role.OPERATOR,)
 _MAX_WAIT = 50.0
 _TAKING_SECONDS = 8.0
 """How long a run may take to take a message; a live worker needs a fraction of it."""
@@ -155,6 +157,18 @@ async def _message(access: RunAccess, asked: MessageAsked, identity: Identity) -
     )
 
 
+def _steering(
+    name: str,
+    sentence: str,
+    input: type[Input],
+    output: type[Output],
+    handler: Callable[[RunAccess, Input, Identity], Awaitable[Output]],
+) -> Operation[Input, Output]:
+    """Return the operation of operators at `/runs/{run}/NAME`."""
+    path = f"/runs/{{run}}/{name}"
+    return Operation(name, sentence, "POST", path, (Role.OPERATOR,), "run", input, output, handler)
+
+
 OPERATIONS: tuple[AnyOperation, ...] = (
     Operation(
         "message",
@@ -167,70 +181,22 @@ OPERATIONS: tuple[AnyOperation, ...] = (
         MessageOutcome,
         _message,
     ),
-    Operation(
+    _steering(
         "pause",
         "Starts nothing new in a run, and stops its deadlines.",
-        "POST",
-        "/runs/{run}/pause",
-        _OPERATORS,
-        "run",
         SteeringAsked,
         Done,
         _pause,
     ),
-    Operation(
-        "resume",
-        "Resumes a paused run.",
-        "POST",
-        "/runs/{run}/resume",
-        _OPERATORS,
-        "run",
-        SteeringAsked,
-        Done,
-        _resume,
-    ),
-    Operation(
-        "amend",
-        "Changes the context of a run at its next step.",
-        "POST",
-        "/runs/{run}/amend",
-        _OPERATORS,
-        "run",
-        AmendAsked,
-        Done,
-        _amend,
-    ),
-    Operation(
+    _steering("resume", "Resumes a paused run.", SteeringAsked, Done, _resume),
+    _steering("amend", "Changes the context of a run at its next step.", AmendAsked, Done, _amend),
+    _steering(
         "redirect",
         "Sends a run to another team when its current one ends.",
-        "POST",
-        "/runs/{run}/redirect",
-        _OPERATORS,
-        "run",
         RedirectAsked,
         Done,
         _redirect,
     ),
-    Operation(
-        "skip",
-        "Skips a task, now or when it starts.",
-        "POST",
-        "/runs/{run}/skip",
-        _OPERATORS,
-        "run",
-        TaskSkipAsked,
-        Decision,
-        _skip,
-    ),
-    Operation(
-        "cancel",
-        "Stops a run for good, after its cleanup.",
-        "POST",
-        "/runs/{run}/cancel",
-        _OPERATORS,
-        "run",
-        SteeringAsked,
-        Done,
-        _cancel,
-    ),
+    _steering("skip", "Skips a task, now or when it starts.", TaskSkipAsked, Decision, _skip),
+    _steering("cancel", "Stops a run for good, after its cleanup.", SteeringAsked, Done, _cancel),
 )

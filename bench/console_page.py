@@ -7,6 +7,8 @@ there is one. The memory of 100 viewers is measured over ten such runs that a st
 
 import argparse
 import asyncio
+import importlib
+import importlib.util
 import json
 import re
 import sys
@@ -152,15 +154,12 @@ async def event_count(address: str) -> tuple[int, int]:
 async def paints(address: str) -> tuple[tuple[float, ...], float | None]:
     """Return the first contentful paints of some loads, and when the whole run was drawn."""
     program = chromium()
-    try:
-        from playwright.async_api import async_playwright  # of `make test-doors`
-    except ImportError:
+    if program is None or importlib.util.find_spec("playwright") is None:
         return (), None
-    if program is None:
-        return (), None
+    driver: Any = importlib.import_module("playwright.async_api")  # of `make test-doors`
     found: list[float] = []
     drawn = 0.0
-    async with async_playwright() as playwright:
+    async with driver.async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         for _ in range(_LOADS):
             page: Any = await browser.new_page()

@@ -64,7 +64,7 @@ _TITLES = {
     "not_begun": "The run has not begun",
     "reading": "Older events are being read",
     "unanswered": "Temporal does not answer",
-    "refused": "Somebody was faster",
+    "refused": "Nothing was changed",
     "not_empty": "Your folder has files",
     "too_slow": "This takes too long",
     "unexpected": "Something went wrong here",

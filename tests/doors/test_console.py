@@ -181,7 +181,7 @@ def test_a_decision_that_comes_too_late_says_so_and_keeps_the_comment(console: C
         card = page.locator(".waiting-card", has_text="Pay 9 EUR?")
         card.get_by_role("button", name="Reject").click()
     expect(first.get_by_role("status")).to_contain_text("Rejected, in your name.")
-    expect(second.get_by_role("heading", level=1)).to_have_text("Somebody was faster")
+    expect(second.get_by_role("heading", level=1)).to_have_text("Nothing was changed")
     expect(second.get_by_label("comment")).to_have_value("my reason")
     console.messages[:] = [m for m in console.messages if "409" not in m]
 

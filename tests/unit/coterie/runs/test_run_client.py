@@ -79,6 +79,7 @@ class Server:
     def get_workflow_handle(self, id: str, run_id: str | None = None, **_: Any) -> Any:
         return SimpleNamespace(
             result=self._call("result"),
+            cancel=self._call("cancel"),
             query=self._call("query"),
             describe=self._call("describe", run_id),
             execute_update=self._call("update"),

@@ -45,7 +45,7 @@ class Agent(AgentExecutor):
         self.messages.append(context.message)
         await event_queue.enqueue_event(made.new_task_from_user_message(context.message))
         task = TaskUpdater(event_queue, context.task_id, context.context_id)
-        for number, text in enumerate(("Good mor", "ning")):
+        for number, text in enumerate(("under", "stand")):
             part = made.new_text_part(text)
             await task.add_artifact([part], artifact_id="answer", append=number > 0)
         await task.complete()

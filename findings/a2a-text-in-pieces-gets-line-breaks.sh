@@ -46,7 +46,7 @@ class Agent(AgentExecutor):
         self.messages.append(context.message)
         await event_queue.enqueue_event(made.new_task_from_user_message(context.message))
         task = TaskUpdater(event_queue, context.task_id, context.context_id)
-        for number, text in enumerate(("Good mor", "ning")):
+        for number, text in enumerate(("under", "stand")):
             part = made.new_text_part(text)
             await task.add_artifact([part], artifact_id="answer", append=number > 0)
         await task.complete()
@@ -88,8 +88,8 @@ async def main() -> None:
     (artifact,) = (await client.get_task(GetTaskRequest(id=name))).artifacts
     text = made.get_artifact_text(artifact)
     print("pieces:", [part.text for part in artifact.parts], "text:", repr(text))
-    assert text == "Good mor\nning"
-    assert made.get_artifact_text(artifact, delimiter="") == "Good morning"
+    assert text == "under\nstand"
+    assert made.get_artifact_text(artifact, delimiter="") == "understand"
     sys.stdout.flush()
     os._exit(0)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A node that returns a key which the state does not declare, such as a misspelt one, is not told: the
+# A node that returns a key which the state does not declare is not told: the
 # value is dropped. So is such a key of the input.
 set -euo pipefail
 folder=$(mktemp -d); trap 'rm -rf "$folder"' EXIT
@@ -16,10 +16,10 @@ class State(TypedDict):
 
 
 graph = StateGraph(State)
-graph.add_node("write", lambda state: {"sumary": "A new text"})
+graph.add_node("write", lambda state: {"abstract": "A new text"})
 graph.add_edge(START, "write")
 end = graph.compile().invoke({"summary": "An old text", "language": "en"})
-print("a node that returns `sumary`:", end)
+print("a node that returns `abstract`:", end)
 assert end == {"summary": "An old text"}
 PYTHON
 "$folder/venv/bin/python" "$folder/graph.py"

@@ -19,9 +19,9 @@ graph = StateGraph(State)
 graph.add_node("draft", lambda state: {"path": state["path"] + " draft"})
 graph.add_node("review", lambda state: {"path": state["path"] + " review"})
 graph.add_edge(START, "draft")
-graph.add_conditional_edges("draft", lambda state: "reveiw")
+graph.add_conditional_edges("draft", lambda state: "revision")
 end = graph.compile().invoke({"path": "start"})
-print("a condition that answers 'reveiw':", end)
+print("a condition that answers 'revision':", end)
 assert end == {"path": "start draft"}
 PYTHON
 "$folder/venv/bin/python" "$folder/graph.py"

@@ -15,6 +15,7 @@ from coterie.dsl.apis.openapi_reading import ApiDocument, Unreadable
 from coterie.dsl.apis.openapi_schemas import SchemaTranslator
 from coterie.dsl.json_schema.schema_problems import schema_problem
 from coterie.dsl.model.api_requests import (
+    CONNECTION_HEADERS,
     METHODS,
     ApiBody,
     ApiParameter,
@@ -44,8 +45,10 @@ _STYLES: Mapping[ParameterPlace, tuple[ParameterStyle, ...]] = {
 }
 """`{place: the styles that it takes, the default first}`."""
 
-_OF_THE_REQUEST = ("accept", "content-type", "authorization")
+_OF_THE_REQUEST = frozenset(("accept", "content-type", "authorization"))
 """Header parameters that have no effect, by the specification."""
+_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+"""The name of a header."""
 _FORM = "application/x-www-form-urlencoded"
 
 
@@ -211,7 +214,7 @@ class _Operation:
         result: list[ApiParameter] = []
         for content, place in found:
             name = str(content["name"])
-            if place == "header" and name.lower() in _OF_THE_REQUEST:
+            if place == "header" and name.lower() in _OF_THE_REQUEST | CONNECTION_HEADERS:
                 continue
             is_clear = names[name] == 1 and not (name == _BODY and "requestBody" in self._content)
             argument = name if is_clear else f"{name}_{place}"
@@ -247,6 +250,8 @@ class _Operation:
     def _parameter(
         self, content: Json, place: ParameterPlace, name: str, argument: str
     ) -> tuple[ApiParameter, JsonValue]:
+        if place == "header" and _TOKEN.fullmatch(name) is None:
+            raise Unreadable("a header has no such name")
         media = content.get("content")
         if isinstance(media, dict) and media:
             type, form = next(iter(media.items()))

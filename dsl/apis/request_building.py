@@ -5,7 +5,7 @@ No argument reaches another host, another path or another header than its operat
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -22,13 +22,16 @@ from coterie.dsl.model.api_requests import (
     ApiRequest,
     ParameterPlace,
 )
-from coterie.dsl.model.sections.api_document import PLACEHOLDER, ApiSection
+from coterie.dsl.model.sections.api_document import PLACEHOLDER, ApiSection, ApiTerms
 from coterie.dsl.safety.blocked_places import blocked_path
 from coterie.dsl.values import Json, JsonValue
 
 _IN_PATH = re.compile(r"\{([^{}]*)\}")
 _DOTS = (".", "..")
 _HEADER_TEXT = re.compile(r"[\t\x20-\x7e]*")
+
+
+_NO_TERMS = ApiTerms()
 
 
 class RequestRefused(Exception):
@@ -44,33 +47,44 @@ class BuiltRequest(NamedTuple):
     content: bytes | None
 
 
-def build_request(section: ApiSection, request: ApiRequest, arguments: Json) -> BuiltRequest:
+def build_request(
+    section: ApiSection, request: ApiRequest, arguments: Json, terms: ApiTerms = _NO_TERMS
+) -> BuiltRequest:
     """Return the request of a call.
 
     Args:
         section: The API, whose own parameters no call gives.
         request: How the operation is called.
         arguments: Checked against its schema.
+        terms: Of the operation.
 
     Raises:
         RequestRefused: An argument cannot stand in its place.
     """
-    given = [*_given_parameters(section, request, arguments)]
+    given = [*_given_parameters(section, request, arguments, terms)]
     path = _path(request.path, {one.parameter.name: one for one in given if one.place == "path"})
-    query = "&".join(f"{name}={value}" for name, value in _pairs(given, "query"))
+    query = "&".join(f"{name}={value}" for name, value in _pairs(given, "query", section.query))
     url = f"{section.server.rstrip('/')}{path}" + (f"?{query}" if query else "")
     headers = {
         one.parameter.name: _header(one.parameter, one.value)
         for one in given
         if one.place == "header"
     }
-    cookies = "; ".join(f"{name}={value}" for name, value in _pairs(given, "cookie"))
+    cookies = "; ".join(
+        f"{name}={value}" for name, value in _pairs(given, "cookie", section.cookies)
+    )
     if cookies:
         headers["Cookie"] = cookies
     content = None if request.body is None else _content(request.body, arguments)
     if content is not None and request.body is not None:
-        headers["Content-Type"] = request.body.type
+        headers = with_header(headers, "Content-Type", request.body.type)
     return BuiltRequest(request.method, url, headers, content)
+
+
+def with_header(headers: Mapping[str, str], name: str, value: str) -> dict[str, str]:
+    """Return headers with another one, which takes the place of its name in any letter case."""
+    others = {key: text for key, text in headers.items() if key.lower() != name.lower()}
+    return {**others, name: value}
 
 
 class _Given(NamedTuple):
@@ -85,20 +99,30 @@ class _Given(NamedTuple):
 
 
 def _given_parameters(
-    section: ApiSection, request: ApiRequest, arguments: Json
+    section: ApiSection, request: ApiRequest, arguments: Json, terms: ApiTerms
 ) -> Iterator[_Given]:
     """Yield the parameters that have a value; null is none."""
     for parameter in request.parameters:
         own = parameter.argument
         value = arguments.get(own) if own else parameter.value
-        if value is not None and not section.gives(parameter):
+        if value is not None and not section.gives(parameter, terms):
             yield _Given(parameter, value)
 
 
-def _pairs(given: Sequence[_Given], place: ParameterPlace) -> Iterator[Pair]:
-    for one in given:
-        if one.place == place:
-            yield from query_pairs(one.parameter, one.value)
+def _pairs(
+    given: Sequence[_Given], place: ParameterPlace, reserved: Iterable[str]
+) -> Iterator[Pair]:
+    """Yield the pairs of a place; no key of an object is a name that is given without it."""
+    here = [one for one in given if one.place == place]
+    constant = (one.parameter.name for one in here if not one.parameter.argument)
+    taken = {name.casefold() for name in (*reserved, *constant)}
+    for one in here:
+        own, argument = one.parameter.name, one.parameter.argument
+        for name, value in query_pairs(one.parameter, one.value):
+            key = unquote(name)
+            if argument and key != own and key.strip().casefold() in taken:
+                raise RequestRefused(f"{argument!r} has the key {key!r}, which no call gives")
+            yield name, value
 
 
 def _path(template: str, given: Mapping[str, _Given]) -> str:
@@ -121,12 +145,17 @@ def _path(template: str, given: Mapping[str, _Given]) -> str:
 
 
 def _header(parameter: ApiParameter, value: JsonValue) -> str:
-    text = header_text(parameter, value)
-    if _HEADER_TEXT.fullmatch(text) is None:
+    text = header_text(parameter, value).strip(" \t")
+    if not stands_in_header(text):
         raise RequestRefused(
             f"{parameter.argument!r} stands in a header, which takes printable ASCII characters"
         )
     return text
+
+
+def stands_in_header(text: str) -> bool:
+    """Return whether a text may be the value of a header."""
+    return _HEADER_TEXT.fullmatch(text) is not None
 
 
 def _content(body: ApiBody, arguments: Json) -> bytes | None:

@@ -110,7 +110,8 @@ def _labels(tool: ServerTool, schema: Json, effect: Effect) -> tuple[Label, ...]
 def _without_given(section: ApiSection, tool: ServerTool) -> Json:
     """Return the schema of an operation's arguments without those that the worker gives."""
     parameters = () if tool.request is None else tool.request.parameters
-    given = {parameter.argument for parameter in parameters if section.gives(parameter)}
+    terms = section.terms_of(tool.name)
+    given = {one.argument for one in parameters if section.gives(one, terms)}
     schema = tool.input_schema
     properties, required = schema.get("properties"), schema.get("required")
     if not given or not isinstance(properties, dict):

@@ -19,6 +19,16 @@ ParameterStyle = Literal[
 ]
 """The styles of OpenAPI; `json`: the value is one JSON text."""
 
+CONNECTION_HEADERS = frozenset(
+    (
+        *("host", "content-length", "transfer-encoding", "connection", "keep-alive", "te"),
+        *("trailer", "upgrade", "proxy-authenticate", "proxy-authorization", "proxy-connection"),
+        *("http2-settings", "cookie"),
+    )
+)
+"""Headers that no parameter and no configuration gives, in lower case: those of the connection, and
+that of all cookies, each of which has a place of its own."""
+
 BodyForm = Literal["json", "form", "text"]
 
 

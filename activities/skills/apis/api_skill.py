@@ -13,7 +13,13 @@ from coterie.activities.workspace.skill_base import SkillContext
 from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from coterie.activities.workspace.web_access import WebAccess
 from coterie.dsl.apis.parameter_styles import encoded
-from coterie.dsl.apis.request_building import BuiltRequest, RequestRefused, build_request
+from coterie.dsl.apis.request_building import (
+    BuiltRequest,
+    RequestRefused,
+    build_request,
+    stands_in_header,
+    with_header,
+)
 from coterie.dsl.compile.server_offers import contract_of, tools_of
 from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from coterie.dsl.json_values import describe_kind
@@ -27,6 +33,8 @@ from coterie.dsl.values import MAX_CALL_SECONDS, Json
 
 _MIN_SECRET = 8
 """Characters of a secret that is masked; shorter ones match ordinary text too often."""
+_IN_KEY = "!#$&'()*+,/:;<=>?@[]^`{|}\\\""
+"""Characters that a key of a call keeps in a header, beside letters, digits and `-._~`."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +52,20 @@ class HttpApi:
         """Return a request with what shows who calls.
 
         Raises:
-            SkillRefusal: The worker lacks a secret.
+            SkillRefusal: The worker lacks a secret, or one cannot be sent.
         """
         section = self.section
         headers = dict(request.headers)
-        headers |= {name: self._secret(secret) for name, secret in section.headers.items()}
+        for name, secret in section.headers.items():
+            headers = with_header(headers, name, self._in_header(secret))
         if section.token_env is not None:
-            headers["Authorization"] = f"Bearer {self._secret(section.token_env)}"
+            token = f"Bearer {self._in_header(section.token_env)}"
+            headers = with_header(headers, "Authorization", token)
         if section.basic_env is not None:
             pair = self._secret(section.basic_env).encode()
-            headers["Authorization"] = f"Basic {b64encode(pair).decode()}"
-        cookies = [f"{name}={self._secret(secret)}" for name, secret in section.cookies.items()]
+            basic = f"Basic {b64encode(pair).decode()}"
+            headers = with_header(headers, "Authorization", basic)
+        cookies = [f"{name}={self._in_header(secret)}" for name, secret in section.cookies.items()]
         if cookies:
             own = [headers["Cookie"]] if "Cookie" in headers else []
             headers["Cookie"] = "; ".join((*own, *cookies))
@@ -73,12 +84,23 @@ class HttpApi:
                     text = text.replace(part, HIDDEN)
         return text
 
+    def _in_header(self, name: str) -> str:
+        value = self._secret(name).strip(" \t")
+        if not stands_in_header(value):
+            raise SkillRefusal(
+                f"the API {self.name!r} has {name} in a header, which takes printable ASCII "
+                "characters; correct its value in this worker's environment"
+            )
+        return value
+
     def _secret(self, name: str) -> str:
         value = self.values.get(name)
         if value is None:
             raise SkillRefusal(
                 f"the API {self.name!r} needs {name}, which this worker's environment lacks"
             )
+        if not value.isascii() and any("\ud800" <= mark <= "\udfff" for mark in value):
+            raise SkillRefusal(f"the API {self.name!r} needs {name}, whose value here is no UTF-8")
         return value
 
 
@@ -143,14 +165,15 @@ class ApiSkill:
         request = tool.request
         assert request is not None, "operations have one"
         arguments = self._check_input(value, tool)
+        terms = api.section.terms_of(tool.name)
         try:
-            built = build_request(api.section, request, arguments)
+            built = build_request(api.section, request, arguments, terms)
         except RequestRefused as refused:
             raise SkillRefusal(f"{self.name}: {refused}") from None
         proven = api.proven(built)
-        terms = api.section.terms_of(tool.name)
         if terms.key_header is not None:
-            proven = proven._replace(headers={**proven.headers, terms.key_header: context.key})
+            headers = with_header(proven.headers, terms.key_header, encoded(context.key, _IN_KEY))
+            proven = proven._replace(headers=headers)
         seconds = min(context.timeout or terms.timeout or api.section.timeout, MAX_CALL_SECONDS)
         answer = await send(proven, api.access, self.name, seconds, context.effect.begin)
         headers = {key: api.without_secrets(value) for key, value in answer.headers.items()}

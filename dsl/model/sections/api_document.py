@@ -1,7 +1,7 @@
 """The section `worker.apis`: the HTTP APIs whose operations documents may use as tools."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Annotated
@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field, JsonValue, model_validator
 
 from coterie.dsl.json_values import is_whole_schema
-from coterie.dsl.model.api_requests import ApiParameter, Method
+from coterie.dsl.model.api_requests import CONNECTION_HEADERS, ApiParameter, Method
 from coterie.dsl.model.capabilities import Effect, Label, ServerTool
 from coterie.dsl.model.sections.mcp_document import HeaderName, digest_of_json
 from coterie.dsl.model.sections.variable_names import VariableName
@@ -81,6 +81,11 @@ class ApiCallSection(Frozen):
     """JSON Schema of the result."""
 
     @model_validator(mode="after")
+    def _check_headers(self) -> "ApiCallSection":
+        _refuse_connection_headers(self.headers)
+        return self
+
+    @model_validator(mode="after")
     def _placeholders_stand_alone(self) -> "ApiCallSection":
         for text in _texts([*self.query.values(), *self.headers.values(), self.body]):
             found = PLACEHOLDER.search(text)
@@ -121,6 +126,16 @@ def _texts(value: JsonValue) -> Iterator[str]:
             return
 
 
+def _refuse_connection_headers(names: Iterable[str]) -> None:
+    for name in names:
+        if name.lower() in CONNECTION_HEADERS:
+            raise form_mismatch(
+                "api",
+                "`headers` has none of the connection, and no `Cookie`: remove `{name}`",
+                name=name,
+            )
+
+
 class ApiSection(Frozen):
     """An HTTP API: where it is, what it takes as proof, and its operations."""
 
@@ -155,6 +170,7 @@ class ApiSection(Frozen):
             raise form_mismatch("api", "`include` chooses operations of the document in `openapi`")
         if self.token_env is not None and self.basic_env is not None:
             raise form_mismatch("api", "an API has one of `token_env` and `basic_env`")
+        _refuse_connection_headers(self.headers)
         return self
 
     def terms_of(self, tool: str) -> ApiTerms:
@@ -172,15 +188,22 @@ class ApiSection(Frozen):
         own = "once" if tool.request is None else EFFECT_OF_METHOD[tool.request.method]
         return "idempotent" if own == "once" and terms.key_header is not None else own
 
-    def gives(self, parameter: ApiParameter) -> bool:
-        """Return whether the worker gives a parameter, so that no caller does."""
+    def gives(self, parameter: ApiParameter, terms: ApiTerms) -> bool:
+        """Return whether the worker or the connection gives a parameter, so that no caller does.
+
+        Args:
+            parameter: Of an operation.
+            terms: Of the operation.
+        """
         match parameter.place:
             case "query":
                 return parameter.name in self.query
             case "cookie":
                 return parameter.name in self.cookies
             case "header":
-                given = {*map(str.lower, self.headers)}
+                given = {*CONNECTION_HEADERS, *map(str.lower, self.headers)}
+                if terms.key_header is not None:
+                    given.add(terms.key_header.lower())
                 if self.token_env is not None or self.basic_env is not None:
                     given.add("authorization")
                 return parameter.name.lower() in given

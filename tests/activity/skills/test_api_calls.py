@@ -12,9 +12,11 @@ from coterie.activities.skills.apis.api_calls import MAX_BYTES
 from coterie.activities.skills.apis.api_skill import Apis, HttpApi
 from coterie.activities.skills.skill_activity import SkillActivities
 from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.skill_failures import SkillRefusal
 from coterie.activities.workspace.web_access import WebAccess
 from coterie.dsl.apis.openapi_operations import operations_of
 from coterie.dsl.apis.openapi_reading import read_api_document
+from coterie.dsl.apis.request_building import BuiltRequest
 from coterie.dsl.model.capabilities import ServerListing
 from coterie.dsl.model.sections.api_document import ApiSection
 from coterie.dsl.model.sections.mcp_document import digest_of_tool
@@ -284,3 +286,30 @@ async def test_a_call_that_may_happen_once_has_no_second_attempt(
     with pytest.raises(ApplicationError, match="its first attempt was lost"):
         await shop.call("order", {"body": {"book": "a"}}, attempt=2)
     assert server.came == []
+
+
+@pytest.mark.parametrize(
+    ("section", "secret", "why"),
+    [
+        ({"headers": {"X-Key": "KEY"}}, "päss€", "has KEY in a header"),
+        ({"token_env": "KEY"}, "line\n", "has KEY in a header"),
+        ({"cookies": {"s": "KEY"}}, "ключ", "has KEY in a header"),
+        ({"query": {"key": "KEY"}}, "\udc80", "KEY, whose value here is no UTF-8"),
+        ({"basic_env": "KEY"}, "ann:\udc80", "KEY, whose value here is no UTF-8"),
+    ],
+)
+def test_a_secret_that_cannot_be_sent_is_refused_with_its_name(
+    section: dict[str, object], secret: str, why: str
+) -> None:
+    whole = ApiSection.model_validate({"server": "https://a.example", "calls": CALLS, **section})
+    with pytest.raises(SkillRefusal, match=why) as caught:
+        HttpApi("shop", whole, {"KEY": secret}).proven(BuiltRequest("GET", "/", {}, None))
+    assert secret.strip() not in str(caught.value)
+
+
+def test_a_secret_takes_the_place_of_a_header_in_another_letter_case() -> None:
+    whole = ApiSection.model_validate(
+        {"server": "https://a.example", "calls": CALLS, "headers": {"X-Key": "KEY"}}
+    )
+    request = BuiltRequest("GET", "/", {"x-key": "mine"}, None)
+    assert HttpApi("shop", whole, {"KEY": "theirs"}).proven(request).headers == {"X-Key": "theirs"}

@@ -91,6 +91,14 @@ def test_an_operation_is_a_tool_with_its_parameters_and_its_body() -> None:
     assert (made.request.method, made.request.path) == ("PUT", "/pets/{id}")
 
 
+@pytest.mark.parametrize("name", ["Host", "Cookie", "transfer-encoding", "Content-Length", "A B"])
+def test_no_argument_is_a_header_of_the_connection_or_one_without_a_name(name: str) -> None:
+    made = tool(f"  /a: {{ get: {{ parameters: [{{ name: {name}, in: header }}] }} }}")
+    assert made.input_schema["properties"] == {}
+    assert made.request is not None
+    assert made.request.parameters == ()
+
+
 def test_an_operation_without_an_id_has_the_name_of_its_method_and_path() -> None:
     assert tool("  /pets/{id}/toys: { get: { parameters: [{ name: id, in: path }] } }").name == (
         "get/pets/id/toys"

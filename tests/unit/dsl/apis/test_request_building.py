@@ -6,11 +6,12 @@ from urllib.parse import urlsplit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from coterie.dsl.apis.declared_calls import declared_call
 from coterie.dsl.apis.request_building import BuiltRequest, RequestRefused, build_request
 from coterie.dsl.model.api_requests import ApiBody, ApiParameter, ApiRequest
-from coterie.dsl.model.sections.api_document import ApiSection
+from coterie.dsl.model.sections.api_document import ApiSection, ApiTerms
 from coterie.dsl.values import Json, JsonValue
 
 SERVER = "https://api.example/v1"
@@ -169,3 +170,56 @@ def test_what_the_worker_gives_no_caller_gives() -> None:
         section, PETS, {"id": 1, "toy": "b", "limit": 9, "X-Trace": "mine", "session": "mine"}
     )
     assert (request.url, request.headers) == (f"{SERVER}/pets/1/toys/;toy=b", {})
+
+
+@pytest.mark.parametrize("name", ["Host", "COOKIE", "Transfer-Encoding", "content-length", "TE"])
+def test_no_parameter_is_a_header_of_the_connection(name: str) -> None:
+    operation = ApiRequest(method="GET", path="/a", parameters=(parameter(name, "header"),))
+    assert build_request(API, operation, {name: "mine"}).headers == {}
+
+
+@pytest.mark.parametrize("name", ["Host", "cookie", "Transfer-Encoding", "Connection"])
+def test_no_declared_header_is_one_of_the_connection(name: str) -> None:
+    call = {"path": "/any"}
+    for section in (
+        {"calls": {"any": {**call, "headers": {name: "{mine}"}}}},
+        {"calls": {"any": call}, "headers": {name: "SECRET"}},
+    ):
+        with pytest.raises(ValidationError, match=f"remove `{name}`"):
+            ApiSection.model_validate({"server": SERVER, **section})
+
+
+KEYED: dict[str, object] = {
+    "server": SERVER,
+    "calls": {"any": {"path": "/any"}},
+    "query": {"api_key": "KEY"},
+    "cookies": {"sid": "KEY"},
+}
+
+
+@pytest.mark.parametrize("key", ["api_key", "API_KEY", " sid", "fixed"])
+@pytest.mark.parametrize("place", ["query", "cookie"])
+def test_no_key_of_an_object_is_a_name_that_is_given_without_it(place: str, key: str) -> None:
+    section = ApiSection.model_validate(
+        {**KEYED, place if place == "query" else "cookies": {"api_key": "KEY", "sid": "KEY"}}
+    )
+    constant = ApiParameter.model_validate({"name": "fixed", "place": place, "value": 1})
+    filter = parameter("filter", place, style="form", explode=True)
+    operation = ApiRequest(method="GET", path="/a", parameters=(constant, filter))
+    build_request(section, operation, {"filter": {"color": "red", "filter": 1}})
+    with pytest.raises(RequestRefused, match=f"'filter' has the key '{key}'"):
+        build_request(section, operation, {"filter": {"color": "red", key: "mine"}})
+
+
+def test_the_header_of_the_key_is_no_argument_in_any_letter_case() -> None:
+    operation = ApiRequest(
+        method="POST", path="/a", parameters=(parameter("idempotency-key", "header"),)
+    )
+    terms = ApiTerms(key_header="Idempotency-Key")
+    assert build_request(API, operation, {"idempotency-key": "mine"}, terms).headers == {}
+
+
+def test_a_body_has_one_content_type() -> None:
+    call: dict[str, object] = {"path": "/a", "method": "POST", "body": {"a": 1}}
+    made = built({**call, "headers": {"content-type": "text/plain"}}, {})
+    assert made.headers == {"Content-Type": "application/json"}

@@ -127,6 +127,14 @@ def test_what_the_worker_gives_is_no_argument() -> None:
     assert tool.input_schema["required"] == ["words"]
 
 
+def test_the_header_of_the_key_is_no_argument() -> None:
+    pay = {"path": "/pay/{id}", "method": "POST", "headers": {"idempotency-key": "{key}"}}
+    terms = {"pay": {"key_header": "Idempotency-Key"}}
+    tool = made("api: shop/pay", {**SHOP, "calls": {"pay": pay}, "tools": terms})
+    assert tool.input_schema is not None
+    assert tool.input_schema["required"] == ["id"]
+
+
 def test_a_group_has_its_operations_and_declared_calls() -> None:
     calls: dict[str, object] = {"list": {"path": "/all"}, "pack": {"path": "/pack/{id}"}}
     plan = compiled("api: shop, include: [list, pack]", {**SHOP, "calls": calls}).plan

@@ -11,9 +11,9 @@ from coterie.failures import CommandError
 from coterie.gateway.endpoints import API, error_response, identity_of
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import SIGNED_OUT, Rejection, failed_request
+from coterie.gateway.operations.performance import permitted_run
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.operations.run_listing import VIEWERS
-from coterie.gateway.operations.run_permissions import require_run
 from coterie.gateway.streams.cursors import Cursor, parse_joint
 from coterie.gateway.streams.event_source import EventSourceResponse
 from coterie.gateway.streams.event_stream import EventStream, StreamRequest
@@ -100,6 +100,8 @@ async def _events_response(
     Raises:
         CommandError: The identity may not see a run, it does not exist, or the server is silent.
     """
-    await asyncio.gather(*(require_run(access, run, VIEWERS, identity) for run in asked.runs))
+    await asyncio.gather(
+        *(permitted_run(access, run, VIEWERS, identity, "events") for run in asked.runs)
+    )
     messages: AsyncGenerator[bytes] = EventStream(hub, asked).messages()
     return EventSourceResponse(messages, await anext(messages))

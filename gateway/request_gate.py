@@ -93,7 +93,7 @@ def _door(path: str) -> Door:
     return "api" if is_below(path, API) else "console"
 
 
-class _BodyTooLargeError(Exception):
+class BodyTooLargeError(Exception):
     """The body exceeds its bound."""
 
 
@@ -155,7 +155,7 @@ class RequestGate:
             if message["type"] == "http.request":
                 size += len(message.get("body", b""))
                 if size > MAX_BODY:
-                    raise _BodyTooLargeError
+                    raise BodyTooLargeError
             return message
 
         async def watched(message: Message) -> None:
@@ -165,6 +165,6 @@ class RequestGate:
 
         try:
             await self._app(scope, bounded, watched)
-        except _BodyTooLargeError:
+        except BodyTooLargeError:
             if not began:
                 await error_response(TOO_LARGE, {"Connection": "close"})(scope, receive, send)

@@ -44,12 +44,11 @@ from coterie.gateway.endpoints import API
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import Rejection
 from coterie.gateway.operations.operations_table import operation_named
-from coterie.gateway.operations.performance import perform
+from coterie.gateway.operations.performance import perform, permitted_run
 from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.request_decisions import WaitingRequests
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.operations.run_listing import VIEWERS, ListAsked, RunListing
-from coterie.gateway.operations.run_permissions import require_run
 from coterie.gateway.operations.upgrade_replays import UpgradeAsked, UpgradeReport
 from coterie.inspection.followed_run import run_on_server
 from coterie.inspection.run_comparison import RunComparison
@@ -166,7 +165,7 @@ class ConsolePages:
     async def run(self, request: Request, identity: Identity) -> Response:
         """Show one run: of a long one its newest end, older calls, or one of its histories."""
         id = request.path_params["run"]
-        found = await require_run(self._access, id, (Role.VIEWER,), identity)
+        found = await permitted_run(self._access, id, (Role.VIEWER,), identity, "run page")
         asked = request.query_params
         page = await self._page_of_run(found, asked)
         is_live = page.ended is None and not any(map(asked.get, ("before", "history")))

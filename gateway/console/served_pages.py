@@ -7,7 +7,10 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 from pydantic import ValidationError
-from starlette.requests import Request
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from coterie.dsl.errors import InvalidDocument
@@ -23,11 +26,13 @@ from coterie.gateway.operations.error_reports import (
     SIGNED_OUT,
     UNEXPECTED,
     FailedRequest,
+    Rejection,
     failed_request,
     invalid_input,
     problems_of,
 )
 from coterie.gateway.operations.run_access import RunAccess
+from coterie.gateway.request_gate import MAX_BODY, BodyTooLargeError
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -46,6 +51,9 @@ _TECHNICAL = ("pick", "run", "team", "action", "decision", "payload_before", "no
 """Fields that nobody typed: kept, and not shown."""
 _MAX_KEPT = 100
 """Fields of a form that a page keeps after an error."""
+_UNREADABLE = "unreadable_body"
+_MAX_FIELDS = 2_000
+"""Of one form: its choices, and what else it has."""
 
 Handler = Callable[[Request, Identity], Awaitable[Response]]
 _log = logging.getLogger("coterie")
@@ -161,11 +169,31 @@ def answered(
                 )
                 return PageResponse(replace(before.shown, frame=frame), failed.status)
             return await problem_response(request, identity, failed)
+        except BodyTooLargeError:  # the gate answers
+            raise
         except Exception:
             _log.exception("a page of the console failed")
             return await problem_response(request, identity, UNEXPECTED)
 
     return endpoint
+
+
+async def sent_form(request: Request) -> FormData:
+    """Return the form of a request.
+
+    Raises:
+        Rejection: It cannot be read.
+    """
+    try:
+        return await request.form(max_fields=_MAX_FIELDS, max_part_size=MAX_BODY)
+    except (HTTPException, MultiPartException, ClientDisconnect) as error:
+        because = error.detail if isinstance(error, HTTPException) else str(error)
+        raise Rejection(
+            400,
+            _UNREADABLE,
+            f"the form cannot be read ({because.rstrip('.') or 'it ended early'})",
+            f"Open the page again, and send its form; one has at most {_MAX_FIELDS:,} fields.",
+        ) from None
 
 
 def address_of(request: Request) -> str:
@@ -179,7 +207,7 @@ async def problem_response(
     """Return the page of a request that failed; it keeps what a form held."""
     report, reads = failed.report, request.method in ("GET", "HEAD")
     here = address_of(request)
-    fields = () if reads else await _kept_fields(request)
+    fields = () if reads or report.code == _UNREADABLE else await _kept_fields(request)
     has_no_role = identity is not None and not identity.grants and report.code == "not_allowed"
     page = ProblemPage(
         title=_NO_ROLE if has_no_role else _TITLES.get(report.code, "This did not work"),
@@ -220,6 +248,9 @@ def administrators_of(request: Request) -> str:
 
 
 async def _kept_fields(request: Request) -> Sequence[tuple[str, str]]:
-    form = await request.form()
+    try:
+        form = await sent_form(request)
+    except Rejection:
+        return ()
     items = [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
     return items[:_MAX_KEPT]

@@ -22,7 +22,7 @@ from coterie.gateway.operations.operation import (
     RunId,
     Why,
 )
-from coterie.gateway.operations.permissions import Allowed, may
+from coterie.gateway.operations.permissions import Allowed, Denied, may
 from coterie.gateway.operations.request_decisions import approver_name
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.operations.run_listing import RunFilterAsked
@@ -75,7 +75,8 @@ class BulkPreview(Documented):
     action: BulkAction
     runs: tuple[PreviewedRun, ...]
     withheld: int
-    """Runs on which you may not act, or which you may not read for the filter."""
+    """Runs of teams for which you have a role, but which you may not act on, or not read for the
+    filter."""
     read: int | None = None
     """With `cost_over` or `contains`: how many runs were read for it. Older ones were not."""
 
@@ -130,11 +131,14 @@ async def _preview(access: RunAccess, asked: BulkPreviewAsked, identity: Identit
     needed = (Role.OPERATOR, Role.VIEWER) if search.reads_runs else (Role.OPERATOR,)
 
     def allows(team: str) -> bool:
-        return all(isinstance(may(identity, (role,), team), Allowed) for role in needed)
+        nonlocal withheld
+        decisions = [may(identity, (role,), team) for role in needed]
+        denied = [one for one in decisions if isinstance(one, Denied)]
+        withheld += any(not one.is_unseen for one in denied)
+        return not denied
 
     async for found in found_rows(access, wanted, search, allows, looked, MAX_BULK_ITEMS):
         if found is None:
-            withheld += 1
             continue
         row = found.row
         runs.append(

@@ -1,6 +1,8 @@
 """Perform an operation: check who asks, then let its handler answer, within a time."""
 
 import asyncio
+from collections.abc import Collection, Generator
+from contextlib import contextmanager
 from typing import TypeVar, cast
 
 from temporalio.service import RPCError
@@ -8,11 +10,11 @@ from temporalio.service import RPCError
 from coterie.audit.sent_records import audit_record
 from coterie.dsl.values import Frozen
 from coterie.failures import CommandError
-from coterie.gateway.identity.identity import Identity
+from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import Rejection, failed_request
 from coterie.gateway.operations.operation import MAX_SECONDS, Operation, RunAsked, TeamAsked
 from coterie.gateway.operations.permissions import may
-from coterie.gateway.operations.run_access import RunAccess
+from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.operations.run_permissions import require, require_run
 from coterie.runs.call_errors import Unanswered
 
@@ -28,16 +30,48 @@ async def perform(
     Raises:
         CommandError: The identity may not perform it, the run refuses, or nobody answers.
     """
-    try:
+    with _noted_refusals(access, operation.name, changes=operation.changes_something):
         output = await _perform(access, operation, asked, identity)
-    except CommandError as error:
-        code = failed_request(error).report.code
-        if operation.changes_something or code == "not_allowed":
-            access.audit.note(audit_record("refused", operation.name, code))
-        raise
     if operation.is_noted:
         access.audit.note(audit_record("previewed", operation.name))
     return output
+
+
+async def permitted_run(
+    access: RunAccess,
+    id: str,
+    roles: Collection[Role],
+    identity: Identity,
+    asked: str,
+    *,
+    changes: bool = False,
+) -> FoundRun:
+    """Return a run outside an operation; the audit log has the refusals that it has of operations.
+
+    Args:
+        access: The runs.
+        id: The run.
+        roles: One of them is enough.
+        identity: Who asks.
+        asked: What the audit log says was refused.
+        changes: Whether it does more than read.
+
+    Raises:
+        CommandError: The identity may not, or there is no such run.
+    """
+    with _noted_refusals(access, asked, changes=changes):
+        return await require_run(access, id, roles, identity)
+
+
+@contextmanager
+def _noted_refusals(access: RunAccess, asked: str, *, changes: bool) -> Generator[None]:
+    try:
+        yield
+    except CommandError as error:
+        code = failed_request(error).report.code
+        if changes or code == "not_allowed":
+            access.audit.note(audit_record("refused", asked, code))
+        raise
 
 
 async def _perform(

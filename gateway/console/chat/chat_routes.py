@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Literal
 
 from pydantic import JsonValue
 from starlette.requests import Request
@@ -39,16 +40,17 @@ from coterie.gateway.console.forms.form_operations import performed
 from coterie.gateway.console.forms.sent_forms import text_of, typed_in, with_added
 from coterie.gateway.console.inbox_page import chat_url, inbox_card, run_url
 from coterie.gateway.console.runs_page import runs_page
-from coterie.gateway.console.served_pages import answered, page_response
+from coterie.gateway.console.served_pages import answered, page_response, sent_form
 from coterie.gateway.console.states.latest_pages import LatestPages
 from coterie.gateway.endpoints import API
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import Rejection
+from coterie.gateway.operations.performance import permitted_run
 from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.request_decisions import WaitingRequest, WaitingRequests
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.operations.run_listing import ListAsked, RunListing
-from coterie.gateway.operations.run_permissions import require_run, trail_name
+from coterie.gateway.operations.run_permissions import trail_name
 from coterie.gateway.operations.run_steering import MessageOutcome
 from coterie.gateway.streams.cursors import Cursor
 from coterie.runs.call_errors import call_error
@@ -121,7 +123,7 @@ class Chats:
     async def show(self, request: Request, identity: Identity) -> Response:
         """Show the newest messages of a session, or those before one."""
         run = request.path_params["run"]
-        found = await require_run(self._access, run, (Role.VIEWER,), identity)
+        found = await permitted_run(self._access, run, (Role.VIEWER,), identity, "chat page")
         text = request.query_params.get("before", "")
         page = await self._page(found, Cursor.parse(text) if text else None, identity)
         is_live = found.is_open and not text
@@ -156,10 +158,8 @@ class Chats:
         state = chat_state(history, status, is_served=served, has_begun=form is not None)
         composer = None
         if isinstance(may(identity, _SENDERS, team), Allowed):
-            api = f"{API}{run_url(run.id)}/messages"
             wanted = form if isinstance(form, MessageForm) else TEXT
-            fields = fields_of(wanted, {})
-            composer = Composer(chat_url(run.id), api, new_nonce(), wanted.kind, fields)
+            composer = _composer(run.id, new_nonce(), wanted.kind, fields_of(wanted, {}))
         me = trail_name(identity, team)
         cards = tuple(inbox_card(waiting, identity) for waiting in requests)
         return chat_page(
@@ -195,8 +195,8 @@ class Chats:
     async def send(self, request: Request, identity: Identity) -> Response:
         """Send a message, and lead back to the chat; the same form sends one message."""
         run = request.path_params["run"]
-        form = await request.form()
-        found = await require_run(self._access, run, _SENDERS, identity)
+        form = await sent_form(request)
+        found = await permitted_run(self._access, run, _SENDERS, identity, "message", changes=True)
         wanted = await self._forms.of(found)
         nonce = text_of(form, "nonce")
         if not isinstance(wanted, MessageForm) or wanted.kind == "text":
@@ -233,12 +233,27 @@ class Chats:
         fields: tuple[FormField, ...],
         notice: str,
     ) -> Response:
-        """Return the chat with a form as it was typed; it does not change by itself."""
+        """Return the chat with a form as it was typed; it does not change by itself.
+
+        Who may send, and not read, gets only the form.
+        """
+        run, status = found.run.id, 422 if notice else 200
+        composer = _composer(run, nonce, "fields", fields)
+        if not isinstance(may(identity, (Role.VIEWER,), found.team), Allowed):
+            return page_response(
+                request, identity, "message.html", f"Message to {run}", composer, tab="chat",
+                notice=notice, status=status,
+            )  # fmt: skip
         page = await self._page(found, None, identity)
         if page.composer is not None:
-            composer = replace(page.composer, nonce=nonce, fields=fields)
             page = replace(page, composer=composer)
         return page_response(
-            request, identity, "chat.html", f"{found.team}: {found.run.id}", page, tab="chat",
-            notice=notice, status=422 if notice else 200,
+            request, identity, "chat.html", f"{found.team}: {run}", page, tab="chat",
+            notice=notice, status=status,
         )  # fmt: skip
+
+
+def _composer(
+    run: str, nonce: str, kind: Literal["text", "fields"], fields: tuple[FormField, ...]
+) -> Composer:
+    return Composer(chat_url(run), f"{API}{run_url(run)}/messages", nonce, kind, fields)

@@ -19,8 +19,13 @@ from coterie.gateway.console.bulk_page import (
     progress_page,
 )
 from coterie.gateway.console.forms.form_operations import performed
-from coterie.gateway.console.forms.sent_forms import MAX_PICKS, json_of, picks_of, text_of
-from coterie.gateway.console.served_pages import page_response
+from coterie.gateway.console.forms.sent_forms import (
+    MAX_PICKS,
+    json_of,
+    picks_of,
+    text_of,
+)
+from coterie.gateway.console.served_pages import page_response, sent_form
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.bulk_actions import (
     BulkPreview,
@@ -45,7 +50,7 @@ class BulkPosts:
 
     async def preview(self, request: Request, identity: Identity) -> Response:
         """Show what an action would touch; nothing is done yet."""
-        form = await request.form()
+        form = await sent_form(request)
         why = text_of(form, "why")
         match text_of(form, "action"):
             case "decide":
@@ -73,7 +78,7 @@ class BulkPosts:
 
     async def start(self, request: Request, identity: Identity) -> Response:
         """Begin the action that the preview showed."""
-        form = await request.form()
+        form = await sent_form(request)
         asked: Json = {
             "action": text_of(form, "action"),
             "runs": _items(form),

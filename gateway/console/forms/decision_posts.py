@@ -22,7 +22,7 @@ from coterie.gateway.console.forms.sent_forms import (
     with_added,
 )
 from coterie.gateway.console.inbox_page import Draft, chat_url, inbox_page
-from coterie.gateway.console.served_pages import page_response
+from coterie.gateway.console.served_pages import page_response, sent_form
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import Rejection, failed_request
 from coterie.gateway.operations.request_decisions import WaitingRequest, WaitingRequests
@@ -41,7 +41,7 @@ class DecisionPosts:
 
     async def decide(self, request: Request, identity: Identity) -> Response:
         """Decide a request; a form with problems comes back as it was typed."""
-        form = await request.form()
+        form = await sent_form(request)
         pick = _only_pick(form)
         if not has_fields(form):
             await self._decide(pick, _decision(form), identity)

@@ -22,14 +22,13 @@ from coterie.gateway.console.forms.sent_forms import (
     with_added,
 )
 from coterie.gateway.console.inbox_page import chat_url, run_url
-from coterie.gateway.console.served_pages import page_response
+from coterie.gateway.console.served_pages import page_response, sent_form
 from coterie.gateway.console.team_actions import team_view
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import failed_request
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.operations.run_starts import StartedRun
 from coterie.gateway.operations.team_catalog import TeamDescription
-from coterie.gateway.request_gate import MAX_BODY
 
 _NOTHING = "Nothing was started. "
 
@@ -43,7 +42,7 @@ class StartPosts:
 
     async def start(self, request: Request, identity: Identity) -> Response:
         """Start a run of a team; a form with problems comes back as it was typed."""
-        form = await request.form(max_part_size=MAX_BODY)
+        form = await sent_form(request)
         team, id = text_of(form, "team"), text_of(form, "id").strip()
         described = await performed(self._access, "team", {"team": team}, identity, TeamDescription)
         typed, added = with_added(form, typed_in(form))

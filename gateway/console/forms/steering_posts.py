@@ -13,7 +13,12 @@ from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.gateway.console.fields.filled_forms import read_form, with_added_item, with_focus
 from coterie.gateway.console.fields.form_fields import FormField, Typed, json_text
-from coterie.gateway.console.forms.sent_forms import json_of, text_of, typed_in, with_added
+from coterie.gateway.console.forms.sent_forms import (
+    json_of,
+    text_of,
+    typed_in,
+    with_added,
+)
 from coterie.gateway.console.forms.steering_forms import (
     SteeringAction,
     SteeringFacts,
@@ -24,14 +29,13 @@ from coterie.gateway.console.forms.steering_forms import (
     tasks_of,
 )
 from coterie.gateway.console.inbox_page import run_url
-from coterie.gateway.console.served_pages import page_response
+from coterie.gateway.console.served_pages import page_response, sent_form
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import Rejection, failed_request
 from coterie.gateway.operations.operations_table import operation_named
-from coterie.gateway.operations.performance import perform
+from coterie.gateway.operations.performance import perform, permitted_run
 from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
-from coterie.gateway.operations.run_permissions import require_run
 from coterie.gateway.operations.run_starts import RetryOutcome, StartedRun
 from coterie.runs.histories.recorded_plans import plan_of_run
 
@@ -57,7 +61,7 @@ class SteeringPosts:
         """Show the form of an action that takes values."""
         asked = request.query_params
         action = _action_with_values(asked.get("action", ""))
-        found = await self._run_to_steer(asked.get("run", ""), identity)
+        found = await self._run_to_steer(asked.get("run", ""), identity, action)
         run = await self._facts(found, action, identity)
         task = asked.get("task", "").strip()
         fields = _fields(run, action, task, Typed({}))
@@ -65,7 +69,7 @@ class SteeringPosts:
 
     async def steer(self, request: Request, identity: Identity) -> Response:
         """Steer a run."""
-        form = await request.form()
+        form = await sent_form(request)
         action, run = text_of(form, "action"), text_of(form, "run")
         if action not in STEERING:
             raise Rejection(422, "invalid", "the form names no way to steer a run")
@@ -82,7 +86,7 @@ class SteeringPosts:
     ) -> Response:
         """Steer a run with what a form of values holds; one with problems comes back."""
         action = _action_with_values(text_of(form, "action"))
-        found = await self._run_to_steer(text_of(form, "run"), identity)
+        found = await self._run_to_steer(text_of(form, "run"), identity, action, changes=True)
         run = SteeringFacts(await self._plan(found, identity), _base(form))
         task = text_of(form, "task").strip()
         typed, added = with_added(form, typed_in(form))
@@ -117,10 +121,14 @@ class SteeringPosts:
         target = started.run if isinstance(started, StartedRun) else cast("str", asked["run"])
         return RedirectResponse(f"{run_url(target)}?{urlencode({'done': action})}", 303)
 
-    async def _run_to_steer(self, run: str, identity: Identity) -> FoundRun:
+    async def _run_to_steer(
+        self, run: str, identity: Identity, action: SteeringAction, *, changes: bool = False
+    ) -> FoundRun:
         if not run:
             raise Rejection(422, "invalid", "the form names no run")
-        return await require_run(self._access, run, (Role.OPERATOR,), identity)
+        return await permitted_run(
+            self._access, run, (Role.OPERATOR,), identity, action, changes=changes
+        )
 
     async def _plan(self, found: FoundRun, identity: Identity) -> Plan | None:
         """Return the plan of a run, for those who may see it."""

@@ -1,18 +1,21 @@
 """Nobody learns from an answer that something exists that they may not see."""
 
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
 import pytest
 
 from coterie.documents.catalog import Catalog
-from coterie.gateway.identity.identity import Identity, Role
-from coterie.gateway.operations import bulk_actions
+from coterie.gateway.identity.identity import Grant, Identity, Role
+from coterie.gateway.operations import bulk_actions, run_search
 from coterie.gateway.operations.error_reports import Rejection
 from coterie.gateway.operations.operations_table import operation_named
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.operations.run_starts import unknown_team
 from coterie.runs.call_errors import UnknownRun
+from coterie.runs.run_list import RunRow
 from coterie.settings import load
 from coterie.workflows.core.bulk_messages import BulkOutcome, BulkReport
 from tests.support.gateway import person
@@ -69,6 +72,23 @@ async def test_the_id_of_a_run_is_no_other_answer_than_an_unknown_id(
     with pytest.raises(Rejection, match="there is no run 'b' for you") as error:
         await progress(person("eve", *Role))
     assert error.value.status == 404
+
+
+async def test_a_preview_counts_no_runs_of_a_team_that_who_asks_does_not_see(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def rows(*_: object) -> AsyncIterator[RunRow]:
+        for team in ("pay_in", "secret", "secret", "chore"):
+            yield RunRow(f"a/{team}", team, "running", datetime.now(UTC), run_id="x")
+
+    monkeypatch.setattr(run_search, "run_rows", rows)
+    eve = person("eve", Role.OPERATOR, teams="pay_*")
+    chores = Grant(role=Role.VIEWER, teams="chore")
+    eve = eve.model_copy(update={"grants": (*eve.grants, chores)})
+    asked = bulk_actions.BulkPreviewAsked(action="cancel")
+    answer = await operation_named("preview_bulk").handler(NoServer(), asked, eve)
+    preview = cast("bulk_actions.BulkPreview", answer)
+    assert ([one.team for one in preview.runs], preview.withheld) == (["pay_in"], 1)
 
 
 def test_an_unknown_team_names_only_the_teams_that_who_asks_sees(tmp_path: Path) -> None:

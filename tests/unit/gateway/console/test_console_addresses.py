@@ -23,10 +23,10 @@ class _AskedError(Exception):
 async def test_the_address_of_a_run_opens_that_run(
     run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def require_run(_: object, id: str, *_more: object) -> None:
+    async def permitted_run(_: object, id: str, *_more: object) -> None:
         raise _AskedError(id)
 
-    monkeypatch.setattr(console_routes, "require_run", require_run)
+    monkeypatch.setattr(console_routes, "permitted_run", permitted_run)
     nothing = cast("Any", None)
     access = RunAccess(nothing, nothing)
     scope: Scope = {"type": "http", "method": "GET", "path": unquote(run_url(run)), "headers": []}

@@ -11,7 +11,7 @@ from coterie.audit.audit_entries import (
     PartEnded,
     PartStarted,
 )
-from coterie.audit.run_audit import AuditedPart, RunHistories
+from coterie.audit.run_histories import AuditedPart, RunHistories
 from coterie.dsl.json_values import json_digest
 from coterie.dsl.values import Frozen
 from coterie.failures import CommandError

@@ -5,12 +5,11 @@ can be compared with the server.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, JsonValue
-from temporalio.client import Client, WorkflowHistory
+from temporalio.client import WorkflowHistory
 
 from coterie.audit.audit_entries import (
     AuditEntry,
@@ -22,12 +21,12 @@ from coterie.audit.audit_entries import (
     PartEnded,
     PartStarted,
 )
+from coterie.audit.run_histories import AuditedPart
 from coterie.dsl.json_values import json_digest
 from coterie.failures import CommandError
 from coterie.replay.rebuilt_run import NotFollowed, Rebuilt, joined_trails, rebuilt
-from coterie.runs.call_errors import UnknownRun
 from coterie.runs.effects_ledger import effects_of
-from coterie.runs.histories.history_events import closed, read_event, read_events, started
+from coterie.runs.histories.history_events import closed, read_event, started
 from coterie.runs.histories.recorded_calls import in_visits, recorded_calls
 from coterie.runs.histories.recorded_events import (
     CancelRequested,
@@ -40,114 +39,42 @@ from coterie.runs.histories.recorded_events import (
     UpdateAccepted,
     UpdateCompleted,
 )
-from coterie.runs.run_client import Run
-from coterie.storage.histories import WORKFLOW
 from coterie.workflows.core.memo_keys import STARTED
-from coterie.workflows.core.messages import ForkInput
+from coterie.workflows.core.message_claims import claim_of
+from coterie.workflows.core.messages import (
+    AmendInput,
+    Answer,
+    DecideInput,
+    RedirectInput,
+    RetryInput,
+    SignedInput,
+    SkipInput,
+)
 from coterie.workflows.core.views import TrailEntry
-from coterie.workflows.signatures.statements import Proof, SignedStatement
-from coterie.workflows.signatures.verification import statement_of
+from coterie.workflows.signatures.statements import Authority, SignedStatement, VerifiedSigner
+from coterie.workflows.signatures.verification import statement_of, verified
 
 _NOTED = ("approval", "refused", "control", "budget")
 """Kinds of entries of the trail; the others tell the path of the run."""
-_MAX_RUNS = 100
+_SIGNED: dict[str, type[SignedInput]] = {
+    "decide": DecideInput,
+    "approve": Answer,
+    "reject": Answer,
+    "retry": RetryInput,
+    "skip": SkipInput,
+    "amend": AmendInput,
+    "redirect": RedirectInput,
+}
+"""The messages that people sign."""
 
 
-class AuditedPart(NamedTuple):
-    """A history, as far as an export covers it."""
+class MessageAuthority(NamedTuple):
+    """What decides whether a signature vouches for a message of a history."""
 
-    covered: ExportedPart
-    history: WorkflowHistory
-
-
-@dataclass(frozen=True, slots=True)
-class RunHistories:
-    """The histories behind a run, oldest first."""
-
-    parts: tuple[AuditedPart, ...]
-    missing: tuple[str, ...]
-    """Run ids of those that the server has deleted."""
-
-
-async def run_histories(client: Client, id: str) -> RunHistories:
-    """Fetch the histories of a run, of those that it was forked from, and what resets replaced.
-
-    Raises:
-        CommandError: The run does not exist.
-    """
-    if (await Run(client, id).describe()).workflow_type != WORKFLOW:
-        raise CommandError(
-            f"{id!r} is not a run of a team; `coterie runs` lists them, and the audit run has "
-            "`coterie audit export --gateway`"
-        )
-    parts: list[AuditedPart] = []
-    missing: list[str] = []
-    fork: ForkInput | None = ForkInput(run=id)
-    while fork is not None and len(parts) < _MAX_RUNS:
-        own, lost, fork = await _chain(client, fork.run, fork.run_id, is_first=not parts)
-        parts[:0] = own
-        missing[:0] = lost
-    return RunHistories(tuple(parts), tuple(missing))
-
-
-async def _chain(
-    client: Client, id: str, run_id: str | None, *, is_first: bool
-) -> tuple[list[AuditedPart], list[str], ForkInput | None]:
-    """Return the parts of one run up to an execution, and the run that it was forked from."""
-    run = Run(client, id)
-    before = run_id or (await run.describe()).run_id
-    parts: list[AuditedPart] = []
-    while True:
-        try:
-            history = await run.history(before)
-        except UnknownRun:
-            if is_first and not parts:
-                raise
-            return parts, [before], None
-        first = started(history)
-        found = _part(history, before)
-        parts[:0] = [*await _replaced_histories(client, found), found]
-        if not first.previous:
-            return parts, [], first.input.fork
-        before = first.previous
-
-
-def _part(history: WorkflowHistory, run_id: str, first: int = 1, by: str = "") -> AuditedPart:
-    events = len(history.events)
-    covered = ExportedPart(
-        run=history.workflow_id, run_id=run_id, events=events, first=first, superseded_by=by
-    )
-    return AuditedPart(covered, history)
-
-
-async def _replaced_histories(client: Client, part: AuditedPart) -> list[AuditedPart]:
-    """Return the histories that resets replaced by a part, oldest first."""
-    found: list[AuditedPart] = []
-    for event in read_events(part.history.events):
-        if isinstance(event, TaskFailure) and event.base and event.base != part.covered.run_id:
-            try:
-                history = await Run(client, part.covered.run).history(event.base)
-            except UnknownRun:
-                continue
-            found.append(_part(history, event.base, event.id, part.covered.run_id))
-    return found
-
-
-async def same_histories(
-    client: Client, parts: Sequence[ExportedPart]
-) -> tuple[list[AuditedPart], list[ExportedPart]]:
-    """Return the histories of an export as it covers them, and those that the server has not."""
-    found: list[AuditedPart] = []
-    missing: list[ExportedPart] = []
-    for part in parts:
-        try:
-            history = await Run(client, part.run).history(part.run_id)
-        except UnknownRun:
-            missing.append(part)
-            continue
-        events = history.events[: part.events]
-        found.append(AuditedPart(part, WorkflowHistory(history.workflow_id, events)))
-    return found, missing
+    authority: Authority | None
+    """What the run demands; None: it believes names."""
+    repeats: bool
+    """Whether a reset has repeated the message: it was signed for the execution before."""
 
 
 async def run_entries(parts: Sequence[AuditedPart]) -> list[AuditEntry]:
@@ -181,8 +108,7 @@ async def _entries_of_run(
     begins = [started(part.history).at for part in parts]
     entries: list[list[AuditEntry]] = []
     for part, one in zip(parts, rebuilt_parts, strict=True):
-        root = "" if one is None or one.status.authority is None else one.status.authority.root
-        entries.append(list(_of_events(part, root)))
+        entries.append(list(_of_events(part, None if one is None else one.status.authority)))
     noted = [entry for entry in trail if entry.kind in _NOTED]
     since = _since(parts[0])
     for entry in noted:
@@ -278,32 +204,35 @@ def _trail_line(entry: TrailEntry) -> Noted:
     )
 
 
-def _of_events(part: AuditedPart, root: str) -> Iterator[AuditEntry]:
+def _of_events(part: AuditedPart, authority: Authority | None) -> Iterator[AuditEntry]:
     events = [read_event(event) for event in part.history.events]
+    resets = (event.id for event in events if isinstance(event, TaskFailure) and event.base)
+    repeated = max(resets, default=0)
     answers = {event.update: event for event in events if isinstance(event, UpdateCompleted)}
     for event in events:
         if event.id >= part.covered.first or isinstance(event, RunStarted):
-            yield from _of_event(event, part.covered, answers, root)
+            demanded = MessageAuthority(authority, repeats=event.id < repeated)
+            yield from _of_event(event, part.covered, answers, demanded)
 
 
 def _of_event(
     event: RecordedEvent,
     covered: ExportedPart,
     answers: dict[str, UpdateCompleted],
-    root: str,
+    demanded: MessageAuthority,
 ) -> Iterator[AuditEntry]:
     at = event.at.isoformat()
     match event:
         case RunStarted():
             yield _start_line(event, covered)
         case SignalReceived():
-            yield _message(event, root, "sent", "")
+            yield _message(event, demanded, "sent", "")
         case UpdateAccepted():
             answer = answers.get(event.update)
             failure = None if answer is None else answer.failure
             done = "open" if answer is None else "taken"
             code = "" if failure is None else failure.type
-            yield _message(event, root, done if failure is None else "refused", code)
+            yield _message(event, demanded, done if failure is None else "refused", code)
         case CancelRequested(id=id, reason=reason, sender=sender):
             yield CancelAsked(kind="cancel", at=at, event=id, reason=reason, sender=sender)
         case TaskFailure() if event.base:
@@ -349,12 +278,11 @@ class _Said(BaseModel):
     team: str = ""
     updates: dict[str, JsonValue] = {}
     decision: str = ""
-    proof: Proof | None = None
 
 
 def _message(
     event: SignalReceived | UpdateAccepted,
-    root: str,
+    demanded: MessageAuthority,
     outcome: Literal["taken", "refused", "open", "sent"],
     code: str,
 ) -> MessageSent:
@@ -370,14 +298,30 @@ def _message(
         why=said.comment or said.why,
         sender=event.sender,
         digest=json_digest(event.value.json),
-        signed_by=_signer(said.proof, root),
+        signed_by=signer_of(event, demanded),
         outcome=outcome,
         code=code,
     )
 
 
-def _signer(proof: Proof | None, root: str) -> str:
-    statement = None if proof is None or not root else statement_of(proof, root)
-    if not isinstance(statement, SignedStatement):
+def signer_of(event: SignalReceived | UpdateAccepted, demanded: MessageAuthority) -> str:
+    """Return who signed this very message to this run; empty if nobody did."""
+    asked, authority = _signed_message(event), demanded.authority
+    if asked is None or asked.proof is None or authority is None:
         return ""
-    return f"{statement.subject} by {statement.method} at {statement.at}"
+    if demanded.repeats:
+        said = statement_of(asked.proof, authority.root)
+        if isinstance(said, SignedStatement):
+            authority = authority.model_copy(update={"execution": said.execution})
+    signer = verified(asked.proof, claim_of(asked), authority, event.at)
+    if not isinstance(signer, VerifiedSigner):
+        return ""
+    return f"{signer.subject} by {signer.method} at {signer.at}"
+
+
+def _signed_message(event: SignalReceived | UpdateAccepted) -> SignedInput | None:
+    model = _SIGNED.get(event.name)
+    asked = None if model is None else event.value.read_if(model)
+    if isinstance(asked, Answer) and (event.name == "approve" or event.name == "reject"):
+        return DecideInput(**asked.model_dump(exclude_unset=True), decision=event.name)
+    return asked

@@ -127,7 +127,8 @@ def _say_proved(
 ) -> None:
     sealed_by = checked.sealed
     assert sealed_by is not None
-    compared = ", equal to the histories on the server" if is_compared else ""
+    at = "" if checked.opened is None else checked.opened.at
+    compared = f", equal to the histories on the server as of {at}" if is_compared else ""
     say(
         f"{file}: {counted(len(checked.lines), 'line')} of {sealed_by.id}, from "
         f"{sealed_by.begins} to {sealed_by.ends}, signed by {checked.signer} at {sealed_by.at}"

@@ -28,10 +28,13 @@ class Recorded(Interceptor):
         self,
         histories: Sequence[WorkflowHistory],
         earlier: Mapping[str, WorkflowHistory] | None = None,
+        latest: str = "latest",
     ) -> None:
         self.histories = {history.workflow_id: history for history in histories}
         self.earlier = earlier or {}
         """Earlier parts of runs that continued as new, by their run ids."""
+        self.latest = latest
+        """The run id of each latest part."""
         self.failure: Exception = RPCError("no worker", RPCStatusCode.DEADLINE_EXCEEDED, b"")
         self.queries: list[str] = []
         """The ids of the runs that were asked."""
@@ -67,7 +70,7 @@ class _Answers(OutboundInterceptor):
     async def describe_workflow(self, input: DescribeWorkflowInput) -> Any:
         if input.id not in self._known.histories:
             raise RPCError("not found", RPCStatusCode.NOT_FOUND, b"")
-        return SimpleNamespace(id=input.id, workflow_type=WORKFLOW, run_id="latest")
+        return SimpleNamespace(id=input.id, workflow_type=WORKFLOW, run_id=self._known.latest)
 
 
 async def client_of(known: Recorded) -> Client:

@@ -136,7 +136,7 @@ class ConsolePages:
             identity,
             "inbox.html",
             "Inbox",
-            inbox_page(found, identity, run=run),
+            await asyncio.to_thread(inbox_page, found, identity, run=run),
             tab="inbox",
             notice=NOTICES.get(request.query_params.get("done", ""), ""),
             unserved=await unserved_queue(self._access),

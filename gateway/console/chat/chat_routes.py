@@ -38,7 +38,7 @@ from coterie.gateway.console.fields.filled_forms import read_form, with_added_it
 from coterie.gateway.console.fields.form_fields import FormField
 from coterie.gateway.console.forms.form_operations import performed
 from coterie.gateway.console.forms.sent_forms import text_of, typed_in, with_added
-from coterie.gateway.console.inbox_page import chat_url, inbox_card, run_url
+from coterie.gateway.console.inbox_page import InboxCard, chat_url, inbox_card, run_url
 from coterie.gateway.console.runs_page import runs_page
 from coterie.gateway.console.served_pages import answered, page_response, sent_form
 from coterie.gateway.console.states.latest_pages import LatestPages
@@ -161,7 +161,7 @@ class Chats:
             wanted = form if isinstance(form, MessageForm) else TEXT
             composer = _composer(run.id, new_nonce(), wanted.kind, fields_of(wanted, {}))
         me = trail_name(identity, team)
-        cards = tuple(inbox_card(waiting, identity) for waiting in requests)
+        cards = await asyncio.to_thread(_cards, requests, identity)
         return chat_page(
             run.id, team, history, state, status, cards, composer, me, is_latest=before is None
         )
@@ -257,3 +257,7 @@ def _composer(
     run: str, nonce: str, kind: Literal["text", "fields"], fields: tuple[FormField, ...]
 ) -> Composer:
     return Composer(chat_url(run), f"{API}{run_url(run)}/messages", nonce, kind, fields)
+
+
+def _cards(requests: Sequence[WaitingRequest], identity: Identity) -> tuple[InboxCard, ...]:
+    return tuple(inbox_card(waiting, identity) for waiting in requests)

@@ -39,6 +39,7 @@ _MAX_CHOICES = 200
 _MAX_DEPTH = 6
 _MAX_ITEMS = 50
 _MAX_FIELDS = 400
+"""Of one form; a mapping whose keys do not fit in it is one JSON field."""
 
 
 class Given(NamedTuple):
@@ -68,7 +69,8 @@ def start_form(
         files: Whether a text file may fill a field.
         given: A value to begin with, beside the defaults.
     """
-    if not isinstance(schema.get("properties"), dict) or not schema["properties"]:
+    properties = _mapping(schema.get("properties"))
+    if not properties or len({*properties, *(given or {})}) > _MAX_FIELDS:
         rule: Json = {"type": "object"}
         about = "A JSON object."
         text = json_text(given or {}, indent=2)
@@ -115,7 +117,6 @@ class _Builder:
     def _field(
         self, name: str, label: str, part: Resolved, given: Given, required: bool, depth: int
     ) -> FormField:
-        self._left -= 1
         found = resolved(part.schema, part.root)
         schema = found.schema
         if given.value is None and not self._is_edit and "default" in schema:
@@ -150,10 +151,10 @@ class _Builder:
             case "array":
                 return self._kind_of_list(found, given, depth)
             case "object":
-                is_open = depth < _MAX_DEPTH and self._left > 0
                 is_mapping = isinstance(value, dict)
-                keys = schema.get("properties") or (value if is_mapping else None)
-                return "group" if is_open and keys and (is_mapping or not has_value) else "json"
+                count = len(_mapping(schema.get("properties")).keys() | _mapping(value).keys())
+                is_open = depth < _MAX_DEPTH and 0 < count <= self._left
+                return "group" if is_open and (is_mapping or not has_value) else "json"
             case None if isinstance(schema.get("properties"), dict):
                 return self._kind(
                     Resolved({**schema, "type": "object"}, found.root, found.is_nullable),
@@ -192,6 +193,7 @@ class _Builder:
                 [key for key in value if key not in declared] if isinstance(value, dict) else []
             )
             parts = {**declared, **dict.fromkeys(others, _others(schema))}
+            self._left -= len(parts)
             return tuple(
                 self._field(
                     joined(name, key),
@@ -207,6 +209,7 @@ class _Builder:
             return ()
         items = value if isinstance(value, list) else []
         count = min(self._counts.get(name, len(items)), _MAX_ITEMS)
+        self._left -= count
         item = Resolved(_mapping(schema.get("items")), found.root, False)
         return tuple(
             self._field(

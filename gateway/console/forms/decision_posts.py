@@ -1,5 +1,6 @@
 """The form that decides one request: what it changes, and how it comes back with its problems."""
 
+import asyncio
 from dataclasses import replace
 from urllib.parse import urlencode
 
@@ -10,7 +11,13 @@ from starlette.responses import RedirectResponse, Response
 from coterie.dsl.json_values import json_digest
 from coterie.dsl.values import Json
 from coterie.failures import CommandError
-from coterie.gateway.console.fields.filled_forms import read_form, with_added_item, with_focus
+from coterie.gateway.console.fields.filled_forms import (
+    FilledForm,
+    read_form,
+    with_added_item,
+    with_focus,
+)
+from coterie.gateway.console.fields.form_fields import Typed
 from coterie.gateway.console.fields.schema_forms import edit_form
 from coterie.gateway.console.forms.form_operations import performed
 from coterie.gateway.console.forms.sent_forms import (
@@ -27,7 +34,7 @@ from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import Rejection, failed_request
 from coterie.gateway.operations.request_decisions import WaitingRequest, WaitingRequests
 from coterie.gateway.operations.run_access import RunAccess
-from coterie.workflows.core.requests import Decision
+from coterie.workflows.core.requests import Decision, Pending
 
 _UNCHANGED = "Nothing is decided yet. "
 
@@ -52,7 +59,7 @@ class DecisionPosts:
             return _back(form, pick)
         asked = waiting.request
         typed, added = with_added(form, typed_in(form))
-        filled = read_form(edit_form(asked.payload_schema, asked.show, typed.counts), typed)
+        filled = await asyncio.to_thread(_filled_form, asked, typed)
         draft = Draft(pick.run, pick.request, with_focus(filled.fields), text_of(form, "comment"))
         if added is not None:
             grown = replace(draft, fields=with_added_item(filled.fields, added))
@@ -96,11 +103,15 @@ class DecisionPosts:
         """Return the request with what was typed; nothing else waits on this page."""
         asked: Json = {"run": draft.run}
         found = await performed(self._access, "requests", asked, identity, WaitingRequests)
-        page = inbox_page(found, identity, draft)
+        page = await asyncio.to_thread(inbox_page, found, identity, draft)
         return page_response(
             request, identity, "inbox.html", "Inbox", page, tab="inbox", notice=notice,
             status=422 if notice else 200,
         )  # fmt: skip
+
+
+def _filled_form(asked: Pending, typed: Typed) -> FilledForm:
+    return read_form(edit_form(asked.payload_schema, asked.show, typed.counts), typed)
 
 
 def _only_pick(form: FormData) -> Pick:

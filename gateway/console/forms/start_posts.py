@@ -1,6 +1,7 @@
 """The form that starts a run of a team: typed, from files, or both."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from starlette.requests import Request
@@ -10,7 +11,12 @@ from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.source.yaml_reader import read
 from coterie.dsl.values import Json
 from coterie.failures import CommandError
-from coterie.gateway.console.fields.filled_forms import read_form, with_added_item, with_focus
+from coterie.gateway.console.fields.filled_forms import (
+    FilledForm,
+    read_form,
+    with_added_item,
+    with_focus,
+)
 from coterie.gateway.console.fields.form_fields import FormField, Typed
 from coterie.gateway.console.fields.schema_forms import start_form
 from coterie.gateway.console.forms.form_operations import performed
@@ -48,14 +54,8 @@ class StartPosts:
         typed, added = with_added(form, typed_in(form))
         files = await files_in(form)
         problems = {file.name: file.problem for file in files if file.problem}
-        context, notice = _file_context(files)
         schema = described.context_schema or {}
-        if context is not None:
-            typed = _with_context(schema, typed, context)
-        texts = {file.name: file.text for file in files if file.name and not file.problem}
-        typed = replace(typed, texts={**typed.texts, **texts})
-        form_fields = start_form(schema, typed.counts, files=True, given=context)
-        filled = read_form(form_fields, typed)
+        filled, notice = await asyncio.to_thread(filled_form, schema, typed, files)
         if added is not None:
             fields = with_added_item(filled.fields, added)
             return await self._page(request, identity, team, fields, id, "")
@@ -89,6 +89,30 @@ class StartPosts:
             request, identity, "team.html", team, page, actions=actions, tab="teams",
             notice=f"{_NOTHING}{notice}" if notice else "", status=422 if notice else 200,
         )  # fmt: skip
+
+
+def filled_form(schema: Json, typed: Typed, files: Sequence[SentFile]) -> tuple[FilledForm, str]:
+    """Return the form with what was typed and what its files have, and what is wrong with a file.
+
+    In a thread: a file may take long to read.
+    """
+    context, notice = _file_context(files)
+    if context is None and "" in typed.texts:
+        schema = {}  # the form came back as one JSON text
+    given = typed if context is None else _with_context(schema, typed, context)
+    texts = {file.name: file.text for file in files if file.name and not file.problem}
+    given = replace(given, texts={**given.texts, **texts})
+    fields = start_form(schema, given.counts, files=True, given=context)
+    if context is not None and not fields[0].name and _is_changed(schema, typed, texts):
+        notice = "The file has too many keys for a form: put all of them into it."
+    return read_form(fields, given), notice
+
+
+def _is_changed(schema: Json, typed: Typed, texts: Mapping[str, str]) -> bool:
+    """Return whether a person gave a field something beside the file of the context."""
+    before = _texts_in(start_form(schema, {}, files=True))
+    given = {**typed.texts, **texts}
+    return any(text.strip() and text != before.get(name) for name, text in given.items())
 
 
 def _file_context(files: Sequence[SentFile]) -> tuple[Json | None, str]:

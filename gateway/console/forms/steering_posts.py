@@ -1,5 +1,6 @@
 """The forms that steer a run: at once, or on a page of their own where they take values."""
 
+import asyncio
 from typing import cast
 from urllib.parse import urlencode
 
@@ -11,7 +12,12 @@ from starlette.responses import RedirectResponse, Response
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json
 from coterie.failures import CommandError
-from coterie.gateway.console.fields.filled_forms import read_form, with_added_item, with_focus
+from coterie.gateway.console.fields.filled_forms import (
+    FilledForm,
+    read_form,
+    with_added_item,
+    with_focus,
+)
 from coterie.gateway.console.fields.form_fields import FormField, Typed, json_text
 from coterie.gateway.console.forms.sent_forms import (
     json_of,
@@ -64,7 +70,7 @@ class SteeringPosts:
         found = await self._run_to_steer(asked.get("run", ""), identity, action)
         run = await self._facts(found, action, identity)
         task = asked.get("task", "").strip()
-        fields = _fields(run, action, task, Typed({}))
+        fields = await asyncio.to_thread(_fields, run, action, task, Typed({}))
         return _page(request, identity, found, run, action, task, fields)
 
     async def steer(self, request: Request, identity: Identity) -> Response:
@@ -87,10 +93,11 @@ class SteeringPosts:
         """Steer a run with what a form of values holds; one with problems comes back."""
         action = _action_with_values(text_of(form, "action"))
         found = await self._run_to_steer(text_of(form, "run"), identity, action, changes=True)
-        run = SteeringFacts(await self._plan(found, identity), _base(form))
+        base = await asyncio.to_thread(_base, form)
+        run = SteeringFacts(await self._plan(found, identity), base)
         task = text_of(form, "task").strip()
         typed, added = with_added(form, typed_in(form))
-        filled = read_form(_fields(run, action, task, typed), typed)
+        filled = await asyncio.to_thread(_filled_form, run, action, task, typed)
         why = text_of(form, "why")
         if added is not None:
             grown = with_added_item(filled.fields, added)
@@ -100,7 +107,7 @@ class SteeringPosts:
         if not notice and action == "skip":
             asked |= {"task": task, "value": filled.value}
         elif not notice:
-            changes = changes_of(run, filled)
+            changes = await asyncio.to_thread(changes_of, run, filled)
             nothing = "Nothing is changed." if action == "amend" and not changes.updates else ""
             notice = f"{changes.problem}." if changes.problem else nothing
             asked["updates"] = changes.updates
@@ -172,6 +179,10 @@ def _fields(
     if action != "skip":
         return context_fields(run, typed)
     return skip_fields(run, task, typed) if task else ()
+
+
+def _filled_form(run: SteeringFacts, action: SteeringAction, task: str, typed: Typed) -> FilledForm:
+    return read_form(_fields(run, action, task, typed), typed)
 
 
 def _page(

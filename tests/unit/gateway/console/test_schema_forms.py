@@ -217,3 +217,22 @@ def test_a_decision_names_run_request_and_digest_as_they_were_shown() -> None:
             picks_of(FormData({"pick": wrong}))
     with pytest.raises(Rejection):
         picks_of(FormData())
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, None, {"type": "object", "properties": {"a": {}}}])
+def test_a_mapping_with_too_many_keys_is_one_field(schema: Json | None) -> None:
+    numbers: Json = {f"k{number}": number for number in range(500)}
+    many: Json = {"vendor": "x", "amount": 1, **numbers}
+    nested: Json = {**WHOLE, "more": many, "rest": {**many}}
+    for value in (many, nested):
+        fields = edit_form(schema, value, {})
+        assert len(names_of(fields)) < 20
+        assert read_form(fields, Typed(shown_texts(fields))).value == value
+    (field,) = start_form(SCHEMA, {}, files=True, given=many)
+    assert (field.name, field.kind) == ("", "json")
+
+
+def test_all_mappings_of_a_form_share_its_number_of_fields() -> None:
+    inner: Json = {f"p{part}": 1 for part in range(300)}
+    wide: Json = {f"k{number}": {**inner} for number in range(400)}
+    assert len(names_of(edit_form(None, wide, {}))) <= 400

@@ -98,7 +98,7 @@ async def test_mcp_clients_use_the_same_port_with_a_token_of_all_its_roles(
     history = await Run(await served.client(), report["run"]).history()
     sender = started(history).sender
     assert sender is not None
-    assert sender.text == "desk (token) from 127.0.0.1 by mcp"
+    assert sender.text == "token desk (token) from 127.0.0.1 by mcp"
 
 
 async def test_every_operation_takes_its_roles_and_refuses_all_others(app: object) -> None:

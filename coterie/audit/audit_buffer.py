@@ -8,6 +8,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,13 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from coterie.audit.gateway_audit import signed_batch
-from coterie.audit.sent_records import MAX_ABOUT, moment, send_batch, this_process
+from coterie.audit.sent_records import (
+    MAX_ABOUT,
+    audit_run,
+    moment,
+    send_batch,
+    this_process,
+)
 from coterie.dsl.visible import shortened_text
 from coterie.failures import CommandError
 from coterie.settings import Settings
@@ -131,6 +138,7 @@ class AuditSender:
         self._client = client
         self._settings = settings
         self._key = key
+        self._number = 0
         self._is_taken = True
         """Whether a server took the latest batch: the log has the first failure alone."""
         self._sending = asyncio.create_task(self._send_when_due())
@@ -169,7 +177,9 @@ class AuditSender:
         if self._key is None:
             return batch
         try:
-            return signed_batch(batch, read_key(self._key))
+            self._number += 1
+            run, now = audit_run(self._settings), datetime.now(UTC)
+            return signed_batch(batch, read_key(self._key), run, self._number, now)
         except CommandError:
             return batch
 

@@ -114,12 +114,13 @@ def statement_of(proof: Proof, root: str) -> SignedStatement | ProofProblem:
         return "other_person"
     if certificate.kind == "person" and certificate.subject != statement.subject:
         return "other_person"
-    if not _is_within(signed_at, certificate):
+    if not is_within(signed_at, certificate):
         return "outside_life"
     return statement
 
 
-def _is_within(moment: datetime, certificate: Certificate) -> bool:
+def is_within(moment: datetime, certificate: Certificate) -> bool:
+    """Return whether a certificate is valid at a moment."""
     begin, end = _time(certificate.not_before), _time(certificate.not_after)
     return begin is not None and end is not None and begin <= moment <= end
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from coterie.activities.os_errors import reason_of
 from coterie.activities.workspace.project_files import write_private
 from coterie.audit.audit_chain import CheckedExport, checked_export, entry_of
-from coterie.audit.audit_entries import GatewayNoted
+from coterie.audit.audit_entries import AuditEntry, GatewayNoted
 from coterie.audit.audit_exports import (
     export_of_gateway,
     export_of_run,
     sealed,
     server_differences,
 )
-from coterie.audit.gateway_audit import batch_signer
+from coterie.audit.gateway_audit import batch_proofs, begun_again
 from coterie.audit.sent_records import audit_run, send_record
 from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
@@ -134,11 +134,27 @@ def _say_proved(
         f"{sealed_by.begins} to {sealed_by.ends}, signed by {checked.signer} at {sealed_by.at}"
         f"{compared}"
     )
-    entries = map(entry_of, checked.lines)
-    batches = [entry.batch for entry in entries if isinstance(entry, GatewayNoted)]
-    unsigned = sum(batch_signer(batch, roots) is None for batch in batches)
+    if sealed_by.of == "gateway":
+        entries = [entry for line in checked.lines if (entry := entry_of(line)) is not None]
+        _note_doubts(entries, roots, sealed_by.id)
+
+
+def _note_doubts(entries: Sequence[AuditEntry], roots: Sequence[str], run: str) -> None:
+    """Say what the lines of an audit run do not prove."""
+    noted = [entry for entry in entries if isinstance(entry, GatewayNoted)]
+    batches = counted(len(noted), "batch", "batches")
+    unsigned, copies = batch_proofs(noted, roots, run)
     if unsigned:
         note(
-            f"{unsigned} of {counted(len(batches), 'batch', 'batches')} have no signature of a "
+            f"{len(unsigned)} of {batches} have no signature of a "
             "gateway: whoever reaches the server may have added them"
+        )
+    if copies:
+        events = ", ".join(map(str, copies))
+        note(f"{len(copies)} of {batches} repeat an earlier one, sent again: event {events}")
+    again = begun_again(entries)
+    if again:
+        note(
+            "somebody closed the audit run, and it began again: what came before "
+            f"{', '.join(again)} may be incomplete"
         )

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ from temporalio.client import (
     DescribeWorkflowInput,
     FetchWorkflowHistoryEventsInput,
     Interceptor,
+    ListWorkflowsInput,
     OutboundInterceptor,
     QueryWorkflowInput,
     WorkflowHistory,
@@ -35,6 +37,8 @@ class Recorded(Interceptor):
         """Earlier parts of runs that continued as new, by their run ids."""
         self.latest = latest
         """The run id of each latest part."""
+        self.executions: list[tuple[str, datetime]] = []
+        """The run ids and start times that the server lists."""
         self.failure: Exception = RPCError("no worker", RPCStatusCode.DEADLINE_EXCEEDED, b"")
         self.queries: list[str] = []
         """The ids of the runs that were asked."""
@@ -62,6 +66,13 @@ class _Answers(OutboundInterceptor):
                 yield event
 
         return events()
+
+    def list_workflows(self, input: ListWorkflowsInput) -> Any:
+        async def executions() -> AsyncIterator[SimpleNamespace]:
+            for run_id, start_time in self._known.executions:
+                yield SimpleNamespace(run_id=run_id, start_time=start_time)
+
+        return executions()
 
     async def query_workflow(self, input: QueryWorkflowInput) -> Any:
         self._known.queries.append(input.id)

@@ -1,10 +1,14 @@
 """Records wait for the audit run in bounded room: a flood is a few lines, the rest a count."""
 
 import asyncio
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from temporalio.api.enums.v1 import EventType
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.client import WorkflowHistory
 from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.audit import audit_buffer
@@ -17,11 +21,22 @@ from coterie.audit.audit_buffer import (
     AuditSender,
     refusal,
 )
-from coterie.audit.gateway_audit import batch_signer, signed_batch
+from coterie.audit.audit_entries import GatewayNoted
+from coterie.audit.gateway_audit import (
+    batch_proofs,
+    batch_signer,
+    begun_again,
+    gateway_entries,
+    gateway_histories,
+    signed_batch,
+)
 from coterie.settings import load
+from coterie.signing.key_files import KeyFile
+from coterie.signing.signers import issue
 from coterie.workflows.audit_log import AuditLogWorkflow
 from coterie.workflows.core.audit_messages import AuditBatch, AuditedAct, AuditLogInput, AuditRecord
-from tests.unit.coterie.audit.test_audit_chain import GATEWAY, ROOT, STRANGER
+from tests.support.servers.recorded_client import Recorded, client_of
+from tests.unit.coterie.audit.test_audit_chain import DAY, GATEWAY, NOW, ROOT, STRANGER
 
 
 class Clock:
@@ -105,14 +120,57 @@ async def test_a_server_that_is_away_loses_nothing_that_has_room(
     assert [batch.records for batch in taken] == [(record("signed in", 1),)]
 
 
+AUDIT_RUN = "coterie-audit-desk"
+
+
 def test_only_the_unchanged_batch_of_a_certified_gateway_is_signed() -> None:
+    """By a gateway's key within its life, for this audit run, and when it arrived."""
     batch = AuditBatch(source="a", records=(record("signed in", 1),))
-    signed = signed_batch(batch, GATEWAY)
-    assert batch_signer(signed, [ROOT.public]) == "desk"
-    assert batch_signer(signed, [STRANGER.public]) is None
-    assert batch_signer(batch, [ROOT.public]) is None
+
+    def signer(batch: AuditBatch, run: str = AUDIT_RUN, at: datetime = NOW) -> str | None:
+        return batch_signer(batch, [ROOT.public], run, at)
+
+    def signed_by(key: KeyFile, at: datetime = NOW) -> AuditBatch:
+        return signed_batch(batch, key, AUDIT_RUN, 1, at)
+
+    signed = signed_by(GATEWAY)
+    assert signer(signed) == "desk"
+    assert batch_signer(signed, [STRANGER.public], AUDIT_RUN, NOW) is None
+    assert signer(batch) is None
     forged = signed.model_copy(update={"records": (record("signed in", 1, "ben"),)})
-    assert batch_signer(forged, [ROOT.public]) is None
+    assert signer(forged) is None
+    assert signer(signed_by(issue(ROOT, "person", "ann", life=DAY, now=NOW))) is None
+    expired = NOW + DAY * 2
+    assert signer(signed_by(GATEWAY, expired), at=expired) is None
+    assert signer(signed, run="coterie-audit-other") is None
+    assert signer(signed, at=NOW + timedelta(minutes=10)) is None
+
+
+def test_a_signed_batch_that_somebody_sends_again_is_a_copy() -> None:
+    batch = AuditBatch(source="a", records=(record("signed in", 1),))
+    first, second = (signed_batch(batch, GATEWAY, AUDIT_RUN, number, NOW) for number in (1, 2))
+    noted = [
+        GatewayNoted(kind="gateway", at=NOW.isoformat(), event=event, batch=one)
+        for event, one in enumerate((first, second, batch, first), 5)
+    ]
+    assert batch_proofs(noted, [ROOT.public], AUDIT_RUN) == ([7], [8])
+
+
+def begin(second: int, previous: str = "") -> WorkflowHistory:
+    event = HistoryEvent(event_id=1, event_type=EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED)
+    event.event_time.FromSeconds(second)
+    event.workflow_execution_started_event_attributes.continued_execution_run_id = previous
+    return WorkflowHistory(AUDIT_RUN, [event])
+
+
+async def test_an_audit_run_that_somebody_closed_is_still_exported_and_named() -> None:
+    histories = {"a1": begin(1), "a2": begin(2, "a1"), "b": begin(3)}
+    known = Recorded([histories["b"]], histories, latest="b")
+    known.executions = [("a2", NOW), ("b", NOW + DAY), ("a1", NOW - DAY)]
+    found = await gateway_histories(await client_of(known), AUDIT_RUN)
+    assert [part.covered.run_id for part in found.parts] == ["a1", "a2", "b"]
+    assert begun_again(gateway_entries(found.parts)) == ["b"]
+    assert begun_again(gateway_entries(found.parts[:2])) == []
 
 
 def test_the_audit_run_carries_a_hash_over_all_batches_when_it_continues() -> None:

@@ -72,7 +72,7 @@ class HistoryPages:
     def __init__(self, client: Callable[[], Client]) -> None:
         """Take what returns the client now: an embedded server may move."""
         self._client = client
-        self.requests = 0
+        self.requests: int = 0
         """Requests so far, for figures."""
         self._ancestries: dict[tuple[str, str], Ancestry] = {}
 

@@ -19,7 +19,11 @@ from coterie.gateway.timelines.call_bars import CallFold
 from coterie.runs.call_errors import call_error
 
 _MAX_KEPT = 24
-"""Runs whose bars are kept."""
+"""Runs whose bars are kept, beside those that somebody looks at now."""
+_MAX_READING = 8
+"""Runs that are read for the first time at once; others wait for their turn."""
+_LOOKED_SECONDS = 30.0
+"""How long after a request somebody still looks at a run."""
 _FRESH_SECONDS = 2.0
 """How long what was read counts as the latest."""
 
@@ -49,6 +53,7 @@ class RunTimelines:
         """Take what reads histories."""
         self._pages = pages
         self._kept: OrderedDict[str, _RunReading] = OrderedDict()
+        self._turns = asyncio.Semaphore(_MAX_READING)
 
     async def timeline(self, run: str, seconds: float) -> ReadTimeline:
         """Return the bars of a run; wait a time for what is not read yet, and read on after it.
@@ -58,10 +63,8 @@ class RunTimelines:
         """
         reading = self._kept.get(run)
         if reading is None:
-            reading = self._kept[run] = _RunReading(run, self._pages)
-            while len(self._kept) > _MAX_KEPT:
-                _, oldest = self._kept.popitem(last=False)
-                oldest.stop()
+            self._make_room()
+            reading = self._kept[run] = _RunReading(run, self._pages, self._turns)
         self._kept.move_to_end(run)
         try:
             return await reading.timeline(seconds)
@@ -69,6 +72,12 @@ class RunTimelines:
             if error.status == RPCStatusCode.NOT_FOUND and self._kept.get(run) is reading:
                 del self._kept[run]  # the server has deleted what it was about to read
             raise call_error(run, error) from None
+
+    def _make_room(self) -> None:
+        """Drop the runs at which nobody has looked for the longest time, but no reading."""
+        idle = [run for run, reading in self._kept.items() if reading.is_idle]
+        for run in idle[: max(0, len(self._kept) - _MAX_KEPT + 1)]:
+            del self._kept[run]
 
     async def close(self) -> None:
         """Stop to read."""
@@ -79,9 +88,11 @@ class RunTimelines:
 class _RunReading:
     """How far one run is read."""
 
-    def __init__(self, run: str, pages: HistoryPages) -> None:
+    def __init__(self, run: str, pages: HistoryPages, turns: asyncio.Semaphore) -> None:
         self._run = run
         self._pages = pages
+        self._turns = turns
+        self._looked = monotonic()
         self._fold = CallFold()
         self._bars: Sequence[Bar] = ()
         self._position: Cursor | None = None
@@ -95,8 +106,9 @@ class _RunReading:
 
     async def timeline(self, seconds: float) -> ReadTimeline:
         """Return the bars after a time; raises RPCError."""
+        self._looked = monotonic()
         if self._task is None and monotonic() >= self._fresh_until:
-            self._task = asyncio.create_task(self._read_on())
+            self._task = asyncio.create_task(self._read_on() if self._is_whole else self._begin())
         if self._task is not None:
             task = self._task
             await asyncio.wait((task,), timeout=seconds)
@@ -114,11 +126,25 @@ class _RunReading:
             self._fold.left_out,
         )
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is being read, and nobody looks."""
+        return (self._task is None or self._task.done()) and not self._is_looked_at()
+
+    def _is_looked_at(self) -> bool:
+        return monotonic() - self._looked < _LOOKED_SECONDS
+
     def stop(self) -> "asyncio.Task[None] | None":
         """Stop to read; return what ends."""
         if self._task is not None:
             self._task.cancel()
         return self._task
+
+    async def _begin(self) -> None:
+        """Read for the first time when it is its turn, if somebody still looks then."""
+        async with self._turns:
+            if self._is_looked_at():
+                await self._read_on()
 
     async def _read_on(self) -> None:
         latest = await self._pages.latest(self._run)

@@ -8,6 +8,7 @@ import pytest
 from temporalio.client import WorkflowHistory
 
 from coterie.gateway.operations.run_history import WHOLE, whole_timeline
+from coterie.gateway.streams.history_pages import DescribedHistory
 from coterie.gateway.streams.run_events import CallEndedEvent
 from coterie.gateway.timelines import run_timelines
 from coterie.gateway.timelines.bars import Bar
@@ -94,3 +95,84 @@ async def test_columns_say_of_each_bar_where_it_lies() -> None:
     assert all(0 <= at <= WHOLE for at in columns.at)
     assert all(at + length <= WHOLE for at, length in zip(columns.at, columns.length, strict=True))
     assert len({len(column) for _, column in columns}) == 1
+
+
+def session_pages() -> RecordedPages:
+    """A server that needs as many requests for each reading."""
+    histories = {f"run{number}": part for number, part in enumerate(chains()["session"])}
+    return RecordedPages(histories, "run0", size=5)
+
+
+async def looked_at(timelines: RunTimelines, run: str) -> None:
+    """Look at a run again and again until it is whole, as a page does."""
+    async with asyncio.timeout(20):
+        while not (await timelines.timeline(run, 0.001)).is_whole:
+            pass
+
+
+@pytest.fixture
+async def once(monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many requests one reading needs; two runs are kept."""
+    monkeypatch.setattr(run_timelines, "_FRESH_SECONDS", 60.0)
+    monkeypatch.setattr(run_timelines, "_MAX_KEPT", 2)
+    pages = session_pages()
+    await looked_at(RunTimelines(pages), RUN)
+    return pages.requests
+
+
+async def test_more_runs_than_are_kept_are_each_read_once_while_people_look(once: int) -> None:
+    pages = session_pages()
+    timelines = RunTimelines(pages)
+    await asyncio.gather(*(looked_at(timelines, f"{number}") for number in range(12)))
+    await asyncio.gather(*(looked_at(timelines, f"{number}") for number in range(12)))
+    assert pages.requests == 12 * once
+
+
+async def test_only_runs_at_which_nobody_looks_are_dropped_the_oldest_first(
+    once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = session_pages()
+    timelines = RunTimelines(pages)
+    for run in ("oldest", "older", "latest"):
+        await looked_at(timelines, run)
+    with monkeypatch.context() as later:
+        later.setattr(run_timelines, "_LOOKED_SECONDS", 0.0)
+        await timelines.timeline("other", 0)
+        await timelines.close()
+    before = pages.requests
+    await looked_at(timelines, "latest")
+    assert pages.requests == before == 3 * once
+    await looked_at(timelines, "oldest")
+    assert pages.requests > before
+
+
+async def test_a_run_at_which_nobody_looks_any_more_loses_its_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pages = session_pages()
+    timelines = RunTimelines(pages)
+    with monkeypatch.context() as later:
+        later.setattr(run_timelines, "_LOOKED_SECONDS", 0.0)
+        assert not (await timelines.timeline(RUN, 5)).is_whole
+    assert pages.requests == 0
+    await looked_at(timelines, RUN)
+
+
+async def test_few_runs_are_read_at_once(once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_timelines, "_MAX_READING", 3)
+    pages = session_pages()
+    most = reading = 0
+    history = pages.latest
+
+    async def latest(run: str) -> DescribedHistory:
+        nonlocal most, reading
+        reading += 1
+        most = max(most, reading)
+        await asyncio.sleep(0.001)
+        reading -= 1
+        return await history(run)
+
+    monkeypatch.setattr(pages, "latest", latest)
+    timelines = RunTimelines(pages)
+    await asyncio.gather(*(looked_at(timelines, f"{number}") for number in range(12)))
+    assert (most, pages.requests) == (3, 12 * once)

@@ -34,8 +34,9 @@ def main() -> int:
     types = subprocess.run([Path(sys.executable).with_name("pyright"), "-p", HERE], check=False)
     if types.returncode != 0:  # `make check` leaves them out: it has no Playwright
         return types.returncode
+    files = ["-n", "2", "--dist", "loadfile"]  # two files at once: they mostly wait
     return subprocess.run(
-        [sys.executable, "-m", "pytest", str(HERE), *sys.argv[1:]],
+        [sys.executable, "-m", "pytest", str(HERE), *files, *sys.argv[1:]],
         env={**os.environ, "COTERIE_TEST_DOORS": "1"},
         check=False,
     ).returncode

@@ -81,7 +81,7 @@ class PageFigures:
     """Added by 100 viewers of ten such runs, with the rows and the pictures of all."""
 
 
-async def whoever(_: Request) -> Identity:
+async def anyone(_: Request) -> Identity:
     """Everybody may do everything here."""
     return ALL
 
@@ -102,7 +102,7 @@ async def served(address: str) -> AsyncGenerator[str]:
     with TemporaryDirectory() as folder:
         settings = load({"COTERIE_ADDRESS": address}, Path(folder))
         access = RunAccess(settings, Connection(await connect(settings, address), address, None))
-        app = application(access, whoever, console_routes(access))
+        app = application(access, anyone, console_routes(access))
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
         serving = asyncio.create_task(server.serve())
         while not server.started:  # noqa: ASYNC110  # uvicorn has no event for it

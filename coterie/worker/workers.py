@@ -156,22 +156,13 @@ def _workers(
     policy: PlanPolicy,
 ) -> tuple[Worker, ...]:
     """Build the SDK's workers: one with our workflow and activities, one per provider queue."""
-    workspace = workspace_of(trusted, settings, parts.commands_in)
     skills_by_name: dict[str, AnySkill] = {
         **SKILLS,
         **function_skills(trusted, settings, parts.tools),
     }
     storage = storage_of(settings)
     blobs = lasting(storage.blobs)
-    skills = SkillActivities(
-        workspace,
-        skills_by_name,
-        blobs=blobs,
-        servers=parts.servers,
-        apis=apis_of(trusted, settings),
-        long_calls=LongCalls(),
-        runner=parts.pool,
-    )
+    skills = _skills(settings, trusted, parts, skills_by_name, blobs)
     hide(parts.known)  # in logs
     agents = _agents(settings, trusted, parts, skills, contracts(skills_by_name), blobs)
     forks = ForkActivities(client, policy)
@@ -208,6 +199,24 @@ def _workers(
         for queue in queues
     )
     return (serving, *calling)
+
+
+def _skills(
+    settings: Settings,
+    trusted: TrustedConfig,
+    parts: WorkerParts,
+    skills_by_name: dict[str, AnySkill],
+    blobs: Blobs | None,
+) -> SkillActivities:
+    return SkillActivities(
+        workspace_of(trusted, settings, parts.commands_in),
+        skills_by_name,
+        blobs=blobs,
+        servers=parts.servers,
+        apis=apis_of(trusted, settings),
+        long_calls=LongCalls(),
+        runner=parts.pool,
+    )
 
 
 def _agents(

@@ -147,7 +147,7 @@ def _note_doubts(entries: Sequence[AuditEntry], roots: Sequence[str], run: str) 
     if unsigned:
         note(
             f"{len(unsigned)} of {batches} have no signature of a "
-            "gateway: whoever reaches the server may have added them"
+            "gateway: anyone who reaches the server may have added them"
         )
     if copies:
         events = ", ".join(map(str, copies))

@@ -97,6 +97,7 @@ Form = Literal[
     "network",
     "grant",
     "root_key",
+    "trigger",
 ]
 """The forms that our own validators want: the types of the errors that they raise."""
 

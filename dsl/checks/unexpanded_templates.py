@@ -20,6 +20,7 @@ from coterie.dsl.model.hooks import HookSection
 from coterie.dsl.model.plan import MaxVisits
 from coterie.dsl.model.sections.provider_document import LlmConfig
 from coterie.dsl.model.sections.variable_names import written_variable
+from coterie.dsl.model.sections.webhook_trigger import WebhookSection, WebhookSignal
 from coterie.dsl.model.step_kinds.parallel_step import ParallelBranch
 from coterie.dsl.model.step_kinds.step_base import Retry, StepBase
 from coterie.dsl.model.steps import STEP_OF_TAG, PersonaDocument, PersonaStep
@@ -52,6 +53,8 @@ _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
     CallApproval: (*FILLED_OF_CALL_APPROVALS, "deadline"),
     MaxVisits: ("limit",),
     Retry: ("retries",),
+    WebhookSection: ("when", "event_id", "context"),
+    WebhookSignal: ("run", "payload"),
     ParallelBranch: ("score",),
     TemplateBound: ("value",),
     TemplateDuration: ("value",),

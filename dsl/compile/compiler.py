@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from coterie.dsl.checks.agents.streaming_checks import check_streamed_replies
 from coterie.dsl.checks.document_checks import check_document
+from coterie.dsl.checks.triggers.trigger_checks import check_triggers
 from coterie.dsl.compile.document_expansion import (
     with_declarations,
     with_server_tools,
@@ -25,6 +26,7 @@ from coterie.dsl.model.document import Orchestration, SystemDocument
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.price import Price
 from coterie.dsl.model.sections.provider_document import LlmConfig, ProviderSection
+from coterie.dsl.model.sections.triggers import Trigger
 from coterie.dsl.model.sections.worker_document import WorkerSection
 from coterie.dsl.normalise.forms import normalised
 from coterie.dsl.problem_details import ProblemText, rule
@@ -178,6 +180,8 @@ class Compiled(NamedTuple):
     """The merged document, each value with its position."""
     unanswered: Mapping[NodePath, int] = {}
     """`{team: how many questions about its routing the compiler left out}`."""
+    triggers: Mapping[str, Trigger] = {}
+    """What starts or signals runs of the document from outside."""
 
 
 @rule("E102")
@@ -224,6 +228,7 @@ def compile_sources(
     compiler = PlanCompiler(
         document, orchestration, tree, problems, capabilities, model, tool_paths
     )
+    check_triggers(document, compiler.context, tree, problems, capabilities)
     price_of = None if pricing is None else partial(pricing, document.llm_config.providers)
     plan = compiler.plan(name, price_of)
     if plan is not None and any(persona.stream for persona in plan.personas.values()):
@@ -233,7 +238,13 @@ def compile_sources(
     worker = document.worker or WorkerSection()
     providers = dict(document.llm_config.providers)
     return Compiled(
-        plan, worker, providers, tuple(problems.warnings), tree, compiler.routes.effort.unanswered
+        plan,
+        worker,
+        providers,
+        tuple(problems.warnings),
+        tree,
+        compiler.routes.effort.unanswered,
+        document.triggers,
     )
 
 
@@ -299,6 +310,8 @@ def _read_source(source: SourceText, problems: Problems) -> Node | None:
         _refuse_untrusted(tree, problems)
     if not source.overrides and not source.included:
         tree = _without_access(tree, problems)
+    if source.overrides:
+        tree = _without_triggers(tree, problems)
     return included_part(tree, problems) if source.included else tree
 
 
@@ -336,6 +349,22 @@ def _without_access(tree: Node, problems: Problems) -> Node:
         return tree
     problems.report(access_elsewhere(), Place(access.at, ("access",)))
     return _without(tree, ("access",))
+
+
+@rule("E601")
+def triggers_elsewhere() -> ProblemText:
+    return ProblemText(
+        "`triggers` has no effect in this file: triggers belong to the team that they start",
+        fix="move `triggers` to the file of that team",
+    )
+
+
+def _without_triggers(tree: Node, problems: Problems) -> Node:
+    triggers = tree.child("triggers")
+    if triggers is None:
+        return tree
+    problems.report(triggers_elsewhere(), Place(triggers.at, ("triggers",)))
+    return _without(tree, ("triggers",))
 
 
 def _refuse_untrusted(tree: Node, problems: Problems) -> None:

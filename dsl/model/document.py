@@ -22,6 +22,7 @@ from coterie.dsl.model.plan import (
 )
 from coterie.dsl.model.sections.access_document import AccessSection
 from coterie.dsl.model.sections.provider_document import LlmConfig
+from coterie.dsl.model.sections.triggers import Trigger, TriggerName
 from coterie.dsl.model.sections.worker_document import WorkerSection
 from coterie.dsl.model.step_kinds.join_policies import MergePolicy
 from coterie.dsl.model.steps import PersonaStep, Step
@@ -195,6 +196,8 @@ class SystemDocument(Frozen):
     access: AccessSection | None = None
     """Who may use `coterie serve`, and for what; only in `coterie.yml`."""
     tools: dict[str, ToolSection] = Field(default_factory=dict[str, ToolSection])
+    triggers: dict[TriggerName, Trigger] = Field(default_factory=dict[TriggerName, Trigger])
+    """What starts or signals runs of this document from outside."""
 
     @cached_property
     def steps(self) -> tuple[PlacedStep, ...]:

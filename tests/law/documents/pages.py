@@ -36,7 +36,7 @@ def chapters(page: str) -> dict[str, str]:
 LANGUAGE_PAGES = (
     *("language.md", "teams.md", "agents.md", "models.md", "tools.md", "contexts.md"),
     *("templates.md", "routing.md", "budgets.md", "worker.md"),
-    "sign-in.md",
+    *("sign-in.md", "triggers.md"),
 )
 STEP_PAGES = ("steps.md", "agent-steps.md", "waits.md", "failures.md")
 

@@ -26,6 +26,8 @@ from coterie.dsl.model.sections import (
     api_document,
     mcp_document,
     provider_document,
+    triggers,
+    webhook_trigger,
     worker_document,
 )
 from coterie.dsl.model.step_kinds.step_base import StepBase
@@ -92,6 +94,10 @@ TABLES: dict[str, type[BaseModel]] = {
     "Access": access_document.AccessSection,
     "A grant": access_document.GrantSection,
     "The provider": access_document.OidcSection,
+    "A trigger": triggers.Trigger,
+    "A webhook": webhook_trigger.WebhookSection,
+    "Signal a waiting run": webhook_trigger.WebhookSignal,
+    "Other senders": webhook_trigger.HmacTerms,
 }
 """Chapters with a table of all keys of one part of a document."""
 

@@ -1,0 +1,1 @@
+"""Checks of the section `triggers`: one file per kind, and what they share."""

@@ -39,8 +39,11 @@ _JSON = "application/json"
 _PRIVATE = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
-class _Rest(Documented, defer_build=False):
-    """What a query or a body holds. FastAPI silences a warning of pydantic only as it is built."""
+class _Rest(Documented, defer_build=False, use_attribute_docstrings=False):
+    """What a query or a body holds. FastAPI silences a warning of pydantic only as it is built.
+
+    Its fields have their descriptions: for docstrings, pydantic would search all modules.
+    """
 
 
 def error_response(failed: FailedRequest, headers: Mapping[str, str] | None = None) -> Response:

@@ -15,7 +15,7 @@ class OwnQueue(Frozen):
 
 
 class CompileRequest(Frozen):
-    """A team to compile on the worker: the name of a document there, or inline YAML.
+    """A team to compile: deployed, or a document of the worker by its name; or inline YAML.
 
     With neither, the worker only returns its visibility settings.
     """
@@ -43,6 +43,8 @@ class CompileResult(Frozen):
     """None: only what is free of charge."""
     decisions_root: str | None = None
     """The public key that certifies who may sign decisions; None: they need no signature."""
+    version: str | None = None
+    """The deployed version whose plan it is, such as `review@3`."""
 
 
 class ForkRequest(Frozen):

@@ -241,6 +241,16 @@ VERBS: Mapping[str, Verb] = {
         "serve runs until interrupted",
         "coterie.commands.operations.worker",
     ),
+    "deploy": Verb(
+        Group.SERVE,
+        "give teams a deployed version, which their names start; roll back to an earlier one",
+        "coterie.commands.operations.deploy",
+    ),
+    "versions": Verb(
+        Group.SERVE,
+        "list the deployed versions of teams, or show one",
+        "coterie.commands.operations.versions",
+    ),
     "server": Verb(
         Group.SERVE,
         "start, show or stop the project's embedded Temporal server",

@@ -1,6 +1,6 @@
 """Compile the document that a person named, with what its worker may touch."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
@@ -12,11 +12,12 @@ from coterie.documents.server_listings import compared_listings
 from coterie.documents.tool_packages import known_skills, packages_in
 from coterie.documents.worker_trust import TrustedConfig, resolved
 from coterie.dsl.analysis.findings import Analysis, analysed, warnings, with_needs
-from coterie.dsl.compile.compiler import Compiled, compile_sources
+from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
 from coterie.dsl.errors import InvalidContext
 from coterie.dsl.evaluate.context import lacking_context
 from coterie.dsl.evaluate.declared_values import started
 from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.plan import DeclaredPath
 from coterie.dsl.strict_json import unsound_part
 from coterie.dsl.values import Json
 from coterie.failures import CommandError
@@ -43,6 +44,7 @@ def compile_located(
     override: Path | None = None,
     *,
     only_shown: bool = False,
+    instead: Sequence[SourceText] | None = None,
 ) -> Compiled:
     """Compile the document with everything that it inherits.
 
@@ -53,13 +55,14 @@ def compile_located(
         skills: Skills that do not exist yet, by name.
         override: A file laid over everything else, like `coterie.yml`.
         only_shown: It is not run here, so the worker's commands and channels need not exist.
+        instead: The sources, if they are not those that the catalog finds now.
 
     Raises:
         InvalidDocument: With every problem.
         CommandError: A package of tools cannot be used.
     """
     over = () if override is None else catalog.file_sources(override)
-    sources = (*catalog.sources(located), *over)
+    sources = (*(catalog.sources(located) if instead is None else instead), *over)
     base_skills = known_skills(catalog.settings, packages_in(sources))
     known_capabilities = capabilities(
         agent_packages=(),  # the project's own files declare them
@@ -110,18 +113,35 @@ def startable(
     Raises:
         CommandError: The context lacks something, or JSON cannot carry it.
     """
+    compiled = with_needs(compiled, analysis)
+    check_start(context, compiled.plan.context, compiled.plan.needs, how=how)
+    return compiled
+
+
+def check_start(
+    context: Json, declared: Mapping[str, DeclaredPath], needs: Mapping[str, str], *, how: str
+) -> None:
+    """Check that a context is one with which a team can start.
+
+    Args:
+        context: As given.
+        declared: What the team declares of its context.
+        needs: `{path of the context: the step that reads it first}`.
+        how: How to give what is missing.
+
+    Raises:
+        CommandError: The context lacks something, or JSON cannot carry it.
+    """
     unsound = unsound_part(context)
     if unsound is not None:
         raise CommandError(f"in the context, {unsound}")
-    compiled = with_needs(compiled, analysis)
     try:
-        started(context, compiled.plan.context)
+        started(context, declared)
     except InvalidContext as error:
         raise CommandError(f"{error}; {how}") from None
-    lacking = lacking_context(compiled.plan.needs, context)
+    lacking = lacking_context(needs, context)
     if lacking is not None:
         raise CommandError(f"{lacking}; {how}")
-    return compiled
 
 
 def compile_target(

@@ -15,7 +15,7 @@ from coterie.logs import quietly
 from coterie.runs.records import new_id
 from coterie.runs.run_client import Run
 from coterie.runs.task_queues import is_served
-from coterie.server.connection import open_connection
+from coterie.server.connection import Connection, open_connection
 from coterie.settings import Settings
 from coterie.storage.histories import WORKFLOW
 from coterie.terminal import note, say
@@ -91,7 +91,13 @@ async def start(settings: Settings, name: str, given: TeamInput, id: str | None)
         id: None to generate one.
     """
     quietly(settings)
-    connection = await open_connection(settings, start=True)
+    return await start_on(await open_connection(settings, start=True), settings, name, given, id)
+
+
+async def start_on(
+    connection: Connection, settings: Settings, name: str, given: TeamInput, id: str | None
+) -> ExitCode:
+    """Start it on a server, and print its id."""
     run = await start_run(
         connection.client,
         id or new_id(name),

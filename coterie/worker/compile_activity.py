@@ -1,11 +1,12 @@
 """Compile a plan on the worker, for starts with a team name or inline YAML.
 
-Nothing that comes with a start is trusted: a name finds only documents of the catalog, never a
-path; inline YAML is merged over the worker's own and may not configure access to the world.
+Nothing that comes with a start is trusted: a name finds a deployed version, or a document of the
+catalog, never a path; inline YAML and the files of a version are merged over the worker's own and
+may not configure access to the world.
 """
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 from temporalio import activity
@@ -23,6 +24,7 @@ from coterie.activities.contracts import (
 from coterie.activities.process_pool.thread_runner import ThreadRunner
 from coterie.activities.process_pool.work import WorkEnded, WorkRunner
 from coterie.activities.threads.run_threads import TURN_THREADS
+from coterie.deployed.registry import DeployedVersion, Registry
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.product_capabilities import capabilities
 from coterie.documents.server_listings import compared_listings
@@ -35,6 +37,7 @@ from coterie.dsl.compile.server_offers import with_servers
 from coterie.dsl.errors import InvalidDocument, listed, nearest
 from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.plan import Plan
+from coterie.failures import CommandError
 from coterie.settings import Settings
 from coterie.worker.provider_queues import ProviderQueue
 from coterie.worker.started_documents import (
@@ -110,6 +113,7 @@ class CompileActivities:
             runner: Compiles documents that come with a start; without it, this process does.
         """
         self._client = client
+        self._registry = None if client is None else Registry(client, settings.task_queue)
         self._runner = runner or ThreadRunner()
         self._visibility = visibility
         self._decisions_root = trusted.decisions_root
@@ -146,6 +150,7 @@ class CompileActivities:
             queues=queues,
             visibility=self._visibility,
             decisions_root=self._decisions_root,
+            version=compiled.version,
         )
 
     def _queues_of(self, plan: Plan) -> dict[str, OwnQueue]:
@@ -155,10 +160,30 @@ class CompileActivities:
 
     async def _compile_request(self, request: CompileRequest) -> CompiledStart:
         if request.team is not None:
+            version = await self._deployed_version(request.team)
+            if isinstance(version, CompiledStart):
+                return version
+            if version is not None:
+                sources = version.content.sources
+                compiled = await self._compile_untrusted(sources, version.team)
+                return compiled.model_copy(update={"version": version.name})
             return CompiledStart(plan=await TURN_THREADS.run(self._plan_of_team, request.team))
-        text = request.document or ""
-        document = await TURN_THREADS.run(self._document_of_start, text)
-        compiling = self._runner.run(COMPILE, document.packed(), cpu_seconds(text))
+        source = SourceText(file=INLINE, text=request.document or "", trusted=False)
+        return await self._compile_untrusted((source,), "inline")
+
+    async def _deployed_version(self, team: str) -> DeployedVersion | CompiledStart | None:
+        """Return the version that a start names; None: the team has not been deployed."""
+        if self._registry is None:
+            return None
+        try:
+            return await self._registry.version(team)
+        except CommandError as error:
+            return CompiledStart(refused=str(error))
+
+    async def _compile_untrusted(self, sources: Sequence[SourceText], name: str) -> CompiledStart:
+        document = await TURN_THREADS.run(self._document_of_start, sources, name)
+        seconds = cpu_seconds(sum(len(source.text) for source in sources))
+        compiling = self._runner.run(COMPILE, document.packed(), seconds)
         try:
             return await while_run_is_open(self._client, compiling)
         except WorkEnded as end:
@@ -174,8 +199,9 @@ class CompileActivities:
         own = absolute_providers(compiled.providers, compiled.tree, self._settings)
         return scope_providers(compiled.plan, located.name, own, self._trusted)
 
-    def _document_of_start(self, document: str) -> StartedDocument:
-        return StartedDocument(self._inline(document), self._current_capabilities())
+    def _document_of_start(self, sources: Sequence[SourceText], name: str) -> StartedDocument:
+        merged = self._with_own_sources(sources)
+        return StartedDocument(merged, self._current_capabilities(), name)
 
     def _current_capabilities(self) -> Capabilities:
         update = {"server_listings": compared_listings(self._settings)}  # the file may have changed
@@ -191,13 +217,9 @@ class CompileActivities:
             )
         return located
 
-    def _inline(self, document: str) -> tuple[SourceText, ...]:
+    def _with_own_sources(self, sources: Sequence[SourceText]) -> tuple[SourceText, ...]:
         root = self._catalog.roots[0]
-        return (
-            *self._catalog.root_sources(root),
-            SourceText(file=INLINE, text=document, trusted=False),
-            *self._catalog.override(),
-        )
+        return (*self._catalog.root_sources(root), *sources, *self._catalog.override())
 
 
 class _UnknownTeam(InvalidDocument):

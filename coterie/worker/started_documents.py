@@ -24,6 +24,8 @@ class StartedDocument(NamedTuple):
 
     sources: Sequence[SourceText]
     known: Capabilities
+    name: str = "inline"
+    """Of the plan, if the document gives none."""
 
     def packed(self) -> bytes:
         """Return it as bytes, which only a process of this worker reads."""
@@ -35,18 +37,20 @@ class CompiledStart(Frozen):
 
     plan: Plan | None = None
     refused: str = ""
+    version: str | None = None
+    """The deployed version that it is."""
 
 
-def cpu_seconds(document: str) -> int:
+def cpu_seconds(characters: int) -> int:
     """Return how much CPU the compilation of a document may use, by its size."""
-    return _CPU_SECONDS + len(document) // _CHARACTERS_PER_SECOND
+    return _CPU_SECONDS + characters // _CHARACTERS_PER_SECOND
 
 
 def compile_started(packed: bytes) -> CompiledStart:
     """Compile a document; blocking."""
     document: StartedDocument = pickle.loads(packed)  # made by the worker
     try:
-        compiled = compile_sources(document.sources, document.known, name="inline")
+        compiled = compile_sources(document.sources, document.known, name=document.name)
         return CompiledStart(plan=with_needs(compiled).plan)
     except InvalidDocument as error:
         return CompiledStart(refused=problems_text(error))

@@ -167,6 +167,8 @@ class SourceText(NamedTuple):
     """Whether it only changes the document that the other files make, like `coterie.yml`."""
     problems: tuple[Problem, ...] = ()
     """Found while reading the files that this one includes."""
+    whole: bool = False
+    """Of a file that is not trusted: whether the files that it includes come with it."""
 
 
 class Compiled(NamedTuple):
@@ -307,7 +309,7 @@ def _read_source(source: SourceText, problems: Problems) -> Node | None:
         for key in (source.persona, "personas", "llm_config"):
             tree = Node({key: tree}, tree.mark)
     if not source.trusted:
-        _refuse_untrusted(tree, problems)
+        _refuse_untrusted(tree, problems, whole=source.whole)
     if not source.overrides and not source.included:
         tree = _without_access(tree, problems)
     if source.overrides:
@@ -367,11 +369,11 @@ def _without_triggers(tree: Node, problems: Problems) -> Node:
     return _without(tree, ("triggers",))
 
 
-def _refuse_untrusted(tree: Node, problems: Problems) -> None:
+def _refuse_untrusted(tree: Node, problems: Problems, *, whole: bool) -> None:
     for path in (("worker",), ("llm_config", "providers")):
         node = tree.get(path)
         if node is not None:
             problems.report(decided_by_worker(".".join(path)), Place(node.at, path))
     include = tree.child("include")
-    if include is not None:
+    if include is not None and not whole:
         problems.report(include_inline(), Place(include.at, ("include",)))

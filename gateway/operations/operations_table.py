@@ -10,6 +10,7 @@ from coterie.gateway.operations import (
     run_starts,
     run_steering,
     team_catalog,
+    team_versions,
     upgrade_replays,
 )
 from coterie.gateway.operations.operation import AnyOperation
@@ -23,6 +24,7 @@ OPERATIONS: tuple[AnyOperation, ...] = (
     *run_starts.OPERATIONS,
     *run_steering.OPERATIONS,
     *team_catalog.OPERATIONS,
+    *team_versions.OPERATIONS,
     *upgrade_replays.OPERATIONS,
     *bulk_actions.OPERATIONS,
 )

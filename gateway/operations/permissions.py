@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from coterie.deployed.version_references import reference_of
 from coterie.dsl.errors import listed
 from coterie.dsl.visible import shortened_text
 from coterie.gateway.identity.identity import Identity, Role
@@ -35,8 +36,10 @@ def may(identity: Identity, roles: Collection[Role], team: str | None) -> Allowe
     Args:
         identity: Who asks.
         roles: Those that the operation takes; one of them is enough.
-        team: The team that it is about; None if it is about none, so that any grant counts.
+        team: The team that it is about, or a version of it; None if it is about none, so that any
+            grant counts.
     """
+    team = None if team is None else reference_of(team).team
     seen = [grant for grant in identity.grants if team is None or fnmatchcase(team, grant.teams)]
     if any(grant.role in roles for grant in seen):
         return ALLOWED

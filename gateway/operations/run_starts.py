@@ -5,6 +5,9 @@ import asyncio
 from pydantic import Field, JsonValue
 
 from coterie.control.new_forks import NewFork, begin_fork, origin_of, retry_or_fork
+from coterie.deployed.named_starts import check_context
+from coterie.deployed.registry import Registry
+from coterie.deployed.version_references import reference_of
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located, startable
 from coterie.dsl.errors import listed, nearest
@@ -38,7 +41,7 @@ _LOOKS = 20
 
 
 class StartAsked(TeamAsked):
-    """The input of `start`."""
+    """The input of `start`: a team by its name, or one deployed version of it: `review@3`."""
 
     context: Json = Field(default_factory=dict[str, JsonValue])
     """The context with which it starts."""
@@ -92,17 +95,22 @@ class ForkAsked(SteeringAsked):
 
 async def _start(access: RunAccess, asked: StartAsked, identity: Identity) -> StartedRun:
     settings, client = access.settings, access.client
-    await asyncio.to_thread(_check_context, settings, asked, identity)
+    version = await Registry(client, settings.task_queue).version(asked.team)
+    if version is None:
+        await asyncio.to_thread(_check_context, settings, asked, identity)
+    else:
+        check_context(version, asked.context, _GIVE)
+    team = reference_of(asked.team).team
     async with starting_run(access, identity):
         run = await start_run(
             client,
-            asked.id or new_id(asked.team),
-            TeamInput(team=asked.team, context=asked.context),
+            asked.id or new_id(team),
+            TeamInput(team=asked.team if version is None else version.name, context=asked.context),
             task_queue=settings.task_queue,
-            summary=asked.team,
+            summary=team,
         )
     served = await is_served(client, settings.task_queue)
-    return StartedRun(run=run.id, team=asked.team, is_served=served)
+    return StartedRun(run=run.id, team=team, is_served=served)
 
 
 def _check_context(settings: Settings, asked: StartAsked, identity: Identity) -> None:

@@ -55,6 +55,7 @@ INSIDE = {
     "workflows.bulk_action",
     "workflows.plan_source",
     "workflows.team",
+    "workflows.team_registry",
 }
 """What a run has for itself alone."""
 

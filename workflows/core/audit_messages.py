@@ -24,6 +24,9 @@ AuditedAct = Literal[
     "created a token",
     "revoked a token",
     "exported",
+    "deployed",
+    "rolled back",
+    "removed",
 ]
 """`refused`: an operation, a sign-in or a token; equal ones within a minute are one record."""
 

@@ -39,7 +39,8 @@ class TeamInput(Frozen):
     """How a run starts: a team that the worker knows, inline YAML, a plan, or another run."""
 
     team: str | None = None
-    """The name of a document in the worker's catalog."""
+    """The name of a deployed team, such as `review`, or `review@3` for one version of it; or of a
+    document in the worker's catalog."""
     document: str | None = None
     """Inline YAML, which the worker checks and compiles."""
     plan: Plan | None = None

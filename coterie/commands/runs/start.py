@@ -1,11 +1,19 @@
 """`coterie start`: start a run for workers elsewhere and print its id."""
 
 from argparse import ArgumentParser, Namespace
+from functools import partial
 
 from coterie.argument_values import read_context
 from coterie.arguments import add_context, add_model, add_target
+from coterie.deployed.named_starts import check_context, start_named
+from coterie.deployed.registry import DeployedVersion
 from coterie.documents.catalog import Catalog, Located
-from coterie.documents.compilation import compile_located, print_warnings, startable
+from coterie.documents.compilation import (
+    HOW_TO_SET,
+    compile_located,
+    print_warnings,
+    startable,
+)
 from coterie.documents.includes import included_files
 from coterie.documents.trusted_catalog import trusted_catalog
 from coterie.dsl.values import Json
@@ -27,15 +35,18 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, settings: Settings) -> ExitCode:
     """Start the run: send the name of a team, the plan of a file, or the file itself.
 
-    Workers look up a name in their own catalog. Workers that run no plans compiled elsewhere get
-    the document.
+    A name means the team's deployed version; workers look up another one in their own catalog.
+    Workers that run no plans compiled elsewhere get the document.
     """
     target: str = args.target
     catalog = Catalog(settings)
     is_file = (settings.cwd / target).is_file()
     if not is_file and not args.model:
-        team_input = TeamInput(team=target, context=_context_of_named(args, catalog, settings))
-        return run_async(start(settings, target, team_input, args.id))
+        return run_async(
+            start_named(
+                settings, target, args.id, partial(_context_of_named, args, catalog, settings)
+            )
+        )
     if settings.address is not None and not is_file and catalog.named(target) is None:
         raise CommandError(
             f"--model needs the document on this machine, which has no team {target!r}"
@@ -59,8 +70,15 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     return run_async(start(settings, compiled.plan.name, team_input, args.id))
 
 
-def _context_of_named(args: Namespace, catalog: Catalog, settings: Settings) -> Json:
-    """Return the context for a team that the worker looks up."""
+def _context_of_named(
+    args: Namespace, catalog: Catalog, settings: Settings, version: DeployedVersion | None
+) -> Json:
+    """Return the context for a team that is deployed, or that the worker looks up."""
+    if version is not None:
+        declared = version.content.context
+        context = read_context(settings, args.context, args.settings, declared)
+        check_context(version, context, HOW_TO_SET)
+        return context
     if settings.address is not None:
         return read_context(settings, args.context, args.settings)
     # the worker is on this machine and has the same folders

@@ -25,6 +25,8 @@ Authenticate = Callable[[Request], Awaitable[Identity | None]]
 """Returns the verified identity of a request; None if it shows none, or one that is not valid."""
 
 MCP_PATH: Final = "/mcp"
+OPENAI_PATHS: Final = tuple(f"{API}/{name}" for name in ("chat/completions", "responses", "models"))
+"""Where clients of OpenAI's API ask."""
 MAX_BODY: Final = 4 * 1024 * 1024
 """Bytes: a run's input has at most 2 MB, and JSON may escape it."""
 MAX_HEADER: Final = 64 * 1024
@@ -90,6 +92,8 @@ def sender_of(identity: Identity, scope: Scope) -> Sender:
 def _door(path: str) -> Door:
     if is_below(path, MCP_PATH):
         return "mcp"
+    if any(is_below(path, root) for root in OPENAI_PATHS):
+        return "openai"
     return "api" if is_below(path, API) else "console"
 
 

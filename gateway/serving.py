@@ -22,6 +22,8 @@ from coterie.gateway.browser_link import show_link
 from coterie.gateway.console.console_routes import console_routes
 from coterie.gateway.console.states.first_project import FirstProject, is_empty
 from coterie.gateway.doors.mcp_door import McpDoor
+from coterie.gateway.doors.openai.openai_door import OpenAiDoor
+from coterie.gateway.doors.openai.openai_errors import OpenAiErrors
 from coterie.gateway.identity.access_settings import load_access
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.request_gate import MAX_HEADER, MCP_PATH, refuse_head
@@ -181,10 +183,16 @@ async def _answering(
     audit = AuditSender(access.audit, lambda: access.client, access.settings, access.key_file)
     door = McpDoor(access)
     first = None if worker is None else FirstProject(access, worker.restart)
-    routes = (*sign_in.routes, Route(MCP_PATH, door), *console_routes(access, first))
+    openai_door = OpenAiDoor(access, sign_in.gate.origins[0])
+    routes = (
+        *sign_in.routes,
+        Route(MCP_PATH, door),
+        *openai_door.routes(),
+        *console_routes(access, first),
+    )
     app = application(access, sign_in.authenticate, routes)
     config = uvicorn.Config(
-        sign_in.around(app),
+        OpenAiErrors(sign_in.around(app)),
         log_config=None,
         access_log=False,
         http=cast("type[asyncio.Protocol]", connection_maker(_LIMITS, refuse_head)),

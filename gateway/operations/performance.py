@@ -63,6 +63,26 @@ async def permitted_run(
         return await require_run(access, id, roles, identity)
 
 
+def permitted_team(
+    access: RunAccess, team: str, roles: Collection[Role], identity: Identity, asked: str
+) -> None:
+    """Refuse an identity that lacks one of several roles for a team; the audit log has that.
+
+    Args:
+        access: The runs.
+        team: The team.
+        roles: All of them are needed.
+        identity: Who asks.
+        asked: What the audit log says was refused.
+
+    Raises:
+        CommandError: It lacks one.
+    """
+    with _noted_refusals(access, asked, changes=True):
+        for role in roles:
+            require(may(identity, (role,), team))
+
+
 @contextmanager
 def _noted_refusals(access: RunAccess, asked: str, *, changes: bool) -> Generator[None]:
     try:

@@ -16,6 +16,7 @@ from coterie.dsl.sizes import MAX_BY_LENGTH
 from coterie.dsl.visible import shortened_text
 from coterie.gateway.endpoints import API, IDENTITY, error_response
 from coterie.gateway.identity.identity import Identity, deciding_name
+from coterie.gateway.identity.protected_resource import RESOURCE_PATH
 from coterie.gateway.operations.error_reports import SIGNED_OUT, ErrorReport, FailedRequest
 from coterie.http_server.http_connections import CONNECTION, REQUEST_SENDER, HttpConnection
 from coterie.server.message_senders import sent_by
@@ -24,7 +25,7 @@ from coterie.workflows.core.senders import MAX_ADDRESS, Door, Sender
 Authenticate = Callable[[Request], Awaitable[Identity | None]]
 """Returns the verified identity of a request; None if it shows none, or one that is not valid."""
 
-MCP_PATH: Final = "/mcp"
+MCP_PATH: Final = RESOURCE_PATH
 OPENAI_PATHS: Final = tuple(f"{API}/{name}" for name in ("chat/completions", "responses", "models"))
 """Where clients of OpenAI's API ask."""
 MAX_BODY: Final = 4 * 1024 * 1024

@@ -7,6 +7,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from coterie.gateway.identity.access_settings import load_access
+from coterie.gateway.identity.protected_resource import ResourceLayer
 from coterie.gateway.identity.sign_in_gate import SignInGate
 from coterie.gateway.identity.sign_in_routes import SignInLayer, authenticate, sign_in_routes
 from coterie.gateway.identity.sign_in_setup import sign_in_gate
@@ -25,7 +26,9 @@ class SignIn:
 
     def around(self, app: ASGIApp) -> ASGIApp:
         """Return an application that verifies each request before the given one gets it."""
-        return SignInLayer(app, self.gate)
+        verified = SignInLayer(app, self.gate)
+        resource = self.gate.resource
+        return verified if resource is None else ResourceLayer(verified, resource)
 
     def link(self) -> str:
         """Return where a person begins: a link that works once, or the public address."""

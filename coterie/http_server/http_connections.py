@@ -68,22 +68,10 @@ class ConnectionPlaces(Generic[Connection]):
 
 CONNECTION = "connection"
 """The key of an `HttpConnection` in the state of an ASGI scope."""
-CALLER = "coterie_caller"
-"""The key of a `VerifiedCaller` in it; its names count, and not the one that a client chooses."""
 REQUEST_SENDER = "coterie_sender"
 """The key of the `Sender` of a request in it."""
 REQUEST_SIGNER = "coterie_signer"
 """The key of what returns who signs the caller's decisions under a name; None: nobody."""
-
-
-@dataclass(frozen=True, slots=True)
-class VerifiedCaller:
-    """Who sends a request, where the HTTP server verifies it."""
-
-    name: str
-    """Of the sender of messages."""
-    approver: str
-    """The name with which it decides approvals; empty: it decides none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """How clients reach the MCP server: on standard input and output, or over HTTP at a port."""
 
 import os
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -14,7 +14,9 @@ from coterie.dsl.errors import listed
 from coterie.http_server.http_listener import listener
 from coterie.mcp_server.http_protocol import PATH, http_token, speak_http, token_file
 from coterie.mcp_server.protocol_server import serve_clients
+from coterie.mcp_server.run_host import RunHost
 from coterie.mcp_server.served_teams import ServedTeam
+from coterie.mcp_server.tool_sets import ToolSet
 from coterie.settings import Settings
 from coterie.terminal import is_interactive, note
 
@@ -61,6 +63,7 @@ def serving(
     wait: float,
     port: int | None,
     token_env: str | None,
+    local_tools: Callable[[RunHost], Sequence[ToolSet]],
 ) -> Coroutine[None, None, None]:
     """Say where clients find the teams, and return the work of serving them.
 
@@ -70,15 +73,18 @@ def serving(
         wait: How long a call waits for its run, in seconds.
         port: Of HTTP, 0 for a free one; None for standard input and output.
         token_env: The environment variable with the token of HTTP; None for the project's own.
+        local_tools: Returns the tools beside those of the teams.
     """
+    offered = listed(teams) or "no team yet"
     if port is None:
         if is_interactive():
-            note(f"an MCP client starts this command; it offers {listed(teams)}; Ctrl-C stops it")
-        return serve_clients(settings, teams, wait, speak_stdio)
+            note(f"an MCP client starts this command; it offers {offered}; Ctrl-C stops it")
+        return serve_clients(settings, teams, wait, speak_stdio, local_tools)
     token = http_token(settings, token_env)
     at = listener(port)
     where = token_env or token_file(settings)
-    note(f"offers {listed(teams)} at http://127.0.0.1:{at.getsockname()[1]}{PATH}")
+    note(f"offers {offered} at http://127.0.0.1:{at.getsockname()[1]}{PATH}")
     note("`coterie serve` replaces `serve --mcp --port`: it serves MCP at /mcp, beside its API")
     note(f"clients send the token in {where} as `Authorization: Bearer TOKEN`")
-    return serve_clients(settings, teams, wait, partial(speak_http, at=at, token=token))
+    speak = partial(speak_http, at=at, token=token)
+    return serve_clients(settings, teams, wait, speak, local_tools)

@@ -17,6 +17,7 @@ from coterie.dsl.person_names import is_among
 from coterie.dsl.sizes import MAX_BY_LENGTH
 from coterie.dsl.values import Frozen, Json
 from coterie.dsl.visible import shortened_text, visible
+from coterie.mcp_server.tool_sets import CallerRole, Permits
 from coterie.rendering.request_text import asked_change
 from coterie.runs.run_client import MessageSigner
 from coterie.workflows.core.extract import extract
@@ -59,6 +60,8 @@ class McpClient:
     """Whether it polls a task."""
     signer_for: SignerFor | None = None
     """None: nobody has verified it, so nobody signs for it."""
+    permits: Permits | None = None
+    """What it may do with the runs of a team; None: everything."""
 
     @property
     def by(self) -> str:
@@ -69,6 +72,10 @@ class McpClient:
     def decides_as(self) -> str:
         """The name under which its decisions count: each caller has one, whatever it calls."""
         return self.approver or self.by
+
+    def lacks(self, roles: Sequence[CallerRole], team: str) -> str | None:
+        """Return why it has none of the roles for a team; None if it has one."""
+        return None if self.permits is None else self.permits(roles, team)
 
     def signer(self) -> MessageSigner | None:
         """Return who signs its decisions; None: they stay unsigned.

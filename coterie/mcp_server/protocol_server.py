@@ -4,8 +4,9 @@ Only this file, `client_protocols.py` and `http_protocol.py` import the SDK.
 """
 
 import asyncio
+import json
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -14,24 +15,27 @@ import mcp_types as types
 from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 from temporalio.client import WorkflowExecutionStatus
 
 from coterie.dsl.model.capabilities import ServerTool
 from coterie.dsl.values import Frozen, Json
 from coterie.dsl.visible import visible
 from coterie.failures import CommandError
-from coterie.http_server.http_connections import (
-    CALLER,
-    REQUEST_SENDER,
-    REQUEST_SIGNER,
-    VerifiedCaller,
-)
+from coterie.http_server.http_connections import REQUEST_SENDER, REQUEST_SIGNER
 from coterie.mcp_server.client_questions import ClientQuestion, FormReply, McpClient, questions_for
 from coterie.mcp_server.run_host import RunHost
-from coterie.mcp_server.run_reports import RunReport, report_text
+from coterie.mcp_server.run_reports import RunReport, report_text, visible_value
 from coterie.mcp_server.served_teams import ServedTeam
-from coterie.mcp_server.team_tools import CallReport, QuestionReplies, TeamTools
+from coterie.mcp_server.team_tools import (
+    ANSWERS,
+    CANCELS,
+    READS,
+    CallReport,
+    QuestionReplies,
+    TeamTools,
+)
+from coterie.mcp_server.tool_sets import CALLER, CallerLacksRole, ToolSet, VerifiedCaller
 from coterie.server.message_senders import login_sender, sent_by
 from coterie.settings import Settings
 from coterie.version import own_version
@@ -56,7 +60,7 @@ async def task_of(tools: TeamTools, id: str, client: McpClient) -> RunTask:
     Raises:
         CommandError: There is none with this id, or its run does not answer.
     """
-    record, run = await tools.host.find(id)
+    record, run = await tools.find(id, client, READS)
     report = await tools.report(record, run)
     if report.state == "failed":
         description = await run.describe()
@@ -75,13 +79,13 @@ async def answer_task(
     tools: TeamTools, id: str, replies: dict[str, FormReply], client: McpClient
 ) -> None:
     """Answer what the run of a task asks; raises like `task_of`, and if an answer is refused."""
-    _, run = await tools.host.find(id)
+    _, run = await tools.find(id, client, READS, ANSWERS)
     await tools.decide(run, replies, client)
 
 
 async def cancel_task(tools: TeamTools, id: str, client: McpClient) -> None:
     """Cancel the run of a task; raises like `task_of`."""
-    _, run = await tools.host.find(id)
+    _, run = await tools.find(id, client, CANCELS)
     description = await run.describe()
     if description.status == WorkflowExecutionStatus.RUNNING:
         await run.cancel(f"cancelled by {client.by}")
@@ -121,6 +125,7 @@ async def serve_clients(
     teams: Mapping[str, ServedTeam],
     wait: float,
     speak: Callable[[Server], Coroutine[Any, Any, None]],
+    local_tools: Callable[[RunHost], Sequence[ToolSet]] | None = None,
 ) -> None:
     """Serve the tools, and the runs that they start, until the transport ends.
 
@@ -129,13 +134,15 @@ async def serve_clients(
         teams: The teams, by the names of their tools.
         wait: Seconds that a call waits for its run.
         speak: Serves clients over a transport.
+        local_tools: Returns further tools for callers whom no HTTP server has verified.
 
     Raises:
         CommandError: There is no Temporal server.
     """
     host = RunHost(settings)
     hosting = asyncio.create_task(host.serve())
-    speaking = asyncio.create_task(speak(protocol_server(TeamTools(host, teams, wait))))
+    sets = () if local_tools is None else tuple(local_tools(host))
+    speaking = asyncio.create_task(speak(protocol_server(TeamTools(host, teams, wait), sets)))
     try:
         await asyncio.wait({hosting, speaking}, return_when=asyncio.FIRST_COMPLETED)
         if hosting.done():
@@ -147,14 +154,14 @@ async def serve_clients(
         await asyncio.wait({hosting, speaking})
 
 
-def protocol_server(tools: TeamTools) -> Server:
-    """Return a server that offers the tools."""
+def protocol_server(tools: TeamTools, local_tools: Sequence[ToolSet] = ()) -> Server:
+    """Return a server that offers the tools, and others that a caller brings or everybody has."""
     server = Server(
         "coterie",
         version=own_version(),
         instructions=_INSTRUCTIONS,
-        on_list_tools=_lister(tools),
-        on_call_tool=_caller(tools),
+        on_list_tools=_lister(tools, local_tools),
+        on_call_tool=_caller(tools, local_tools),
     )
     server.extensions = {TASKS: {}}
     server.add_request_handler("tasks/get", TaskParams, _for_tasks(_getter(tools)))
@@ -163,22 +170,29 @@ def protocol_server(tools: TeamTools) -> Server:
     return server
 
 
-def _lister(tools: TeamTools) -> Any:
+def _lister(tools: TeamTools, local_tools: Sequence[ToolSet]) -> Any:
     async def list_tools(
         context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(tool) for tool in tools.listing()])
+        listing = tools.listing(_client_of(context))
+        for tool_set in _tool_sets(context, local_tools):
+            listing += tool_set.listing()
+        return types.ListToolsResult(tools=[_tool(tool) for tool in listing])
 
     return list_tools
 
 
-def _caller(tools: TeamTools) -> Any:
+def _caller(tools: TeamTools, local_tools: Sequence[ToolSet]) -> Any:
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> Any:
         client = _client_of(context)
+        arguments = params.arguments or {}
         try:
+            for tool_set in _tool_sets(context, local_tools):
+                if params.name in tool_set.names:
+                    return _value_result(await tool_set.call(params.name, arguments))
             replies = _replies(params.request_state, params.input_responses)
             with sent_by(_sender_of(context)):
-                call_report = await tools.call(params.name, params.arguments or {}, client, replies)
+                call_report = await tools.call(params.name, arguments, client, replies)
             if call_report.as_task and isinstance(call_report.report, RunReport):
                 return {
                     **_task(RunTask(report=call_report.report, status="working")),
@@ -186,12 +200,27 @@ def _caller(tools: TeamTools) -> Any:
                 }
             return _answer(call_report)
         except CommandError as error:
+            _note_refusal(context, error)
             return _error(visible(str(error)))
         except Exception:
             _log.exception("the MCP tool %s failed", params.name)
             return _error(_UNEXPECTED)
 
     return call_tool
+
+
+def _tool_sets(context: Context, local_tools: Sequence[ToolSet]) -> Sequence[ToolSet]:
+    caller = _verified_caller(context)
+    return local_tools if caller is None else caller.tool_sets
+
+
+def _value_result(value: JsonValue) -> types.CallToolResult:
+    shown = visible_value(value)
+    text = shown if isinstance(shown, str) else json.dumps(shown, indent=1, ensure_ascii=False)
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=text)],
+        structured_content=shown if isinstance(shown, dict) else None,
+    )
 
 
 def _for_tasks(handle: Callable[[Any, McpClient], Awaitable[Json]]) -> Any:
@@ -206,6 +235,7 @@ def _for_tasks(handle: Callable[[Any, McpClient], Awaitable[Json]]) -> Any:
             with sent_by(_sender_of(context)):
                 return await handle(params, client)
         except CommandError as error:
+            _note_refusal(context, error)
             raise MCPError(types.INVALID_PARAMS, visible(str(error))) from None
 
     return handler
@@ -338,12 +368,19 @@ def _client_of(context: Context) -> McpClient:
         answers=modern and client_capabilities.elicitation is not None,
         follows_tasks=modern and TASKS in (client_capabilities.extensions or {}),
         signer_for=_request_state(context).get(REQUEST_SIGNER),
+        permits=None if caller is None else caller.permits,
     )
 
 
 def _verified_caller(context: Context) -> VerifiedCaller | None:
     """Return whom the HTTP server has verified; None where it verifies nobody."""
     return _request_state(context).get(CALLER)
+
+
+def _note_refusal(context: Context, error: CommandError) -> None:
+    caller = _verified_caller(context)
+    if caller is not None and isinstance(error, CallerLacksRole):
+        caller.note_refusal()
 
 
 def _sender_of(context: Context) -> Sender:

@@ -7,7 +7,7 @@ project, serves it again.
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from shlex import quote
 
@@ -72,7 +72,7 @@ class RunHost:
             CommandError: The team cannot start with this context, or the server refuses the run.
         """
         record, plan = await asyncio.to_thread(team.start, context, self._settings)
-        connection = await self._connection()
+        connection = await self.connection()
         await self._serve(connection, record)
         team_input = TeamInput(plan=plan, context=context, marked=record.trusted.sets_visibility)
         with kept(self._settings, record):
@@ -85,21 +85,26 @@ class RunHost:
             )
         return record, self._run(connection, record)
 
-    async def find(self, id: str) -> tuple[RunRecord, Run]:
+    async def served(self, record: RunRecord) -> Run:
         """Return a run that an MCP client started in this project, and serve it.
 
         Raises:
-            CommandError: There is none, or this process cannot serve it.
+            CommandError: This process cannot serve it.
         """
-        record = await asyncio.to_thread(self._record, id)
-        connection = await self._connection()
+        connection = await self.connection()
         await self._serve(connection, record)
-        return record, self._run(connection, record)
+        return self._run(connection, record)
 
-    async def latest(self, maximum: int) -> list[tuple[RunRecord, Run]]:
-        """Return the latest runs of MCP clients, without serving them."""
-        records = await asyncio.to_thread(mcp_records, self._settings)
-        connection = await self._connection()
+    async def latest(
+        self, maximum: int, is_seen: Callable[[RunRecord], bool]
+    ) -> list[tuple[RunRecord, Run]]:
+        """Return the latest runs of MCP clients that the caller sees, without serving them."""
+        records = [
+            record
+            for record in await asyncio.to_thread(mcp_records, self._settings)
+            if is_seen(record)
+        ]
+        connection = await self.connection()
         return [
             (record, self._run(connection, record, served_here=False))
             for record in records[:maximum]
@@ -112,14 +117,20 @@ class RunHost:
         run.complete = CommitDiffs(folder, self._settings.environment).complete
         return run
 
-    async def _connection(self) -> Connection:
+    async def connection(self) -> Connection:
+        """Return the connection to the server, once there is one."""
         return await asyncio.shield(self._ready)
 
-    def _record(self, id: str) -> RunRecord:
+    def record(self, id: str, is_seen: Callable[[RunRecord], bool]) -> RunRecord:
+        """Return the record of a run that an MCP client started, and the caller sees; blocking.
+
+        Raises:
+            CommandError: There is none.
+        """
         record = mcp_record(self._settings, id)
-        if record is not None:
+        if record is not None and is_seen(record):
             return record
-        records = mcp_records(self._settings)
+        records = [record for record in mcp_records(self._settings) if is_seen(record)]
         latest = listed([record.id for record in records[:_SHOWN_IDS]]) or "none yet"
         raise CommandError(
             f"no MCP client started a run {id!r} in this project; the latest runs: {latest}"

@@ -99,6 +99,9 @@ def _put_schema(schema: Json, path: tuple[str, ...], leaf: Json, *, required: bo
 
 RunTool = Literal["start", "status", "answer", "result"]
 """The tools beside the teams."""
+ExplainingTool = Literal["runs", "why", "show", "pending", "cost"]
+AuthoringTool = Literal["validate", "explain_code", "schema", "graph", "test"]
+_SERVER_TOOLS = (*get_args(RunTool), *get_args(ExplainingTool), *get_args(AuthoringTool))
 
 _MAX_NAME_LENGTH = 64
 _MAX_DESCRIPTION_LENGTH = 2_000
@@ -155,7 +158,7 @@ def served_teams(
 
     Raises:
         InvalidDocument: A named team has problems.
-        CommandError: There is no team, or two have the same name.
+        CommandError: A named team cannot be a tool, or two have the same name.
     """
     teams: dict[str, ServedTeam] = {}
     origins: dict[str, str] = {}
@@ -172,25 +175,20 @@ def served_teams(
                 f"{origins[team.tool]} and {target} would both be the tool {team.tool!r}; rename "
                 "one, or name the teams to offer"
             )
-        if team.tool in get_args(RunTool):
-            raise CommandError(
-                f"{target} cannot be a tool: the server has a tool {team.tool!r} of its own; "
-                "rename the team"
-            )
+        if team.tool in _SERVER_TOOLS:
+            why = f"the server has a tool {team.tool!r} of its own; rename the team"
+            if targets:
+                raise CommandError(f"{target} cannot be a tool: {why}")
+            note(f"{target} is not offered: {why}")
+            continue
         teams[team.tool], origins[team.tool] = team, target
     if not teams:
-        raise CommandError("no team of the project can be offered; repair one, or name a file")
+        note("the project offers no team yet: clients have the tools that help to write one")
     return teams
 
 
 def _own(settings: Settings) -> list[str]:
-    names = [located.name for located in Catalog(settings).own()]
-    if not names:
-        raise CommandError(
-            "the project has no teams: name files or shipped teams to offer, or put documents "
-            "into config/teams"
-        )
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(located.name for located in Catalog(settings).own()))
 
 
 def _served_team(

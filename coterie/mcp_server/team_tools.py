@@ -5,7 +5,7 @@ that shows forms to its person gets the approvals that say `via: mcp` as questio
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as Folder
 from uuid import uuid4
@@ -45,12 +45,20 @@ from coterie.mcp_server.run_tools import (
     run_tools,
 )
 from coterie.mcp_server.served_teams import ServedTeam
+from coterie.mcp_server.tool_sets import CallerLacksRole, CallerRole
 from coterie.runs.records import RunRecord
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import reply_within
 from coterie.workflows.core.extract import extract
 from coterie.workflows.core.messages import SessionInput
 from coterie.workflows.core.requests import Pending
+
+READS: tuple[CallerRole, ...] = ("viewer",)
+_STARTS: tuple[tuple[CallerRole, ...], ...] = (("starter",), READS)
+"""A call that starts a run also returns its result."""
+ANSWERS: tuple[CallerRole, ...] = ("starter", "operator", "approver")
+"""One of them sends messages and answers."""
+CANCELS: tuple[CallerRole, ...] = ("operator",)
 
 _LOOK_SECONDS = 1.0
 """How often a waiting call looks whether the run waits for somebody."""
@@ -87,11 +95,17 @@ class TeamTools:
     wait: float
     """Seconds that a call waits for a run."""
 
-    def listing(self) -> list[ServerTool]:
-        """Return all tools in a fixed order."""
+    def listing(self, client: McpClient) -> list[ServerTool]:
+        """Return the tools that a client may use, in a fixed order."""
+        own = [
+            name
+            for name in sorted(self.teams)
+            if all(client.lacks(roles, self.teams[name].name) is None for roles in _STARTS)
+        ]
+        tools = run_tools(own, self.wait)
         return [
-            *(self._of_team(self.teams[name]) for name in sorted(self.teams)),
-            *run_tools(self.teams, self.wait),
+            *(self._of_team(self.teams[name]) for name in own),
+            *(tool for tool in tools if own or tool.name != "start"),
         ]
 
     async def call(
@@ -111,19 +125,18 @@ class TeamTools:
         match name:
             case "start":
                 start_arguments = read_arguments(StartArguments, arguments)
-                record, run = await self.host.start(
-                    self._team(start_arguments.team), start_arguments.context
-                )
+                team = self._team(start_arguments.team, client)
+                record, run = await self.host.start(team, start_arguments.context)
                 return CallReport(report=await self.report(record, run))
             case "status":
                 status_arguments = read_arguments(StatusArguments, arguments)
-                return CallReport(report=await self._status(status_arguments))
+                return CallReport(report=await self._status(status_arguments, client))
             case "answer":
                 answer_arguments = read_arguments(AnswerArguments, arguments)
                 return CallReport(report=await self._answer_question(answer_arguments, client))
             case "result":
                 result_arguments = read_arguments(ResultArguments, arguments)
-                record, run = await self.host.find(result_arguments.run)
+                record, run = await self.find(result_arguments.run, client, READS)
                 shows = client
                 if replies is not None:
                     shows = await self._decide_by_replies(record, run, replies, client)
@@ -131,11 +144,11 @@ class TeamTools:
                     record, run, shows, _path(result_arguments.path), result_arguments.start
                 )
             case _ if replies is not None:
-                record, run = await self.host.find(replies.run)
+                record, run = await self.find(replies.run, client, READS)
                 shows = await self._decide_by_replies(record, run, replies, client)
                 return await self._result(record, run, shows)
             case _:
-                team = self._team(name)
+                team = self._team(name, client)
                 record, run = await self.host.start(team, arguments)
                 if client.follows_tasks and not team.messages:
                     return CallReport(report=await self.report(record, run), as_task=True)
@@ -170,13 +183,40 @@ class TeamTools:
         has_cancelled = any(reply.action == "cancel" for reply in replies.replies.values())
         return replace(client, answers=False) if has_cancelled else client
 
-    def _team(self, name: str) -> ServedTeam:
+    async def find(
+        self, id: str, client: McpClient, *needs: Sequence[CallerRole]
+    ) -> tuple[RunRecord, Run]:
+        """Return a run on which a client may act; it needs a role of each of `needs`.
+
+        Raises:
+            CommandError: There is none, the client may not, or this process cannot serve it.
+        """
+        record = await asyncio.to_thread(self.host.record, id, self._sees(client))
+        for roles in needs:
+            if reason := client.lacks(roles, self._team_of(record)):
+                raise CallerLacksRole(reason)
+        return record, await self.host.served(record)
+
+    def _sees(self, client: McpClient) -> Callable[[RunRecord], bool]:
+        return lambda record: client.lacks(READS, self._team_of(record)) is None
+
+    def _team_of(self, record: RunRecord) -> str:
+        """Return the name of a run's team, which grants name."""
+        team = self.teams.get(record.mcp_tool)
+        return record.mcp_tool if team is None else team.name
+
+    def _team(self, name: str, client: McpClient) -> ServedTeam:
+        """Return a team that a client may start."""
         team = self.teams.get(name)
-        if team is None:
-            hint = nearest(name, self.teams)
+        reasons = [None if team is None else client.lacks(roles, team.name) for roles in _STARTS]
+        if any(reasons):
+            raise CallerLacksRole(next(reason for reason in reasons if reason))
+        if team is None or "" in reasons:
+            seen = [tool for tool, its in self.teams.items() if client.lacks(READS, its.name) != ""]
+            hint = nearest(name, seen)
             raise CommandError(
                 f"there is no team {visible(name[:100])!r} here{f'; {hint}' if hint else ''}; "
-                f"teams: {listed(sorted(self.teams))}"
+                f"teams: {listed(sorted(seen))}"
             )
         return team
 
@@ -225,11 +265,11 @@ class TeamTools:
         except CommandError as error:  # the server has deleted it, or it does not answer
             return unknown_report(record, str(error))
 
-    async def _status(self, arguments: StatusArguments) -> RunReport | RunList:
+    async def _status(self, arguments: StatusArguments, client: McpClient) -> RunReport | RunList:
         if arguments.run is not None:
-            record, run = await self.host.find(arguments.run)
+            record, run = await self.find(arguments.run, client, READS)
             return await self.report(record, run)
-        runs = await self.host.latest(_MAX_RUNS)
+        runs = await self.host.latest(_MAX_RUNS, self._sees(client))
         reports = await asyncio.gather(*(self._brief(record, run) for record, run in runs))
         return RunList(runs=tuple(reports))
 
@@ -242,7 +282,7 @@ class TeamTools:
 
     async def _answer_question(self, arguments: AnswerArguments, client: McpClient) -> RunReport:
         """Answer a question; or send a message to a session, and wait for its reply."""
-        record, run = await self.host.find(arguments.run)
+        record, run = await self.find(arguments.run, client, READS, ANSWERS)
         report = await self.report(record, run)
         if arguments.request is not None or report.state == "waiting":
             question = await self._question(record, run, arguments.request, client)

@@ -5,7 +5,7 @@ What serves them takes seconds to load, so it is loaded at the first request.
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,8 @@ from coterie.audit.sent_records import audit_record
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.sizes import MAX_BY_LENGTH
 from coterie.failures import CommandError
+from coterie.gateway.doors.mcp_authoring_tools import AuthoringBench, AuthoringTools
+from coterie.gateway.doors.mcp_run_tools import RunTools
 from coterie.gateway.endpoints import IDENTITY, error_response
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import (
@@ -24,19 +26,18 @@ from coterie.gateway.operations.error_reports import (
     Rejection,
     failed_request,
 )
-from coterie.gateway.operations.permissions import Allowed, may
+from coterie.gateway.operations.permissions import Allowed, Denied, may
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.operations.run_permissions import identity_name, require
-from coterie.http_server.http_connections import CALLER, REQUEST_SIGNER, VerifiedCaller
+from coterie.http_server.http_connections import REQUEST_SIGNER
 from coterie.mcp_server.served_teams import ServedTeam, served_teams
+from coterie.mcp_server.tool_sets import CALLER, CallerRole, ToolSet, VerifiedCaller
 from coterie.settings import Settings
 
 ServeMcp = Callable[
     [Settings, Mapping[str, ServedTeam], Callable[[ASGIApp], None]], Coroutine[Any, Any, None]
 ]
 
-ROLES = (Role.STARTER, Role.VIEWER, Role.OPERATOR)
-"""A client starts, reads and cancels runs."""
 _OPENING_SECONDS = 60.0
 _SIGNED_OUT = (SIGNED_OUT.report.code, SIGNED_OUT.report.message, SIGNED_OUT.report.fix)
 
@@ -54,6 +55,7 @@ class McpDoor:
         self._opened = asyncio.Event()
         self._serving: asyncio.Task[None] | None = None
         self._opening = asyncio.Lock()
+        self._bench = AuthoringBench(access.settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of a verified program."""
@@ -62,7 +64,7 @@ class McpDoor:
         except (CommandError, InvalidDocument) as error:
             failed = failed_request(error)
             if failed.report.code == "not_allowed":
-                self._access.audit.note(audit_record("refused", "mcp", failed.report.code))
+                self._note_refusal()
         except Exception:
             _log.exception("the door of MCP clients does not open")
             failed = UNEXPECTED
@@ -83,11 +85,32 @@ class McpDoor:
             raise Rejection(
                 SIGNED_OUT.status, *_SIGNED_OUT
             )  # a cookie alone would let pages of others in
+        require(may(identity, tuple(Role), None))
         async with self._opening:
             app = await self._open()
-        scope["state"][CALLER] = caller_of(identity, [team.name for team in self._teams.values()])
+        teams = [team.name for team in self._teams.values()]
+        scope["state"][CALLER] = caller_of(
+            identity, teams, self._tool_sets(identity), self._note_refusal
+        )
         scope["state"][REQUEST_SIGNER] = partial(self._access.signer, identity=identity)
         return app
+
+    def _note_refusal(self) -> None:
+        self._access.audit.note(audit_record("refused", "mcp", "not_allowed"))
+
+    def _tool_sets(self, identity: Identity) -> Sequence[ToolSet]:
+        async def access() -> RunAccess:
+            return self._access
+
+        def has_for_all(role: Role) -> bool:
+            return any(grant.role == role and grant.teams == "*" for grant in identity.grants)
+
+        authoring = AuthoringTools(
+            self._bench,
+            reads_files=has_for_all(Role.VIEWER),
+            runs_tests=has_for_all(Role.STARTER),
+        )
+        return RunTools(access, identity), authoring
 
     async def _open(self) -> ASGIApp:
         if self._app is not None and self._serving is not None and not self._serving.done():
@@ -119,20 +142,28 @@ class McpDoor:
         if self._serving is not None:
             self._serving.cancel()
             await asyncio.wait({self._serving})
+        await self._bench.close()
 
 
-def caller_of(identity: Identity, teams: Collection[str]) -> VerifiedCaller:
-    """Return under which names a program sends messages and decides approvals.
-
-    Raises:
-        Rejection: It lacks a role for one of the teams.
-    """
-    for role in ROLES:
-        for team in teams:
-            require(may(identity, (role,), team))
+def caller_of(
+    identity: Identity,
+    teams: Collection[str],
+    tool_sets: Sequence[ToolSet] = (),
+    note_refusal: Callable[[], None] = lambda: None,
+) -> VerifiedCaller:
+    """Return what a client may do, and under which names it sends messages and decides."""
     is_approver = all(isinstance(may(identity, (Role.APPROVER,), team), Allowed) for team in teams)
     has_name = is_approver and len(identity.approver) <= MAX_BY_LENGTH
-    return VerifiedCaller(identity_name(identity), identity.approver if has_name else "")
+
+    def permits(roles: Sequence[CallerRole], team: str) -> str | None:
+        match may(identity, tuple(map(Role, roles)), team):
+            case Allowed():
+                return None
+            case Denied(because=because, is_unseen=is_unseen):
+                return "" if is_unseen else because
+
+    name = identity.approver if has_name else ""
+    return VerifiedCaller(identity_name(identity), name, permits, note_refusal, tuple(tool_sets))
 
 
 def _load_server() -> ServeMcp:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from coterie.dsl.model.sections.access_document import AccessSection, OidcSection
 from coterie.dsl.values import JsonValue
-from coterie.gateway.identity.identity import Grant, Role
+from coterie.gateway.identity.identity import Grant, Identity, Role
 
 EVERYBODY = "*"
 """The group of everybody who signs in at the provider."""
@@ -93,6 +93,61 @@ def is_program(claims: Mapping[str, JsonValue]) -> bool:
     clients = [_text(claims, claim) for claim in ("client_id", "azp", "appid")]
     names = {name for client in clients if client for name in (client, f"{client}@clients")}
     return subject in names or claims.get("idtyp") == "app"
+
+
+def scopes_in(claims: Mapping[str, JsonValue]) -> frozenset[str]:
+    """Return the scopes of an access token: `scope`, or `scp` as some providers call it."""
+    for claim in ("scope", "scp"):
+        match claims.get(claim):
+            case str(text):
+                return frozenset(text.split())
+            case list(scopes):
+                return frozenset(scope for scope in scopes if isinstance(scope, str))
+            case _:
+                pass
+    return frozenset()
+
+
+def identity_of_access_token(
+    claims: Mapping[str, JsonValue],
+    access: AccessSection,
+    oidc: OidcSection,
+    *,
+    for_resource: bool,
+) -> Identity:
+    """Return whom an access token stands for, whose claims are verified.
+
+    A person has what a sign-in of theirs has, but decides nothing: the claims of an access token
+    seldom have the verified email, and one person with two names would count twice in a quorum.
+
+    Args:
+        claims: Of the token.
+        access: The section of `coterie.yml`.
+        oidc: Its provider.
+        for_resource: Whether a person's token counts as their sign-in, as at an address to which
+            apps of people come.
+    """
+    subject = _text(claims, "sub")
+    clients = (_text(claims, claim) for claim in ("client_id", "azp", "appid"))
+    client = next((name for name in clients if name), "")
+    program = is_program(claims)
+    names = {subject, client if program else approver_of(claims, oidc)} - {""}
+    groups = groups_in(claims, oidc.groups_claim)
+    grants = grants_of(access, groups, names, person=for_resource and not program)
+    if oidc.scope_prefix is not None:
+        scopes = scopes_in(claims)
+        grants = tuple(grant for grant in grants if f"{oidc.scope_prefix}{grant.role}" in scopes)
+    ends = claims["exp"]
+    assert isinstance(ends, int | float)
+    return Identity(
+        subject=subject,
+        method="client",
+        name=f"program {client or subject}" if program else display_name(claims),
+        approver=f"program {subject}" if program else "",
+        groups=named_groups(access, groups),
+        grants=grants,
+        expires=float(ends),
+    )
 
 
 def _text(claims: Mapping[str, JsonValue], claim: str) -> str:

@@ -15,9 +15,8 @@ from coterie.dsl.visible import shortened_text
 from coterie.gateway.identity.access_rules import (
     approver_of,
     display_name,
-    grants_of,
     groups_in,
-    is_program,
+    identity_of_access_token,
     named_groups,
 )
 from coterie.gateway.identity.identity import Identity
@@ -163,34 +162,27 @@ class ProviderSignIn:
             self._renewals.pop(key, None)
             raise
 
-    async def program(self, token: str) -> Identity | None:
+    async def bearer(self, token: str, resource: str | None = None) -> Identity | None:
         """Return whom an access token of the provider stands for; None if it is not valid.
+
+        Args:
+            token: As shown.
+            resource: The address that is asked, if tokens made for it alone count there, too.
 
         Raises:
             SignInFailure: The provider's keys cannot be read.
         """
-        audience = self._oidc.audience
-        if audience is None or token.count(".") != 2:
+        audiences = {self._oidc.audience, resource} - {None}
+        if not audiences or token.count(".") != 2:
             return None
         signed = await self._verify(token)
-        if signed is None or access_token_problem(signed, self._rules, audience) is not None:
+        if signed is None or not any(
+            audience and access_token_problem(signed, self._rules, audience) is None
+            for audience in audiences
+        ):
             return None
-        claims = signed.claims
-        subject = str(claims["sub"])
-        client = claims.get("client_id", claims.get("azp", claims.get("appid")))
-        program = is_program(claims)
-        names = {subject, client} if program and isinstance(client, str) else {subject}
-        groups = groups_in(claims, self._oidc.groups_claim)
-        ends = claims["exp"]
-        assert isinstance(ends, int | float)
-        return Identity(
-            subject=subject,
-            method="client",
-            name=f"program {client or subject}",
-            approver=f"program {subject}" if program else "",
-            groups=named_groups(self._access, groups),
-            grants=grants_of(self._access, groups, names, person=False),
-            expires=float(ends),
+        return identity_of_access_token(
+            signed.claims, self._access, self._oidc, for_resource=resource is not None
         )
 
     async def end_from_provider(self, token: str) -> None:

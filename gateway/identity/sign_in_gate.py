@@ -14,6 +14,7 @@ from coterie.gateway.identity.failed_sign_ins import FailedSignIns
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.identity.local_sign_in import LocalSignIn
 from coterie.gateway.identity.program_tokens import PREFIX, TokenFile
+from coterie.gateway.identity.protected_resource import RESOURCE_PATH, protected_resource
 from coterie.gateway.identity.provider_sign_in import ProviderSignIn, SignedIn
 from coterie.gateway.identity.request_origins import crossing, own_origin
 from coterie.gateway.identity.sealed_values import SealKeys
@@ -70,6 +71,8 @@ class SignInGate:
         self.local = local
         self.provider = provider
         self.origins = tuple(origins)
+        self.resource = protected_resource(access)
+        """What MCP clients must know to sign in; None without a provider."""
         self.failures = FailedSignIns()
         self.audit = AuditBuffer()
         """What the audit log shall know."""
@@ -92,7 +95,7 @@ class SignInGate:
         """
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":  # a proxy may add others, for itself
-            return Admission(address, await self._of_token(token.strip(), address))
+            return Admission(address, await self._of_token(token.strip(), address, path))
         origin = own_origin(headers.getlist("host"), self.origins)
         if origin is None:
             raise SignInFailure(
@@ -171,7 +174,7 @@ class SignInGate:
         cookies = cookies_in(headers.getlist("cookie"))
         return self._keys.open("renewal", cookies.get(RENEWAL_COOKIE), Renewal)
 
-    async def _of_token(self, token: str, address: str) -> Identity:
+    async def _of_token(self, token: str, address: str, path: str) -> Identity:
         try:
             identity = self._tokens.identity(token, self.clock())
         except CommandError:
@@ -184,7 +187,8 @@ class SignInGate:
                 ) from None
             identity = None
         if identity is None and self.provider is not None:
-            identity = await self.provider.program(token)
+            resource = self.resource if path == RESOURCE_PATH else None
+            identity = await self.provider.bearer(token, resource and resource.address)
         if identity is None:
             self.check_failures(address)
             self.failures.record(address, self.clock())

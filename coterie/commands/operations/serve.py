@@ -1,6 +1,7 @@
 """`coterie serve`: runs in a browser and over HTTP; with --mcp, teams as tools of MCP clients."""
 
 from argparse import ArgumentParser, Namespace
+from functools import partial
 
 from coterie.activities.extra_packages import install_command
 from coterie.arguments import add_model, duration_given
@@ -132,10 +133,12 @@ def _serve_mcp(args: Namespace, settings: Settings) -> None:
     to_file(settings)
     teams = served_teams(settings, args.targets, args.model, args.workspace)
     try:
+        from coterie.gateway.doors.mcp_local_tools import local_tools
         from coterie.mcp_server.client_protocols import serving
     except ModuleNotFoundError as error:
         raise CommandError(
             f"serving teams over MCP needs the package {error.name}: {install_command('mcp')}"
         ) from None
     wait = _WAIT_SECONDS if args.wait is None else args.wait
-    run_async(serving(settings, teams, wait, args.port, args.token_env))
+    tools = partial(local_tools, settings)
+    run_async(serving(settings, teams, wait, args.port, args.token_env, tools))

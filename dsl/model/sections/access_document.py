@@ -88,7 +88,11 @@ class OidcSection(Frozen):
     """The claim that names a person who decides. Default: `email` if the provider has verified it,
     else `sub`."""
     audience: Named | None = None
-    """The `aud` of access tokens that programs present. Default: no such token counts."""
+    """The `aud` of access tokens that programs present. Default: only tokens for `/mcp` count, there
+    alone."""
+    scope_prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:/-]{1,200}$")] | None = None
+    """What the scopes that name roles begin with: `coterie.` for `coterie.viewer`. Then an access
+    token has only the roles that its scopes name. Default: scopes name no roles."""
     clock_skew: Seconds = Field(default=60.0, le=300)
     """How far the clocks of the provider and of this machine may differ."""
 

@@ -48,7 +48,6 @@ def test_a_named_team_with_problems_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "because"),
     [
-        ((), "the project has no teams: name files"),
         (("result",), "result cannot be a tool: the server has a tool 'result' of its own"),
         (("a b", "a_b"), "a b and a_b would both be the tool 'a_b'"),
     ],

@@ -21,6 +21,7 @@ from coterie.gateway.app import application, streams_of
 from coterie.gateway.browser_link import show_link
 from coterie.gateway.console.console_routes import console_routes
 from coterie.gateway.console.states.first_project import FirstProject, is_empty
+from coterie.gateway.doors.assistant_pages import assistant_routes
 from coterie.gateway.doors.mcp_door import McpDoor
 from coterie.gateway.doors.openai.openai_door import OpenAiDoor
 from coterie.gateway.doors.openai.openai_errors import OpenAiErrors
@@ -184,12 +185,8 @@ async def _answering(
     door = McpDoor(access)
     first = None if worker is None else FirstProject(access, worker.restart)
     openai_door = OpenAiDoor(access, sign_in.gate.origins[0])
-    routes = (
-        *sign_in.routes,
-        Route(MCP_PATH, door),
-        *openai_door.routes(),
-        *console_routes(access, first),
-    )
+    doors = (Route(MCP_PATH, door), *openai_door.routes(), *assistant_routes())
+    routes = (*sign_in.routes, *doors, *console_routes(access, first))
     app = application(access, sign_in.authenticate, routes)
     config = uvicorn.Config(
         OpenAiErrors(sign_in.around(app)),

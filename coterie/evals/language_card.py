@@ -62,8 +62,8 @@ cases:
 """
 _TOOLS: Final = """\
 tools:
-  read: { skill: File.read }
-  pay: { mcp: bank/pay, requires_approval: { approvers: [ann], deadline: 2d } }
+  read: { skill: Files.read }
+  ask: { skill: Person.ask, requires_approval: { approvers: [ann], deadline: 2d } }
 """
 EXAMPLES: Final[Mapping[str, str]] = {"team": _EXAMPLE, "test": _TEST, "tools": _TOOLS}
 
@@ -180,7 +180,10 @@ class _Card:
         for name, place in _TEST_SECTIONS.items():
             yield from self._section(_definition(self._test, name), place)
         kinds = ", ".join(f"`{kind}`" for kind in get_args(DocumentKind))
-        yield from ("", f"More: the JSON Schema of {kinds}; `coterie explain CODE` for a problem.")
+        yield from (
+            "",
+            f"More: the JSON Schema of {kinds}; `coterie explain E202` explains a code.",
+        )
 
     def _section(
         self, definition: Json, place: str = "", without: Sequence[str] = ()

@@ -46,7 +46,7 @@ class WrittenDocument(NamedTuple):
         return pickle.dumps(self)
 
 
-class TextEdit(Documented):
+class ProblemEdit(Documented):
     """A certain fix: replace what is between two places by a text."""
 
     line: int
@@ -70,7 +70,7 @@ class DocumentProblem(Documented):
     fix: str = ""
     """What to do about it."""
     severity: str = "error"
-    edit: TextEdit | None = None
+    edit: ProblemEdit | None = None
     """The fix as an edit of the text, where it is certain."""
 
 
@@ -99,10 +99,13 @@ def check_written(packed: bytes) -> CheckedDocument:
             graph = mermaid_of(picture(with_needs(compiled).plan), None)
     except InvalidDocument as error:
         problems = error.problems
-    return checked(problems, {source.file: source.text for source in document.sources}, graph)
+    texts = {source.file: source.text for source in document.sources}
+    return checked_document(problems, texts, graph)
 
 
-def checked(problems: Sequence[Problem], texts: dict[str, str], graph: str = "") -> CheckedDocument:
+def checked_document(
+    problems: Sequence[Problem], texts: dict[str, str], graph: str = ""
+) -> CheckedDocument:
     """Return problems with their fixes as edits.
 
     Args:
@@ -114,15 +117,15 @@ def checked(problems: Sequence[Problem], texts: dict[str, str], graph: str = "")
     files.texts = dict(texts)
     return CheckedDocument(
         is_valid=all(problem.severity == "warning" for problem in problems),
-        problems=tuple(_described(problem, files) for problem in problems[:MAX_PROBLEMS]),
+        problems=tuple(_problem_shown(problem, files) for problem in problems[:MAX_PROBLEMS]),
         further_problems=max(0, len(problems) - MAX_PROBLEMS),
         graph=graph,
     )
 
 
-def _described(problem: Problem, files: FixedFiles) -> DocumentProblem:
+def _problem_shown(problem: Problem, files: FixedFiles) -> DocumentProblem:
     region = files.region(problem)
-    edit = None if region is None else TextEdit.model_validate(region._asdict())
+    edit = None if region is None else ProblemEdit.model_validate(region._asdict())
     return DocumentProblem.model_validate({**problem.as_dict(), "edit": edit})
 
 

@@ -116,7 +116,7 @@ class AuthoringTools:
                 asked = read_arguments(DocumentAsked, arguments)
                 self._check(asked)
                 found = await self._bench.check(asked, draws=name == "graph")
-                return _shown(found)
+                return _report(found)
             case "test":
                 test = read_arguments(TestAsked, arguments)
                 self._check(test)
@@ -129,7 +129,7 @@ class AuthoringTools:
                 return await self._bench.test(test)
             case "explain_code":
                 return await asyncio.to_thread(
-                    _explained, read_arguments(CodeAsked, arguments).code.upper()
+                    _code_page, read_arguments(CodeAsked, arguments).code.upper()
                 )
             case _:
                 return await asyncio.to_thread(
@@ -165,7 +165,7 @@ class AuthoringBench:
             CommandError: It is too costly, or its file is not one of the project.
         """
         try:
-            document = await asyncio.to_thread(self._written, asked, draws, tests)
+            document = await asyncio.to_thread(self._document, asked, draws, tests)
         except InvalidDocument as error:
             return CheckedDocument(
                 is_valid=False,
@@ -189,11 +189,11 @@ class AuthoringBench:
         if asked.text is not None and asked.tests is not None:
             found = await self.check(asked, tests=asked.tests)
             if not found.is_valid:
-                return _shown(found)
+                return _report(found)
             target = f"config/teams/{asked.name}.test.yml"
             texts = {f"config/teams/{asked.name}.yml": asked.text, target: asked.tests}
         else:
-            path = self._inside(asked.file or "")
+            path = self._project_file(asked.file or "")
             if not is_test(path):
                 raise CommandError(f"{asked.file} is not a test file; these end in .test.yml")
             target = str(path.relative_to(self._settings.project.resolve()))
@@ -208,11 +208,11 @@ class AuthoringBench:
         if self._pool is not None:
             await self._pool.close()
 
-    def _written(self, asked: DocumentAsked, draws: bool, tests: str | None) -> WrittenDocument:
+    def _document(self, asked: DocumentAsked, draws: bool, tests: str | None) -> WrittenDocument:
         """Return a document with everything that it is merged with; blocking."""
         catalog = Catalog(self._settings)
         if asked.text is None:
-            located = self._located(catalog, asked.file or "")
+            located = self._locate(catalog, asked.file or "")
             sources, own, name = catalog.sources(located), (), located.name
         else:
             text = SourceText(file=f"{asked.name}.yml", text=asked.text, trusted=False)
@@ -229,15 +229,15 @@ class AuthoringBench:
         test = None if tests is None else SourceText(f"{name}.test.yml", tests, trusted=False)
         return WrittenDocument(name, sources, known, draws, test)
 
-    def _located(self, catalog: Catalog, target: str) -> Located:
+    def _locate(self, catalog: Catalog, target: str) -> Located:
         if (named := catalog.named(target)) is not None:
             return named
-        located = catalog.locate(str(self._inside(target)))
+        located = catalog.locate(str(self._project_file(target)))
         if is_persona(located.file):
             raise CommandError(f"{target} is a persona; check a team that uses it")
         return located
 
-    def _inside(self, target: str) -> Path:
+    def _project_file(self, target: str) -> Path:
         """Return a file of the project, by its path.
 
         Raises:
@@ -254,11 +254,11 @@ class AuthoringBench:
         return path
 
 
-def _shown(found: CheckedDocument) -> JsonValue:
+def _report(found: CheckedDocument) -> JsonValue:
     return found.model_dump(mode="json", exclude_defaults=True)
 
 
-def _explained(code: str) -> JsonValue:
+def _code_page(code: str) -> JsonValue:
     page = code_page(code)
     if page is None:
         hint = nearest(code, known_codes())
@@ -272,27 +272,27 @@ def _schema(asked: SchemaOrCardAsked) -> JsonValue:
     return page_of(schema_of(asked.kind), asked)
 
 
-def _listed(name: str, description: str, asked: type[Frozen]) -> ServerTool:
+def _tool(name: str, description: str, asked: type[Frozen]) -> ServerTool:
     schema: Json = asked.model_json_schema()
     return ServerTool(name=name, description=description, input_schema=schema, hints=READS_ONLY)
 
 
 _LISTING: Final = (
-    _listed(
+    _tool(
         "validate",
         "Checks a Coterie team in YAML; returns every problem with line, column, code, allowed "
         "values and fix, where certain as an edit. Changes nothing.",
         DocumentAsked,
     ),
-    _listed("explain_code", "Explains the code of a problem, with an example.", CodeAsked),
-    _listed(
+    _tool("explain_code", "Explains the code of a problem, with an example.", CodeAsked),
+    _tool(
         "schema",
         "Returns the language card, which a model reads before it writes a team, or the JSON "
         f"Schema of a kind of files: {', '.join(get_args(DocumentKind))}.",
         SchemaOrCardAsked,
     ),
-    _listed("graph", "Draws a team and its routes as Mermaid text, and checks it.", DocumentAsked),
-    _listed(
+    _tool("graph", "Draws a team and its routes as Mermaid text, and checks it.", DocumentAsked),
+    _tool(
         "test",
         "Runs the test file of a team with a stub model, in virtual time, on a copy of the "
         "project; returns what differs from the expectations, for each case.",

@@ -110,9 +110,9 @@ class Provider:
 
 @contextmanager
 def started(
-    program: list[str], ready: str, folder: Path, **environment: str
+    program: list[str], ready: str, folder: Path, *, killed: bool = False, **environment: str
 ) -> Generator[re.Match[str]]:
-    """A program, once it has printed something."""
+    """A program, once it has printed something; it is terminated, or killed as by a crash."""
     process = subprocess.Popen(
         program,
         stdout=subprocess.PIPE,
@@ -134,7 +134,7 @@ def started(
         rest.start()
         yield found
     finally:
-        process.terminate()
+        process.kill() if killed else process.terminate()
         process.wait(PATIENCE)
         if rest.ident is not None:
             rest.join(PATIENCE)

@@ -7,6 +7,7 @@ import { Provider } from "oidc-provider";
 const { port, gateway, people, audience } = JSON.parse(process.argv[2]);
 const issuer = `http://127.0.0.1:${port}`;
 const now = Date.now.bind(Date);
+const ROLES = ["viewer", "starter", "operator", "approver", "admin"].map((role) => `roles/${role}`);
 let skew = 0;
 Date.now = () => now() + 1000 * skew;
 
@@ -63,7 +64,7 @@ function configuration(kids) {
     clientDefaults: { id_token_signed_response_alg: "ES256" },
     enabledJWA: { idTokenSigningAlgValues: ["ES256"] },
     pkce: { required: () => true },
-    scopes: ["openid", "email", "profile", "groups"],
+    scopes: ["openid", "email", "profile", "groups", "offline_access", ...ROLES],
     claims: {
       openid: ["sub"], email: ["email", "email_verified"], profile: ["name"], groups: ["groups"],
     },
@@ -86,10 +87,17 @@ function configuration(kids) {
       resourceIndicators: {
         enabled: true,
         defaultResource: () => undefined,
-        getResourceServerInfo: () => ({
-          audience, scope: "", accessTokenFormat: "jwt", jwt: { sign: { alg: "ES256" } },
+        getResourceServerInfo: (_, resource) => ({
+          audience: resource === `${gateway}/mcp` ? resource : audience,
+          scope: ROLES.join(" "),
+          accessTokenFormat: "jwt",
+          jwt: { sign: { alg: "ES256" } },
         }),
       },
+      registration: { enabled: true },
+    },
+    async extraTokenClaims(_, token) {
+      return token.accountId === undefined ? {} : { groups: people[token.accountId].groups ?? [] };
     },
     // Its own fetch refuses addresses of this machine.
     fetch: (url, { dispatcher, ...options }) => fetch(url, options),

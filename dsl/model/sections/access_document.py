@@ -88,8 +88,8 @@ class OidcSection(Frozen):
     """The claim that names a person who decides. Default: `email` if the provider has verified it,
     else `sub`."""
     audience: Named | None = None
-    """The `aud` of access tokens that programs present. Default: only tokens for `/mcp` count, there
-    alone."""
+    """The `aud` of access tokens that programs present. Default: only tokens for `/mcp` count,
+    there alone."""
     scope_prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._:/-]{1,200}$")] | None = None
     """What the scopes that name roles begin with: `coterie.` for `coterie.viewer`. Then an access
     token has only the roles that its scopes name. Default: scopes name no roles."""

@@ -21,6 +21,7 @@ from coterie.documents.product_capabilities import capabilities
 from coterie.dsl.compile.compiler import SourceText
 from coterie.dsl.json_schema.schema_checker import UnusableSchema
 from coterie.dsl.values import Json
+from coterie.mcp_server.written_documents import CHECK_WRITTEN, WrittenDocument
 from coterie.worker.started_documents import COMPILE, StartedDocument
 from tests.law.sources import by_import, modules
 
@@ -48,6 +49,15 @@ GIVEN: dict[str, tuple[Work[Any, Any], list[Any]]] = {
         COMPILE,
         [
             StartedDocument([SourceText("inline", text, trusted=False)], capabilities()).packed()
+            for text in (TEAM, "teams: 5", "a: [")
+        ],
+    ),
+    CHECK_WRITTEN.name: (
+        CHECK_WRITTEN,
+        [
+            WrittenDocument(
+                "t", [SourceText("t.yml", text, trusted=False)], capabilities(), draws=True
+            ).packed()
             for text in (TEAM, "teams: 5", "a: [")
         ],
     ),

@@ -4,13 +4,15 @@ import json
 import re
 import socket
 import time
-from contextlib import ExitStack
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 from urllib.parse import quote
 
 import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult
 
 from coterie.dsl.model.sections.access_document import RoleName
 from coterie.gateway.identity.identity import Identity, Role
@@ -76,29 +78,74 @@ async def test_the_served_api_takes_tokens_and_half_requests_lock_nobody_out(
     assert token not in logs
 
 
-async def test_mcp_clients_use_the_same_port_with_a_token_of_all_its_roles(
-    served: Project,
-) -> None:
+@asynccontextmanager
+async def mcp_client(
+    served: Project, name: str, *roles: RoleName, teams: str = "*"
+) -> AsyncGenerator[Client]:
+    """A client of the SDK with a token."""
     port = int(re.findall(r"http://127\.0\.0\.1:(\d+)", said(served))[0])
     url = f"http://127.0.0.1:{port}/mcp"
     file = served.folder / ".coterie/tokens.json"
-    roles: list[RoleName] = ["starter", "viewer", "operator"]
-    desk = create_token(file, "desk", roles, ["*"], time.time(), 600)
-    reader = create_token(file, "reader", ["viewer"], ["*"], time.time(), 600)
+    token = create_token(file, name, [*roles], [teams], time.time(), 600)
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(trust_env=False, timeout=60, headers=headers) as http,
+        Client(streamable_http_client(url, http_client=http)) as client,
+    ):
+        yield client
+
+
+async def test_mcp_clients_use_the_same_port_with_the_roles_of_their_token(
+    served: Project,
+) -> None:
+    port = int(re.findall(r"http://127\.0\.0\.1:(\d+)", said(served))[0])
     async with httpx2.AsyncClient(trust_env=False, timeout=60) as http:
-        assert (await http.post(url, json={})).status_code == 401
-        http.headers["Authorization"] = f"Bearer {reader}"
-        assert (await http.post(url, json={})).json()["code"] == "not_allowed"
-        http.headers["Authorization"] = f"Bearer {desk}"
-        async with Client(streamable_http_client(url, http_client=http)) as client:
-            assert "chore" in [tool.name for tool in (await client.list_tools()).tools]
-            done = await client.call_tool("chore", {})
-            assert (done.structured_content or {})["state"] == "done", done
+        nobody = await http.post(f"http://127.0.0.1:{port}/mcp", json={})
+        assert nobody.status_code == 401
+        llms = await http.get(f"http://127.0.0.1:{port}/llms.txt")
+        assert "/language-card.md" in llms.text
+        card = await http.get(f"http://127.0.0.1:{port}/language-card.md")
+        assert card.text.startswith("# Coterie: the language card")
+    async with mcp_client(served, "desk", "starter", "viewer", "operator") as client:
+        assert "chore" in [tool.name for tool in (await client.list_tools()).tools]
+        done = await client.call_tool("chore", {})
+        assert (done.structured_content or {})["state"] == "done", done
     report: dict[str, Any] = done.structured_content or {}
     history = await Run(await served.client(), report["run"]).history()
     sender = started(history).sender
     assert sender is not None
     assert sender.text == "token desk (token) from 127.0.0.1 by mcp"
+
+    async with mcp_client(served, "reader", "viewer") as client:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        assert {"result", "why", "runs", "validate"} <= names
+        assert not {"chore", "start", "test"} & names
+        refused = await client.call_tool("chore", {})
+        assert "this needs the role starter" in said_by(refused)
+        result = await client.call_tool("result", {"run": report["run"]})
+        assert (result.structured_content or {})["state"] == "done"
+        why = await client.call_tool("why", {"run": report["run"]})
+        visits = (why.structured_content or {})["answer"]["visits"]
+        assert [visit["team"] for visit in visits] == ["only"]
+        listed = await client.call_tool("runs", {"team": "chore", "path": "runs.0"})
+        assert (listed.structured_content or {})["answer"]["run"] == report["run"]
+        assert "nothing lies at" in said_by(
+            await client.call_tool("cost", {"run": report["run"], "path": "x"})
+        )
+        untested = await client.call_tool("test", {"text": "a", "tests": "b"})
+        assert "needs the role starter" in said_by(untested)
+
+    async with mcp_client(served, "other", "viewer", "starter", teams="another") as client:
+        for tool in ("result", "why", "cost"):
+            hidden = await client.call_tool(tool, {"run": report["run"]})
+            assert hidden.is_error
+            assert "chore" not in said_by(hidden).replace(report["run"], "")
+        unread = await client.call_tool("validate", {"file": "config/teams/chore.yml"})
+        assert "needs the role viewer for all teams" in said_by(unread)
+
+
+def said_by(answer: CallToolResult) -> str:
+    return "".join(part.text for part in answer.content if part.type == "text")
 
 
 async def test_every_operation_takes_its_roles_and_refuses_all_others(app: object) -> None:

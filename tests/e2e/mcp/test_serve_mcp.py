@@ -11,6 +11,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 from mcp.client._transport import TransportStreams
 from mcp.server.stdio import stdio_server
 
+from coterie.evals.language_card import EXAMPLES
 from coterie.failures import CommandError
 from coterie.runs.run_client import Run
 from coterie.workflows.core.messages import DecideInput
@@ -139,7 +140,10 @@ async def test_a_client_lists_and_calls_teams_and_talks_to_a_session(desk: Proje
     (desk.folder / "echo.yml").write_text(ECHO)
     async with launched(desk, "chore", "failing", "echo.yml") as caller:
         tools = await caller.tools()
-        assert list(tools) == ["chore", "echo", "failing", "start", "status", "answer", "result"]
+        own = ["chore", "echo", "failing", "start", "status", "answer", "result"]
+        others = ["runs", "why", "show", "pending", "cost"]
+        others += ["validate", "explain_code", "schema", "graph", "test"]
+        assert list(tools) == own + others
         assert tools["echo"]["description"].startswith("Repeats each message.")
         assert tools["echo"]["input_schema"] == {
             "type": "object",
@@ -195,3 +199,38 @@ async def test_another_client_answers_the_question_of_one_that_was_killed(desk: 
         await second.call("answer", run=run, message="Monday")
         done = await second.call("result", run=run)
     assert (done["state"], done["result"]) == ("done", {"day": "Monday"})
+
+
+async def test_an_assistant_writes_repairs_and_tests_a_team_with_the_tools_alone(
+    desk: Project,
+) -> None:
+    (desk.folder / "config/teams/kept.yml").write_text(EXAMPLES["team"])
+    (desk.folder / "outside.yml").symlink_to("/etc/hostname")
+    async with forked(desk) as client:
+        wrong = EXAMPLES["team"].replace("type: approval", "type: aproval")
+        found = await client.call("validate", text=wrong, name="review")
+        [problem] = found["problems"]
+        assert (problem["code"], problem["file"]) == ("E104", "review.yml")
+        assert problem["edit"]["text"] == "approval"
+        lines = wrong.splitlines()
+        edit = problem["edit"]
+        assert lines[edit["line"] - 1][edit["column"] - 1 : edit["end_column"] - 1] == "aproval"
+        assert (await client.call("validate", text=EXAMPLES["team"]))["is_valid"]
+        assert "flowchart TD" in (await client.call("graph", file="kept"))["graph"]
+        texts = {"text": EXAMPLES["team"], "name": "review"}
+        ran = await client.call("test", tests=EXAMPLES["test"], **texts)
+        assert ran["passed"], ran
+        other = EXAMPLES["test"].replace("model_calls: 4", "model_calls: 5")
+        ran = await client.call("test", tests=other, **texts)
+        assert (ran["passed"], ran["cases"][0]["differences"][0]["place"]) == (False, "model_calls")
+        assert not (desk.folder / "config/teams/review.yml").exists(), "it writes nothing"
+
+        trusts_itself = "worker: {commands: {x: {run: [id]}}}\n" + EXAMPLES["team"]
+        refused = await client.call("validate", text=trusts_itself)
+        assert refused["problems"][0]["code"] == "E601"
+        reaches_out = "workspace: /etc\nfiles: {../x: y}\n" + EXAMPLES["test"]
+        refused = await client.call("test", tests=reaches_out, **texts)
+        assert [one["path"] for one in refused["problems"]] == ["workspace", "files.../x"]
+        for file in ("/etc/hostname", "../x.yml", "outside.yml", ".coterie/x.yml", "a\0b"):
+            refused = await client.call("validate", file=file)
+            assert "there is no file" in refused["error"], refused

@@ -56,7 +56,19 @@ def test_a_set_of_teams_that_cannot_be_tools_is_refused(
     tmp_path: Path, names: tuple[str, ...], because: str
 ) -> None:
     with pytest.raises(CommandError, match=because):
-        served_teams(project(tmp_path, **dict.fromkeys(names, WORD)), (), None, None)
+        served_teams(project(tmp_path, **dict.fromkeys(names, WORD)), names, None, None)
+
+
+def test_a_team_with_the_name_of_a_tool_is_left_out_unless_somebody_names_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = project(tmp_path, test=WORD, mark=WORD)
+    assert list(served_teams(settings, (), None, None)) == ["mark"]
+    assert "test is not offered: the server has a tool 'test'" in capsys.readouterr().err
+
+
+def test_a_project_without_teams_is_served_to_who_writes_the_first(tmp_path: Path) -> None:
+    assert served_teams(project(tmp_path), (), None, None) == {}
 
 
 def test_a_start_is_refused_before_it_reaches_a_server(tmp_path: Path) -> None:

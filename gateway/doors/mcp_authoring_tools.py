@@ -178,7 +178,7 @@ class AuthoringBench:
         size = sum(len(source.text) for source in document.sources)
         async with self._checks:
             try:
-                seconds = 2 * cpu_seconds(" " * size)
+                seconds = 2 * cpu_seconds(size)
                 return await self._pool.run(CHECK_WRITTEN, document.packed(), seconds)
             except WorkEnded as end:
                 raise CommandError(f"the document could not be checked: {end}") from None

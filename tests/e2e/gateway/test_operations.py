@@ -125,8 +125,8 @@ async def test_mcp_clients_use_the_same_port_with_the_roles_of_their_token(
         result = await client.call_tool("result", {"run": report["run"]})
         assert (result.structured_content or {})["state"] == "done"
         why = await client.call_tool("why", {"run": report["run"]})
-        visits = (why.structured_content or {})["answer"]["visits"]
-        assert [visit["team"] for visit in visits] == ["only"]
+        explained: dict[str, Any] = why.structured_content or {}
+        assert [visit["team"] for visit in explained["answer"]["visits"]] == ["only"]
         listed = await client.call_tool("runs", {"team": "chore", "path": "runs.0"})
         assert (listed.structured_content or {})["answer"]["run"] == report["run"]
         assert "nothing lies at" in said_by(

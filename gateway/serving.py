@@ -25,6 +25,7 @@ from coterie.gateway.doors.assistant_pages import assistant_routes
 from coterie.gateway.doors.mcp_door import McpDoor
 from coterie.gateway.doors.openai.openai_door import OpenAiDoor
 from coterie.gateway.doors.openai.openai_errors import OpenAiErrors
+from coterie.gateway.doors.webhooks.webhook_door import WebhookDoor
 from coterie.gateway.identity.access_settings import load_access
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.request_gate import MAX_HEADER, MCP_PATH, refuse_head
@@ -185,7 +186,12 @@ async def _answering(
     door = McpDoor(access)
     first = None if worker is None else FirstProject(access, worker.restart)
     openai_door = OpenAiDoor(access, sign_in.gate.origins[0])
-    doors = (Route(MCP_PATH, door), *openai_door.routes(), *assistant_routes())
+    doors = (
+        Route(MCP_PATH, door),
+        *openai_door.routes(),
+        *assistant_routes(),
+        *WebhookDoor(access).routes(),
+    )
     routes = (*sign_in.routes, *doors, *console_routes(access, first))
     app = application(access, sign_in.authenticate, routes)
     config = uvicorn.Config(

@@ -75,6 +75,11 @@ VERBS: Mapping[str, Verb] = {
         "list the tools of a document and the worker's skills, show one, or call it",
         "coterie.commands.documents.tools",
     ),
+    "trigger": Verb(
+        Group.TEST,
+        "show what a delivery of a webhook would do, and start nothing",
+        "coterie.commands.documents.trigger",
+    ),
     "test": Verb(
         Group.TEST,
         "run team tests against a stub model, in virtual time",

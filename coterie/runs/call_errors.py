@@ -22,7 +22,7 @@ UpdateName = Literal["decide", "retry", "skip", "amend", "redirect", "send_messa
 UpdateFailure = WorkflowUpdateFailedError | WorkflowUpdateRPCTimeoutOrCancelledError | RPCError
 """Errors that the client raises when an update fails."""
 
-_NO_ANSWER = (
+NO_ANSWER = (
     RPCStatusCode.UNAVAILABLE,
     RPCStatusCode.DEADLINE_EXCEEDED,
     RPCStatusCode.CANCELLED,
@@ -95,7 +95,7 @@ def call_error(id: str, error: RPCError) -> CommandError:
 def list_error(error: RPCError) -> CommandError:
     """Return the error for a list of runs that failed."""
     text = f"could not list runs: {error.message}"
-    return Unanswered(text) if error.status in _NO_ANSWER else CommandError(text)
+    return Unanswered(text) if error.status in NO_ANSWER else CommandError(text)
 
 
 def update_error(id: str, name: UpdateName, error: UpdateFailure) -> CommandError:

@@ -5,13 +5,14 @@ from shlex import quote
 from temporalio.client import Client
 from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.arguments import id_problem
 from coterie.dsl.sizes import MAX_VALUE_SIZE
 from coterie.dsl.visible import shortened_text
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import quietly
+from coterie.runs.call_errors import NO_ANSWER, Unanswered
 from coterie.runs.records import new_id
 from coterie.runs.run_client import Run
 from coterie.runs.task_queues import is_served
@@ -22,7 +23,7 @@ from coterie.terminal import note, say
 from coterie.workflows.core.memo_keys import STARTED
 from coterie.workflows.core.messages import TeamInput
 
-_TOO_LARGE = (
+CONTEXT_TOO_LARGE = (
     "the context and the plan exceed the 2 MB limit of a run's input; put large values "
     "into files of the workspace, which skills can read"
 )
@@ -61,7 +62,7 @@ async def start_run(
     check_id(id)
     (payload,) = client.data_converter.payload_converter.to_payloads([given])
     if len(payload.data) > MAX_VALUE_SIZE:
-        raise CommandError(_TOO_LARGE)
+        raise CommandError(CONTEXT_TOO_LARGE)
     try:
         await client.start_workflow(
             WORKFLOW,
@@ -76,7 +77,9 @@ async def start_run(
         raise IdTaken(id) from None
     except RPCError as error:
         if "exceeds limit" in error.message or "larger than max" in error.message:
-            raise CommandError(_TOO_LARGE) from None
+            raise CommandError(CONTEXT_TOO_LARGE) from None
+        if error.status in (*NO_ANSWER, RPCStatusCode.RESOURCE_EXHAUSTED):
+            raise Unanswered(f"the Temporal server does not answer ({error.message})") from None
         raise CommandError(f"the server rejects this run: {error.message}") from None
     return Run(client, id)
 

@@ -64,24 +64,25 @@ class SenderHeaders(Interceptor):
 
 class _SendingWithHeaders(OutboundInterceptor):
     async def start_workflow(self, input: StartWorkflowInput) -> WorkflowHandle[Any, Any]:
-        return await super().start_workflow(replace(input, headers=_with_sender(input.headers)))
+        return await super().start_workflow(replace(input, headers=with_sender(input.headers)))
 
     async def signal_workflow(self, input: SignalWorkflowInput) -> None:
-        await super().signal_workflow(replace(input, headers=_with_sender(input.headers)))
+        await super().signal_workflow(replace(input, headers=with_sender(input.headers)))
 
     async def start_workflow_update(
         self, input: StartWorkflowUpdateInput
     ) -> WorkflowUpdateHandle[Any]:
-        headers = _with_sender(input.headers)
+        headers = with_sender(input.headers)
         return await super().start_workflow_update(replace(input, headers=headers))
 
     async def start_update_with_start_workflow(
         self, input: StartWorkflowUpdateWithStartInput
     ) -> WorkflowUpdateHandle[Any]:
         start, update = input.start_workflow_input, input.update_workflow_input
-        start.headers, update.headers = _with_sender(start.headers), _with_sender(update.headers)
+        start.headers, update.headers = with_sender(start.headers), with_sender(update.headers)
         return await super().start_update_with_start_workflow(input)
 
 
-def _with_sender(headers: Mapping[str, Payload]) -> Mapping[str, Payload]:
+def with_sender(headers: Mapping[str, Payload]) -> Mapping[str, Payload]:
+    """Return headers with who sends messages now."""
     return {**headers, SENDER: data_converter.payload_converter.to_payload(current_sender())}

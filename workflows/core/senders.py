@@ -14,8 +14,15 @@ from coterie.dsl.values import Frozen
 SENDER: Final = "coterie-sender"
 """The header of a start, a signal or an update that holds its `Sender`."""
 
-Door = Literal["api", "console", "mcp", "openai", "host"]
+Door = Literal["api", "console", "mcp", "openai", "webhook", "host"]
 """Through which a message came; `host`: a command or a program on a machine."""
+
+SenderMethod = (
+    Literal["local", "oidc", "client", "token", "login"]
+    | Literal["standard-webhooks", "github", "stripe", "hmac"]
+)
+"""How a sender was verified: as the gateway verifies identities; by the login name on the host,
+which proves nothing; or by the signature of a webhook."""
 
 MAX_ADDRESS: Final = 100
 
@@ -26,9 +33,7 @@ class Sender(Frozen):
     subject: Annotated[str, Field(max_length=MAX_BY_LENGTH)]
     name: Annotated[str, Field(max_length=MAX_BY_LENGTH)] = ""
     """The verified name with which it decides requests, if that is another one."""
-    method: Literal["local", "oidc", "client", "token", "login"]
-    """How the gateway verified the identity; `login`: the login name on the host, which proves
-    nothing."""
+    method: SenderMethod
     address: Annotated[str, Field(max_length=MAX_ADDRESS)] = ""
     """Of the client; of a host, its name."""
     door: Door

@@ -1,0 +1,1 @@
+"""Webhooks: signed requests of other systems that start runs, or signal them."""

@@ -1,0 +1,342 @@
+"""The door of webhooks: `POST /hooks/TEAM/TRIGGER`. The signature is the proof of the sender.
+
+Who shows none does not learn whether there is such a team or trigger, as long as it is set up.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import Final, Literal
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from temporalio.service import RPCError
+
+from coterie.audit.audit_buffer import refusal
+from coterie.audit.sent_records import audit_record
+from coterie.deployed.named_starts import check_context
+from coterie.deployed.registry import Registry
+from coterie.documents.compilation import check_start
+from coterie.dsl.errors import InvalidDocument, TemplateFailed
+from coterie.dsl.evaluate.webhook_events import (
+    DeliveryEffect,
+    Ignored,
+    RunSignal,
+    RunStart,
+    delivered_event,
+    effect_of,
+)
+from coterie.dsl.values import Documented, Json
+from coterie.dsl.visible import shortened_text, visible
+from coterie.failures import CommandError
+from coterie.gateway.doors.webhooks.delivery_limits import DeliveryPlaces, DeliveryRates, Retention
+from coterie.gateway.doors.webhooks.webhook_catalog import TeamWebhook, WebhookCatalog
+from coterie.gateway.doors.webhooks.webhook_signatures import (
+    Signed,
+    UnusableSecret,
+    proof_of,
+)
+from coterie.gateway.endpoints import error_response
+from coterie.gateway.operations.error_reports import (
+    UNEXPECTED,
+    FailedRequest,
+    Rejection,
+    failed_request,
+)
+from coterie.gateway.operations.run_access import RunAccess
+from coterie.http_server.http_connections import CONNECTION, HttpConnection
+from coterie.runs.call_errors import Unanswered, UnknownRun, has_ended
+from coterie.runs.event_signals import EventSignal, signal_once, start_and_signal_once
+from coterie.runs.new_runs import IdTaken, check_id, start_run
+from coterie.server.message_senders import sent_by
+from coterie.workflows.core.messages import TeamInput
+from coterie.workflows.core.senders import MAX_ADDRESS, Sender
+
+HOOKS: Final = "/hooks"
+MAX_DELIVERY: Final = 1024 * 1024
+"""Bytes of a body."""
+_SECONDS: Final = 25.0
+_PRIVATE: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+_HOW: Final = "give it in `context` of the trigger"
+_RETRIED: Final = (429, 503)
+_NOT_PROVED: Final = "not_proved"
+
+_log = logging.getLogger("coterie")
+
+
+class WebhookOutcome(Documented):
+    """What became of a delivery."""
+
+    outcome: Literal["started", "known", "signalled", "ignored"]
+    """`known`: the same event has started the run before; `ignored`: `when` does not hold."""
+    run: str | None = None
+    """The id of the run."""
+
+
+def _refused_signature() -> Rejection:
+    return Rejection(
+        401,
+        _NOT_PROVED,
+        "there is no such trigger, or the signature does not prove the sender",
+        "Send to /hooks/TEAM/TRIGGER, with the secret that the gateway has.",
+    )
+
+
+class WebhookDoor:
+    """Answers deliveries. Everything durable is in the runs."""
+
+    def __init__(self, access: RunAccess, clock: Callable[[], float] = time.time) -> None:
+        """Take the project, and a clock."""
+        self._access = access
+        self._clock = clock
+        self._catalog = WebhookCatalog(access.settings)
+        self._places = DeliveryPlaces()
+        self._rates = DeliveryRates(time.monotonic)
+        self._retention = Retention(time.monotonic)
+        self._registry: Registry | None = None
+
+    def routes(self) -> Sequence[BaseRoute]:
+        """Return the route of all webhooks."""
+        return (Route(f"{HOOKS}/{{team}}/{{trigger}}", self._answer, methods=["POST"]),)
+
+    async def _answer(self, request: Request) -> Response:
+        address = shortened_text(request.client.host if request.client else "", MAX_ADDRESS)
+        try:
+            async with self._places.place(), asyncio.timeout(_SECONDS):
+                outcome = await self._deliver(request, address)
+        except (CommandError, InvalidDocument) as error:
+            failed = failed_request(error)
+        except (RPCError, TimeoutError):
+            failed = failed_request(Unanswered("the Temporal server does not answer"))
+        except Exception:
+            _log.exception("a delivery failed")
+            failed = UNEXPECTED
+        else:
+            return Response(outcome.model_dump_json(), 200, _PRIVATE, "application/json")
+        return self._refuse(failed, address)
+
+    def _refuse(self, failed: FailedRequest, address: str) -> Response:
+        if failed.report.code == _NOT_PROVED:
+            self._access.audit.note(refusal(address, "webhook", failed.report.code))
+        headers = {"Retry-After": "5"} if failed.status in _RETRIED else {}
+        if failed.status == 413:
+            headers["Connection"] = "close"
+        return error_response(failed, headers)
+
+    async def _deliver(self, request: Request, address: str) -> WebhookOutcome:
+        """Do what a delivery does.
+
+        Raises:
+            CommandError: It is not proved, does not fit, or the server does not take it.
+            InvalidDocument: The document of the team has problems.
+        """
+        body = await _body_of(request)
+        webhook = await self._webhook(request)
+        signed = self._proof(webhook, request, body)
+        sender = Sender(
+            subject=f"webhook {webhook.team}/{webhook.trigger}",
+            method=webhook.section.verify,
+            address=address,
+            door="webhook",
+        )
+        with sent_by(sender):
+            try:
+                return await self._deliver_proved(webhook, request, body, signed)
+            except (CommandError, InvalidDocument) as error:
+                code = failed_request(error).report.code
+                self._access.audit.note(audit_record("refused", sender.subject, code))
+                raise
+
+    async def _webhook(self, request: Request) -> TeamWebhook:
+        team, trigger = request.path_params["team"], request.path_params["trigger"]
+        try:
+            webhook = await self._catalog.find(team, trigger)
+        except (InvalidDocument, CommandError) as error:
+            problem = visible(str(error))
+            _log.error("the team %r of a webhook cannot be compiled: %s", team, problem)
+            raise _unusable() from None
+        if webhook is None:
+            raise _refused_signature()
+        return webhook
+
+    def _proof(self, webhook: TeamWebhook, request: Request, body: bytes) -> Signed:
+        names = webhook.section.secrets
+        found = {name: self._access.settings.secret(name) for name in names}
+        secrets = [secret for secret in found.values() if secret is not None]
+        if found[webhook.section.secret_env] is None:
+            _log.error("the webhook %s/%s needs %s", webhook.team, webhook.trigger, names[0])
+            raise _unusable()
+        try:
+            signed = proof_of(webhook.section, request.headers, body, secrets)
+        except UnusableSecret as error:
+            _log.error("the webhook %s/%s: %s", webhook.team, webhook.trigger, error)
+            raise _unusable() from None
+        if signed is None:
+            raise _refused_signature()
+        return signed
+
+    async def _deliver_proved(
+        self, webhook: TeamWebhook, request: Request, body: bytes, signed: Signed
+    ) -> WebhookOutcome:
+        self._rates.take(f"{webhook.team}/{webhook.trigger}")
+        _keep_connection(request, webhook)
+        await self._check_age(webhook, signed)
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json" and not kind.endswith("+json"):
+            raise Rejection(
+                415,
+                "not_json",
+                "a delivery is JSON, and this one is not `application/json`",
+                "Choose the content type application/json in the settings of the sender.",
+            )
+        effect = await asyncio.to_thread(_effect, webhook, request, body, signed)
+        match effect:
+            case Ignored():
+                return WebhookOutcome(outcome="ignored")
+            case RunStart():
+                return await self._start(webhook, effect)
+            case RunSignal():
+                return await self._signal(webhook, effect)
+
+    async def _check_age(self, webhook: TeamWebhook, signed: Signed) -> None:
+        """Refuse a delivery whose event may be forgotten already."""
+        longest = webhook.section.longest_age
+        if signed.time is None or longest is None:
+            return
+        retention = await self._retention.seconds(self._access.client)
+        allowed = longest if retention is None else min(longest, retention)
+        if abs(self._clock() - signed.time) > allowed:
+            raise Rejection(
+                401,
+                "too_old",
+                f"the signed time is more than {allowed:g} s from the gateway's",
+                "Send it again with a new signature; compare the clocks of both machines.",
+            )
+
+    async def _start(self, webhook: TeamWebhook, effect: RunStart) -> WebhookOutcome:
+        try:
+            await start_run(
+                self._access.client,
+                effect.run,
+                await self._start_input(webhook, effect.context),
+                task_queue=self._access.settings.task_queue,
+                summary=webhook.team,
+            )
+        except IdTaken:
+            return WebhookOutcome(outcome="known", run=effect.run)
+        return WebhookOutcome(outcome="started", run=effect.run)
+
+    async def _signal(self, webhook: TeamWebhook, effect: RunSignal) -> WebhookOutcome:
+        access, run = self._access, effect.run
+        check_id(run)
+        signal = EventSignal(name=effect.signal, payload=effect.payload, event=effect.event)
+        if await self._is_open(webhook, run):
+            await signal_once(access.client, run, signal)
+            return WebhookOutcome(outcome="signalled", run=run)
+        if effect.context is None:
+            raise Rejection(
+                404, "unknown_run", f"there is no run {shortened_text(visible(run), 100)!r}"
+            )
+        started = await start_and_signal_once(
+            access.client,
+            run,
+            await self._start_input(webhook, effect.context),
+            signal,
+            task_queue=access.settings.task_queue,
+            team=webhook.team,
+        )
+        return WebhookOutcome(outcome="started" if started else "signalled", run=run)
+
+    async def _start_input(self, webhook: TeamWebhook, context: Json) -> TeamInput:
+        """Return the input of a start: of the deployed version, if there is one.
+
+        Raises:
+            CommandError: No run of the team starts with this context.
+        """
+        client = self._access.client
+        if self._registry is None or self._registry.client is not client:
+            self._registry = Registry(client, self._access.settings.task_queue)
+        version = await self._registry.version(webhook.team)
+        if version is None:
+            plan = webhook.compiled.plan
+            await asyncio.to_thread(check_start, context, plan.context, plan.needs, how=_HOW)
+            return TeamInput(team=webhook.team, context=context)
+        await asyncio.to_thread(check_context, version, context, _HOW)
+        return TeamInput(team=version.name, context=context)
+
+    async def _is_open(self, webhook: TeamWebhook, run: str) -> bool:
+        """Return whether the team has an open run of this id; False if nothing has the id.
+
+        Raises:
+            CommandError: It has ended, or the id is that of another team or workflow.
+        """
+        try:
+            found = await self._access.find(run)
+        except UnknownRun:
+            return False
+        if found is None or found.team != webhook.team:
+            raise Rejection(
+                409,
+                "another_team",
+                f"{shortened_text(visible(run), 100)!r} is no run of the team {webhook.team!r}",
+                "A webhook signals only runs of its own team.",
+            )
+        if not found.is_open:
+            raise has_ended(run)
+        return True
+
+
+def _effect(webhook: TeamWebhook, request: Request, body: bytes, signed: Signed) -> DeliveryEffect:
+    """Return what a delivery does.
+
+    Raises:
+        Rejection: The payload is not JSON, or a template has no value.
+    """
+    headers = dict(request.headers)
+    try:
+        event = delivered_event(webhook.section, headers, body, signed.id, signed.time)
+    except ValueError as error:
+        raise Rejection(422, "no_event", f"the payload is no event: {error}") from None
+    try:
+        return effect_of(webhook.section, webhook.team, webhook.trigger, event)
+    except TemplateFailed as error:
+        raise Rejection(422, "unfilled", str(error)) from None
+
+
+def _keep_connection(request: Request, webhook: TeamWebhook) -> None:
+    """Give the connection of a verified sender a place that strangers do not take.
+
+    Raises:
+        Rejection: All of them are taken.
+    """
+    connection: HttpConnection | None = request.scope["state"].get(CONNECTION)
+    who = f"webhook:{webhook.team}/{webhook.trigger}"
+    if connection is not None and not connection.authorize(who):
+        raise Rejection(503, "too_many_connections", "too many connections are open")
+
+
+def _unusable() -> Rejection:
+    return Rejection(
+        503,
+        "not_ready",
+        "this webhook is not set up; the log of the gateway has the reason",
+        "Repeat the delivery once it is.",
+    )
+
+
+async def _body_of(request: Request) -> bytes:
+    """Return the body.
+
+    Raises:
+        Rejection: It is too large.
+    """
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > MAX_DELIVERY:
+            raise Rejection(413, "too_large", f"the body has more than {MAX_DELIVERY:,} bytes")
+        parts.append(part)
+    return b"".join(parts)

@@ -1,0 +1,254 @@
+"""Webhooks over a real server: one event is one run, and who proves nothing gets nothing."""
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import httpx2
+import pytest
+import pytest_asyncio
+from temporalio.api.workflowservice.v1 import CountWorkflowExecutionsRequest
+
+from coterie.gateway.app import application
+from coterie.gateway.doors.webhooks.webhook_door import MAX_DELIVERY, WebhookDoor
+from coterie.gateway.operations.run_access import RunAccess
+from coterie.runs.histories.history_events import read_events
+from coterie.runs.histories.recorded_events import RunStarted, SignalReceived
+from coterie.runs.run_client import Run
+from coterie.server.connection import open_connection
+from coterie.settings import load
+from coterie.workflows.core.senders import Sender
+from tests.support.gateway import by_header, client_of
+from tests.support.project import Project
+from tests.support.webhook_senders import (
+    OTHER,
+    SECRET,
+    Headers,
+    github,
+    payload,
+    plain,
+    standard,
+    stripe,
+)
+
+SHOP = """
+orchestration:
+  entry_team: note
+  context:
+    order: {type: integer}
+    by: {type: string, default: ""}
+  teams:
+    note: {tasks: [{name: note, type: set, values: {a: "{{ context.order }} {{ context.by }}"}}]}
+triggers:
+  placed:
+    webhook:
+      verify: standard-webhooks
+      secret_env: HOOK_SECRET
+      old_secrets_env: [OLD_HOOK_SECRET]
+      when: "{{ payload.kind == 'order' }}"
+      context: {order: "{{ payload.order }}", by: "{{ payload.by }}"}
+  opened:
+    webhook: {verify: github, secret_env: HOOK_SECRET, context: {order: "{{ payload.order }}"}}
+  charged:
+    webhook: {verify: stripe, secret_env: HOOK_SECRET, context: {order: "{{ payload.order }}"}}
+  shipped:
+    webhook:
+      verify: hmac
+      hmac: {header: X-Shop-Hmac, encoding: base64}
+      secret_env: HOOK_SECRET
+      context: {order: "{{ payload.order }}"}
+  unset:
+    webhook: {verify: github, secret_env: NO_SUCH_SECRET, context: {order: 1}}
+"""
+ORDERS = """
+orchestration:
+  entry_team: order
+  context: {order: {type: string, default: ""}, by: {type: string, default: ""}}
+  teams:
+    order:
+      tasks:
+        - {name: look, type: wait, signal: looked, deadline: 1h}
+        - {name: paid, type: wait, signal: paid, deadline: 1h}
+        - {name: note, type: set, context_updates: {by: "{{ tasks.paid.data.by }}"}}
+      routing: {default: null}
+triggers:
+  paid:
+    webhook:
+      verify: standard-webhooks
+      secret_env: HOOK_SECRET
+      signal: {run: "{{ payload.order }}", name: paid, payload: {by: "{{ payload.by }}"}}
+  looked:
+    webhook:
+      verify: standard-webhooks
+      secret_env: HOOK_SECRET
+      context: {order: "{{ payload.order }}"}
+      signal: {run: "{{ payload.order }}", name: looked, start: true}
+"""
+OPEN = "/hooks/shop/placed"
+ORDER = payload(kind="order", order=7, by="{{ context.order }}")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def hooks(served: Project) -> AsyncGenerator[httpx2.AsyncClient]:
+    """A client of a gateway with secrets of its own, and teams that only it tests."""
+    (served.folder / "config/teams/shop.yml").write_text(SHOP)
+    (served.folder / "config/teams/orders.yml").write_text(ORDERS)
+    secrets = {"HOOK_SECRET": SECRET, "OLD_HOOK_SECRET": OTHER}
+    settings = load({**served.environment, **secrets}, served.folder)
+    access = RunAccess(settings, await open_connection(settings))
+    async with client_of(application(access, by_header, WebhookDoor(access).routes())) as http:
+        yield http
+
+
+async def sent(
+    http: httpx2.AsyncClient, path: str, body: bytes, headers: Headers
+) -> tuple[int, dict[str, Any]]:
+    answer = await http.post(path, content=body, headers=headers)
+    return answer.status_code, answer.json()
+
+
+async def history(served: Project, run: str) -> list[object]:
+    found = await Run(await served.client(), run).history()
+    return list(read_events(found.events))
+
+
+async def number(served: Project, prefix: str) -> int:
+    """How many executions have an id with a prefix, once the server lists them."""
+    client = await served.client()
+    query = f"WorkflowId STARTS_WITH '{prefix}'"
+    request = CountWorkflowExecutionsRequest(namespace=client.namespace, query=query)
+    async with asyncio.timeout(30):
+        while True:
+            answer = await client.workflow_service.count_workflow_executions(request)
+            if answer.count:
+                return answer.count
+            await asyncio.sleep(0.1)  # until the server has listed the run
+
+
+async def test_a_delivery_starts_one_run_with_its_context_and_its_sender(
+    hooks: httpx2.AsyncClient, served: Project
+) -> None:
+    status, outcome = await sent(hooks, OPEN, ORDER, standard(ORDER, "msg_once"))
+    run = "hook/shop/placed/msg_once"
+    assert (status, outcome) == (200, {"outcome": "started", "run": run})
+    again = await sent(hooks, OPEN, ORDER, standard(ORDER, "msg_once", OTHER))
+    assert again == (200, {"outcome": "known", "run": run})
+    result = await Run(await served.client(), run).handle.result()
+    assert result.context == {"order": 7, "by": "{{ context.order }}"}
+    after = await sent(hooks, OPEN, ORDER, standard(ORDER, "msg_once"))
+    assert after == (200, {"outcome": "known", "run": run})
+    (begun,) = [event for event in await history(served, run) if isinstance(event, RunStarted)]
+    assert begun.sender == Sender(
+        subject="webhook shop/placed",
+        method="standard-webhooks",
+        address="127.0.0.1",
+        door="webhook",
+    )
+
+
+@pytest.mark.parametrize(
+    ("trigger", "sign", "event"),
+    [("opened", github, "evt_9"), ("charged", stripe, "evt_9"), ("shipped", plain, None)],
+)
+async def test_each_scheme_names_its_event(
+    hooks: httpx2.AsyncClient, trigger: str, sign: Any, event: str | None
+) -> None:
+    body = payload(id="evt_9", order=9)
+    first = await sent(hooks, f"/hooks/shop/{trigger}", body, sign(body, "evt_9"))
+    assert first[1]["outcome"] == "started", first
+    named = first[1]["run"].removeprefix(f"hook/shop/{trigger}/")
+    assert named == event or (event is None and len(named) == 64)
+    assert (await sent(hooks, f"/hooks/shop/{trigger}", body, sign(body, "evt_9")))[1] == {
+        "outcome": "known",
+        "run": first[1]["run"],
+    }
+
+
+async def test_a_thousand_deliveries_of_one_event_are_one_run(
+    hooks: httpx2.AsyncClient, served: Project
+) -> None:
+    headers = standard(ORDER, "msg_thousand")
+    counted: Counter[str] = Counter()
+    while (left := 1_000 - counted.total()) > 0:  # a busy gateway asks senders to send again
+        outcomes = await asyncio.gather(*(sent(hooks, OPEN, ORDER, headers) for _ in range(left)))
+        assert {status for status, _ in outcomes} <= {200, 503}
+        counted += Counter(outcome["outcome"] for status, outcome in outcomes if status == 200)
+    assert counted == {"started": 1, "known": 999}
+    assert await number(served, "hook/shop/placed/msg_thousand") == 1
+
+
+async def test_what_does_not_prove_its_sender_is_refused(hooks: httpx2.AsyncClient) -> None:
+    good = standard(ORDER, "msg_bad")
+    old, early = (standard(ORDER, "msg_bad", at=time.time() + late) for late in (-400, 400))
+    refused: list[tuple[str, Headers, str]] = [
+        ("/hooks/shop/placed", {}, "not_proved"),
+        ("/hooks/shop/placed", {**good, "webhook-id": "msg_worse"}, "not_proved"),
+        ("/hooks/shop/placed", standard(ORDER, "msg_bad", "whsec_AAAA"), "not_proved"),
+        ("/hooks/shop/placed", {**good, "webhook-signature": "v1,\x7f"}, "not_proved"),
+        ("/hooks/shop/nothing", good, "not_proved"),
+        ("/hooks/nothing/placed", good, "not_proved"),
+        ("/hooks/..%5Cteams%5Cshop/placed", good, "not_proved"),
+        ("/hooks/shop/placed", old, "too_old"),
+        ("/hooks/shop/placed", early, "too_old"),
+    ]
+    for path, headers, code in refused:
+        status, report = await sent(hooks, path, ORDER, headers)
+        assert (status, report["code"]) == (401, code), path
+    assert len({json.dumps((await sent(hooks, path, ORDER, {}))[1]) for path, *_ in refused}) == 1
+
+
+async def test_what_does_not_fit_is_refused_with_the_reason(hooks: httpx2.AsyncClient) -> None:
+    async def code(body: bytes, path: str = OPEN, **more: str) -> tuple[int, str]:
+        status, report = await sent(hooks, path, body, {**standard(body, "msg_unfit"), **more})
+        return status, str(report.get("code", report.get("outcome")))
+
+    assert await code(b"{") == (422, "no_event")
+    assert await code(b'{"kind": "order", "kind": "order"}') == (422, "no_event")
+    assert await code(payload(kind="order", order=7)) == (422, "unfilled")
+    assert await code(payload(kind="order", order="a", by="b")) == (422, "invalid")
+    assert await code(payload(kind="other")) == (200, "ignored")
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    assert await code(b"payload=%7B%7D", **form) == (415, "not_json")
+    assert await code(b" " * (MAX_DELIVERY + 1)) == (413, "too_large")
+    unset = await sent(hooks, "/hooks/shop/unset", ORDER, github(ORDER))
+    assert (unset[0], unset[1]["code"]) == (503, "not_ready")
+    assert "NO_SUCH_SECRET" not in json.dumps(unset[1])
+
+
+async def test_a_signal_reaches_the_run_that_the_payload_names_once(
+    hooks: httpx2.AsyncClient, served: Project
+) -> None:
+    body = payload(order="order-1", by="ann")
+    paid, looked = "/hooks/orders/paid", "/hooks/orders/looked"
+    nothing = await sent(hooks, paid, body, standard(body, "msg_p"))
+    assert (nothing[0], nothing[1]["code"]) == (404, "unknown_run")
+    begun = await asyncio.gather(
+        *(sent(hooks, looked, body, standard(body, "msg_l")) for _ in range(20))
+    )
+    assert all(status == 200 for status, _ in begun)
+    assert sum(outcome["outcome"] == "started" for _, outcome in begun) == 1
+    early = await asyncio.gather(
+        *(sent(hooks, paid, body, standard(body, "msg_p")) for _ in range(20))
+    )
+    assert {(status, outcome["outcome"]) for status, outcome in early} == {(200, "signalled")}
+    result = await Run(await served.client(), "order-1").handle.result()
+    assert result.context == {"by": "ann", "order": "order-1"}
+    signals = [one for one in await history(served, "order-1") if isinstance(one, SignalReceived)]
+    assert Counter(one.name for one in signals) == {"looked": 1, "paid": 1}
+    sender = signals[0].sender
+    assert sender is not None
+    assert (sender.subject, sender.door) == ("webhook orders/looked", "webhook")
+    for path in (paid, looked):
+        closed = await sent(hooks, path, body, standard(body, "msg_late"))
+        assert (closed[0], closed[1]["code"]) == (409, "refused")
+
+
+async def test_a_signal_reaches_no_run_of_another_team(hooks: httpx2.AsyncClient) -> None:
+    await sent(hooks, OPEN, ORDER, standard(ORDER, "msg_other"))
+    body = payload(order="hook/shop/placed/msg_other", by="ann")
+    for trigger in ("paid", "looked"):
+        status, report = await sent(hooks, f"/hooks/orders/{trigger}", body, standard(body, "m"))
+        assert (status, report["code"]) == (409, "another_team")

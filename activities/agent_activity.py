@@ -11,8 +11,8 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from coterie.activities.agents.agent_base import (
     AgentServices,
     BaseAgent,
+    FunctionCaller,
     ProviderAccess,
-    SkillCaller,
 )
 from coterie.activities.agents.conversation_compaction import compacting
 from coterie.activities.agents.inner_calls import InnerCaller, InnerCalls
@@ -84,7 +84,7 @@ def sendable(response: object, request: AgentRequest, meter: Meter) -> AgentResp
             response,
             FailureType.ANSWER_TOO_LARGE,
             f"{where}: the answer has {size:,} bytes; at most {MAX_RESPONSE_SIZE:,} fit in a "
-            "run's history. Ask for less, or let a skill write it to a file",
+            "run's history. Ask for less, or let a tool function write it to a file",
         )
     return response
 
@@ -112,7 +112,7 @@ class AgentActivities:
         *,
         agent_types: AgentTypes | None = None,
         agent_packages: Collection[str] = (),
-        call_skill: SkillCaller | None = None,
+        call_function: FunctionCaller | None = None,
         inner_calls: InnerCalls | None = None,
         blobs: Blobs | None = None,
         queues: Mapping[str, OwnQueue] | None = None,
@@ -127,7 +127,7 @@ class AgentActivities:
             providers: Returns the model provider that a persona names.
             agent_types: The worker's own agent types, beside the built-in ones.
             agent_packages: Packages that a legacy `agent_class` may be imported from.
-            call_skill: Runs a skill for an agent's own code.
+            call_function: Runs a tool function for an agent's own code.
             inner_calls: What the calls of an agent's own code bring.
             blobs: Stores conversations; without it, no agent can have one.
             queues: Task queues of the providers with a rate limit.
@@ -143,7 +143,7 @@ class AgentActivities:
         self._providers = providers
         self._agent_types = agent_types
         self._agent_packages = tuple(agent_packages)
-        self._call_skill = call_skill
+        self._call_function = call_function
         self._inner_calls = inner_calls or InnerCalls({})
         self._blobs = lasting(blobs)
         self._conversations = None if self._blobs is None else Conversations(self._blobs)
@@ -273,7 +273,7 @@ class AgentActivities:
             {"llm_config": {"personas": personas, "agents": request.legacy_config or {}}},
             self._agent_types,
             agent_packages=self._agent_packages,
-            skills=self._inner_calls.contracts,
+            functions=self._inner_calls.contracts,
             services=services,
         )
         return factory.create_agent(task)
@@ -281,14 +281,16 @@ class AgentActivities:
     def _services(self, request: AgentRequest, meter: Meter) -> AgentServices:
         reasks = request.reask.number if request.reask else 0
         label = f"{request.team}/{request.task}#{request.visit}.{reasks}"
-        call, inner = self._call_skill, self._inner_calls
+        call, inner = self._call_function, self._inner_calls
         own = None if request.persona is None else request.persona.context_window
         windows = ContextWindows(self._pricing, own)
         return AgentServices(
             providers=self._access(request, meter, windows),
             windows=windows,
             compaction=request.compaction,
-            call_skill=None if call is None else InnerCaller(call, inner, meter, request.untrusted),
+            call_function=None
+            if call is None
+            else InnerCaller(call, inner, meter, request.untrusted),
             label=label,
             key=_key_of(request, label),
             conversation=self._conversation(request),

@@ -36,7 +36,7 @@ class AgentFactory:
         agent_types: AgentTypes | None = None,
         *,
         agent_packages: Collection[str] = (),
-        skills: Collection[str] = (),
+        functions: Collection[str] = (),
         services: AgentServices | None = None,
     ) -> None:
         """Store the configuration, which is never modified.
@@ -45,7 +45,8 @@ class AgentFactory:
             full_system_config: `{"llm_config": {"personas": {...}, "agents": {...}}}`.
             agent_types: The worker's own types, beside the built-in ones.
             agent_packages: Packages that a legacy `agent_class` may be imported from.
-            skills: Names of known skills, `Name.method`, to explain a mistaken agent type.
+            functions: Names of known tool functions, `Name.method`, to explain a mistaken agent
+                type.
             services: The live collaborators that every agent gets.
 
         Raises:
@@ -54,7 +55,7 @@ class AgentFactory:
         self.full_system_config = full_system_config
         self._agent_types = {**BUILT_IN, **_check_agent_types(agent_types or {})}
         self._agent_packages = tuple(agent_packages)
-        self._skills = tuple(skills)
+        self._functions = tuple(functions)
         self._services = services or AgentServices()
 
     def create_agent(self, task_config: Json) -> BaseAgent:
@@ -90,13 +91,14 @@ class AgentFactory:
         agent_class = self._agent_types.get(agent_type)
         if agent_class is not None:
             return agent_class
-        if ":" in agent_type and agent_type not in self._skills:
+        if ":" in agent_type and agent_type not in self._functions:
             check_agent_path(agent_type, self._agent_packages)
             return extension_agent(agent_type)
-        if self._is_skill(agent_type):
+        if self._is_function(agent_type):
             raise UnknownAgentType(
-                f"{agent_type!r} is a skill, not an agent type. Agents are tasks of a team; call "
-                "the skill from an agent's execution_plan, in a step with `skill:`"
+                f"{agent_type!r} is a tool function, not an agent type. Agents are tasks of a "
+                "team; call the tool function from an agent's execution_plan, in a step with "
+                "`skill:`"
             )
         hint = nearest(agent_type, self._agent_types)
         raise UnknownAgentType(
@@ -130,8 +132,10 @@ class AgentFactory:
         agent.attach(self._services)
         return agent
 
-    def _is_skill(self, name: str) -> bool:
-        return "." in name or any(name in (skill, skill.split(".")[0]) for skill in self._skills)
+    def _is_function(self, name: str) -> bool:
+        return "." in name or any(
+            name in (function, function.split(".")[0]) for function in self._functions
+        )
 
 
 def _check_agent_types(agent_types: AgentTypes) -> AgentTypes:

@@ -112,7 +112,7 @@ class Meter:
             self.beat()
 
     def note_call(self, call: InnerCall) -> None:
-        """Keep that the agent's own code calls a skill, also if this attempt is lost."""
+        """Keep that the agent's own code calls a tool function, also if this attempt is lost."""
         earlier = self._inner_calls.get(call.skill)
         if earlier is None or not set(call.labels) <= set(earlier.labels):
             self._inner_calls[call.skill] = call

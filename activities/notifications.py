@@ -27,11 +27,11 @@ from coterie.activities.processes.bounded_output import BoundedOutput
 from coterie.activities.processes.process_group import NotStarted, run_group
 from coterie.activities.providers.http_statuses import retry_after
 from coterie.activities.proxies import DIRECT, proxy_of, trusted
-from coterie.activities.skills.repository.commit_diff import shown_commit
-from coterie.activities.skills.repository.git_commit import COMMIT
-from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.threads.run_threads import FUNCTION_THREADS
+from coterie.activities.tool_functions.repository.commit_diff import shown_commit
+from coterie.activities.tool_functions.repository.git_commit import COMMIT
 from coterie.activities.workspace.command_start import SAFE_IMPORTS, environment_of
-from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.function_base import Workspace
 from coterie.dsl.egress.met_labels import KEPT
 from coterie.dsl.errors import listed
 from coterie.dsl.model.capabilities import KeptLabel
@@ -148,7 +148,7 @@ class NotificationActivities:
             here = Workspace(self._folder, environment=self._environment)
             commit = await shown_commit(subject, here)
         change = AskedChange(notice.show, subject, notice.call, commit)
-        diff = await SKILL_THREADS.run(shortened_diff, change, self._folder, whole)
+        diff = await FUNCTION_THREADS.run(shortened_diff, change, self._folder, whole)
         return {**message, "diff": diff} if diff else message
 
     async def _run(self, command: NotificationCommand, notice: Notification, body: bytes) -> None:

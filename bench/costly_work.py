@@ -6,9 +6,9 @@ else is the product's own. Pages come from here, not from the network.
 
 from dataclasses import replace
 
-from coterie.activities.skills.web import page_download, page_work, web_fetch
-from coterie.activities.skills.web.page_download import Page
-from coterie.activities.skills.web.page_work import PageSource, PageText
+from coterie.activities.tool_functions.web import page_download, page_work, web_fetch
+from coterie.activities.tool_functions.web.page_download import Page
+from coterie.activities.tool_functions.web.page_work import PageSource, PageText
 from coterie.worker import compile_activity, started_documents
 from coterie.worker.started_documents import CompiledStart
 

@@ -42,7 +42,7 @@ KINDS: dict[str, Step] = {
     "script": {"tool": "run", "arguments": {"code": "sum(range(1000))"}},
 }
 """The steps of the neighbour."""
-_SKILLS = {"read": "Files.read", "fetch": "Web.fetch", "run": "Python.run"}
+_FUNCTIONS = {"read": "Files.read", "fetch": "Web.fetch", "run": "Python.run"}
 ENDLESS: Step = {"tool": "run", "arguments": {"code": "while True: pass", "max_seconds": 30}}
 PAGE: Step = {"tool": "fetch", "arguments": {"url": f"https://pages.example/{COSTLY}"}}
 
@@ -54,7 +54,7 @@ def _document(step: Step, rounds: int, concurrency: int = 1) -> str:
         "body": [{"name": "step", "on_failure": "continue", "retry": {"retries": 0}, **step}],
     }
     teams = {"entry_team": "t", "teams": {"t": {"tasks": [loop]}}}
-    tools = {name: {"skill": skill} for name, skill in _SKILLS.items()}
+    tools = {name: {"skill": function} for name, function in _FUNCTIONS.items()}
     persona = {"prompts": {"user": "Write."}}
     models = {"default_provider": "scripted", "default_model": "demo"}
     llm_config = {**models, "personas": {"writer": persona}}

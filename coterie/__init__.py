@@ -15,7 +15,7 @@ if sys.platform == "win32":
 find_rooms()
 
 from coterie.activities.user_code.provider_errors import ProviderError  # noqa: E402
-from coterie.activities.user_code.tool_functions import ToolContext, ToolError, tool  # noqa: E402
+from coterie.activities.user_code.python_tools import ToolContext, ToolError, tool  # noqa: E402
 
 if TYPE_CHECKING:
     from coterie.activities.contracts import TokenUsage

@@ -65,7 +65,7 @@ class Settings:
     means the project's own folder with the embedded server, and no storage with another."""
     color: bool = True
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    """For keys that a configuration names, and for the commands that skills run."""
+    """For keys that a configuration names, and for the commands that tool functions run."""
 
     @property
     def state(self) -> Path:

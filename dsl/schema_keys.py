@@ -1,4 +1,4 @@
-"""Keys that Coterie adds to JSON Schemas of skills and tools."""
+"""Keys that Coterie adds to JSON Schemas of tool functions and tools."""
 
 from typing import Final
 

@@ -39,7 +39,7 @@ TOO_LARGE: Final = FailedRequest(
     ErrorReport(
         code="too_large",
         message=f"the body has more than {MAX_BODY:,} bytes",
-        fix="Put large values into files of the workspace, which skills can read.",
+        fix="Put large values into files of the workspace, which tool functions can read.",
     ),
 )
 _TOO_LONG: Final = FailedRequest(

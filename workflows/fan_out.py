@@ -208,6 +208,6 @@ def gathered(collects: Collect, track: Track) -> dict[str, JsonValue]:
             variables["aggregate"] = merged
         case "list":
             variables["aggregate"] = data
-        case _:  # a skill: the compiler added a step before the team's tasks
+        case _:  # a tool function: the compiler added a step before the team's tasks
             variables["data"] = data
     return variables

@@ -7,7 +7,7 @@ from coterie.dsl.evaluate.condition_evaluation import holds, inspect
 from coterie.dsl.model.conditions import Condition
 from coterie.dsl.model.outcomes import Failure, Outcome
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.steps import SkillStep, Step, ToolStep
+from coterie.dsl.model.steps import FunctionStep, Step, ToolStep
 from coterie.workflows.approvals.egress_approval import forget_clearances
 from coterie.workflows.control.cancellation import begin_to_stop
 from coterie.workflows.core.causes.step_causes import Failed, StepStated, WhenAsked
@@ -26,9 +26,9 @@ _MAX_MODELS = 8
 
 
 def found_by(step: Step, outcome: Outcome, plan: Plan) -> CollectedFiles | None:
-    """Return how much a skill has collected, if its result has `files` and `estimated_tokens`."""
+    """Return how much a function has collected, if its result has `files` and `estimated_tokens`."""
     match step, outcome.data:
-        case SkillStep() | ToolStep(), {"files": list() as files, "estimated_tokens": tokens}:
+        case FunctionStep() | ToolStep(), {"files": list() as files, "estimated_tokens": tokens}:
             if type(tokens) is not int:
                 return None
         case _:

@@ -13,7 +13,7 @@ from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.retryability import can_pass
 from coterie.dsl.model.step_kinds.agent_step import AgentStep
 from coterie.dsl.model.step_kinds.step_base import Retry
-from coterie.dsl.model.steps import ParallelStep, SkillStep, Step, ToolStep
+from coterie.dsl.model.steps import FunctionStep, ParallelStep, Step, ToolStep
 from coterie.dsl.model.template_bound import RETRIES, TemplateBound, number_of, seconds_of
 from coterie.dsl.model.traversal.step_bounds import bound_templates
 from coterie.dsl.values import MAX_DURATION
@@ -244,7 +244,7 @@ def _step_with_bounds(step: Step, started: StartedStep, location: Location, scop
 
 def _is_call(step: Step) -> bool:
     """Return whether the step is a single call, and not made of other steps."""
-    return isinstance(step, AgentStep | SkillStep | ToolStep) and not step.contains_calls
+    return isinstance(step, AgentStep | FunctionStep | ToolStep) and not step.contains_calls
 
 
 async def _within(

@@ -19,9 +19,9 @@ from coterie.activities.agents.refusals import AgentRefused
 from coterie.activities.contracts import (
     AgentResponse,
     CompactionTurn,
+    FunctionRequest,
+    FunctionResult,
     Reask,
-    SkillRequest,
-    SkillResult,
 )
 from coterie.activities.process_pool.thread_runner import ThreadRunner
 from coterie.activities.process_pool.work import WorkRunner
@@ -51,7 +51,7 @@ class PlanCall:
     """Identifies this agent's turn permanently; the keys of the plan's calls start with it."""
 
 
-SkillCaller = Callable[[SkillRequest], Awaitable[SkillResult]]
+FunctionCaller = Callable[[FunctionRequest], Awaitable[FunctionResult]]
 PlanRunner = Callable[[PlanCall], Awaitable[AgentResponse]]
 
 
@@ -91,7 +91,7 @@ class AgentServices(NamedTuple):
     """
 
     providers: ProviderAccess | None = None
-    call_skill: SkillCaller | None = None
+    call_function: FunctionCaller | None = None
     run_plan: PlanRunner | None = None
     label: str = ""
     """`team/task#visit.reask`: selects the turn's answer in a script."""
@@ -166,25 +166,27 @@ class BaseAgent(ABC):
             ProviderFailure: The model is unreachable or refuses the request.
         """
 
-    async def call_skill(self, name: str, input: JsonValue = None) -> JsonValue:
-        """Call a skill, `Name.method`, for this agent.
+    async def call_function(self, name: str, input: JsonValue = None) -> JsonValue:
+        """Call a tool function, `Name.method`, for this agent.
 
-        The call's key consists of the agent's own key, the skill and a digest of the input, so a
-        retried agent calls with the same key. Two calls with the same input in one turn therefore
-        count as one.
+        The call's key consists of the agent's own key, the tool function and a digest of the input,
+        so a retried agent calls with the same key. Two calls with the same input in one turn
+        therefore count as one.
 
         Returns:
-            What the skill returned.
+            What the tool function returned.
 
         Raises:
-            AgentRefused: This agent has no skills.
+            AgentRefused: This agent has no tool functions.
         """
-        if self.services.call_skill is None:
-            raise AgentRefused(f"agent {self.unique_name!r} has no skills to call")
+        if self.services.call_function is None:
+            raise AgentRefused(f"agent {self.unique_name!r} has no tool functions to call")
         text = json.dumps(input, sort_keys=True, ensure_ascii=True)
         digest = sha256(text.encode()).hexdigest()[:12]
         key = f"{self.services.key or self.unique_name}/{name}:{digest}"
-        result = await self.services.call_skill(SkillRequest(skill=name, input=input, key=key))
+        result = await self.services.call_function(
+            FunctionRequest(skill=name, input=input, key=key)
+        )
         return result.data
 
     def _get_agent_name(self) -> str:

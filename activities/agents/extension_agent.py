@@ -23,10 +23,10 @@ from coterie.activities.user_code.extension_messages import (
     Completed,
     ExtensionOutcome,
     ExtensionTurn,
+    FunctionQuestion,
     ModelQuestion,
     NoSuchObject,
     ProviderRaised,
-    SkillQuestion,
     TextNote,
     TurnEnded,
     TurnFailed,
@@ -82,8 +82,8 @@ class ExtensionAgent(BaseAgent):
         match EXTENSION_NOTE.validate_json(note):
             case ModelQuestion() as question:
                 answer: JsonValue = await self._ask_child(question)
-            case SkillQuestion(skill=skill, input=skill_input):
-                answer = await self.call_skill(skill, skill_input)
+            case FunctionQuestion(skill=function, input=function_input):
+                answer = await self.call_function(function, function_input)
             case TextNote():
                 raise AgentRefused(f"agent {self.unique_name!r} answered before its end")
         return f"{json.dumps(answer)}\n".encode()

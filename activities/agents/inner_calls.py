@@ -6,23 +6,23 @@ from typing import Protocol
 
 from temporalio.exceptions import ApplicationError
 
-from coterie.activities.agents.agent_base import SkillCaller
+from coterie.activities.agents.agent_base import FunctionCaller
 from coterie.activities.agents.refusals import AgentRefused
 from coterie.activities.attempts import handed_on
-from coterie.activities.contracts import InnerCall, SkillRequest, SkillResult
+from coterie.activities.contracts import FunctionRequest, FunctionResult, InnerCall
 from coterie.dsl.egress.channel_labels import call_labels, kind_of_call
-from coterie.dsl.model.capabilities import Label, Reach, SkillContract
+from coterie.dsl.model.capabilities import FunctionContract, Label, Reach
 from coterie.dsl.values import Json
 
 
 @dataclass(frozen=True, slots=True)
 class InnerCalls:
-    """What a worker knows of the skills that an agent's own code calls."""
+    """What a worker knows of the tool functions that an agent's own code calls."""
 
-    contracts: Mapping[str, SkillContract]
+    contracts: Mapping[str, FunctionContract]
     reach: Reach = field(default_factory=Reach)
 
-    def of(self, request: SkillRequest) -> InnerCall | None:
+    def of(self, request: FunctionRequest) -> InnerCall | None:
         """Return what the run learns of a call: the labels that it brings, and its effect.
 
         Raises:
@@ -55,7 +55,7 @@ class InnerMeter(Protocol):
         ...
 
     def note_call(self, call: InnerCall) -> None:
-        """Keep that a skill is called."""
+        """Keep that a tool function is called."""
         ...
 
     def details(self) -> tuple[Json, ...]:
@@ -65,16 +65,16 @@ class InnerMeter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InnerCaller:
-    """Calls skills for an agent's own code within one turn, and tells the run of it."""
+    """Calls tool functions for an agent's own code within one turn, and tells the run of it."""
 
-    call: SkillCaller
+    call: FunctionCaller
     calls: InnerCalls
     meter: InnerMeter
     untrusted: bool
     """Whether the run had met text of others before the turn."""
 
-    async def __call__(self, request: SkillRequest) -> SkillResult:
-        """Call a skill.
+    async def __call__(self, request: FunctionRequest) -> FunctionResult:
+        """Call a tool function.
 
         Raises:
             AgentRefused: The call sends data out.
@@ -102,7 +102,7 @@ class InnerCaller:
         return result
 
     def _note_labels(self, inner: InnerCall | None, met: Iterable[Label]) -> None:
-        """Keep what the call has brought beside the labels of its skill."""
+        """Keep what the call has brought beside the labels of its tool function."""
         if inner is not None and not set(met) <= set(inner.labels):
             labels = tuple(dict.fromkeys((*inner.labels, *met)))
             self.meter.note_call(inner.model_copy(update={"labels": labels}))

@@ -1,8 +1,8 @@
-"""The agent that follows a plan: steps, skills, loops and branches in its persona.
+"""The agent that follows a plan: steps, tool functions, loops and branches in its persona.
 
 In a durable run the workflow interprets the plan step by step and never calls `process`: each model
-turn and each skill is an activity. `process` runs the same plan in process, with an interpreter
-that the caller provides.
+turn and each tool function is an activity. `process` runs the same plan in process, with an
+interpreter that the caller provides.
 """
 
 from functools import cache

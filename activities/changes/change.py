@@ -18,7 +18,7 @@ class Change(Documented):
     type: ChangeType = Field(validation_alias=AliasChoices("type", "change_type", "action"))
     """What happens to the file."""
     description: str = ""
-    """For people; the skill does not use it."""
+    """For people; the tool function does not use it."""
     diff: str | None = None
     """A unified diff. Line numbers and counts may be wrong or missing. Excludes `content`."""
     content: str | None = None

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from coterie.activities.changes.change import Change
 from coterie.activities.changes.diff import bare_content
 from coterie.activities.changes.diff_header import DiffProblem
-from coterie.activities.workspace.skill_failures import validation_problems
+from coterie.activities.workspace.function_failures import validation_problems
 
 BEGIN = "===CHANGE_BEGIN==="
 END = "===CHANGE_END==="

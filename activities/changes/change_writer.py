@@ -13,6 +13,8 @@ from pathlib import PurePosixPath
 from coterie.activities.changes.file_edits import Edit
 from coterie.activities.changes.journal import AppliedChange, Backup, Journal, begin, content_digest
 from coterie.activities.os_errors import reason_of
+from coterie.activities.workspace.function_base import Workspace
+from coterie.activities.workspace.function_failures import FunctionFailure
 from coterie.activities.workspace.project_files import (
     NotRegular,
     read_file,
@@ -20,8 +22,6 @@ from coterie.activities.workspace.project_files import (
     remove_file,
     replace_file,
 )
-from coterie.activities.workspace.skill_base import Workspace
-from coterie.activities.workspace.skill_failures import SkillFailure
 
 
 def write(
@@ -34,7 +34,7 @@ def write(
     """Write all edits, or leave everything as it was.
 
     Raises:
-        SkillFailure: A file could not be written; the originals are restored.
+        FunctionFailure: A file could not be written; the originals are restored.
     """
     try:
         backup = begin(workspace, edits, report, digest, key)
@@ -51,7 +51,7 @@ def finish(workspace: Workspace, backup: Backup) -> Backup:
     """Bring every file of an interrupted set into its new state.
 
     Raises:
-        SkillFailure: A file was changed in the meantime.
+        FunctionFailure: A file was changed in the meantime.
         OSError: A file cannot be written; its `filename` is relative to the root.
     """
     _refuse_foreign(workspace, backup)
@@ -80,7 +80,7 @@ def undo(workspace: Workspace, backup: Backup) -> None:
     """Bring every file of an interrupted set back into its old state, and delete the set.
 
     Raises:
-        SkillFailure: A file was changed in the meantime, or cannot be written.
+        FunctionFailure: A file was changed in the meantime, or cannot be written.
     """
     _refuse_foreign(workspace, backup)
     try:
@@ -98,7 +98,7 @@ def undo(workspace: Workspace, backup: Backup) -> None:
                     mode=file.mode_before,
                 )
     except OSError as error:
-        raise SkillFailure(
+        raise FunctionFailure(
             f"the originals could not be restored, {reason_of(error)}: they are in "
             f"{backup.directory.name} under the worker's backups, and the next call with the "
             "same changes continues from there",
@@ -115,8 +115,8 @@ def stands(workspace: Workspace, journal: Journal) -> bool:
     return all(_state(workspace, file.path) == file.after for file in journal.files)
 
 
-def _not_written(what: str, error: OSError) -> SkillFailure:
-    return SkillFailure(
+def _not_written(what: str, error: OSError) -> FunctionFailure:
+    return FunctionFailure(
         f"nothing was changed: {what} cannot be written: {reason_of(error)}", may_pass=True
     )
 
@@ -125,7 +125,7 @@ def _refuse_foreign(workspace: Workspace, backup: Backup) -> None:
     """Refuse to overwrite a file that is in neither the old nor the new state."""
     for file in backup.journal.files:
         if _state(workspace, file.path) not in (file.before, file.after):
-            raise SkillFailure(
+            raise FunctionFailure(
                 f"an interrupted set of changes cannot be completed or undone: {file.path} was "
                 f"changed since. Restore it from the originals in {backup.directory.name} under "
                 "the worker's backups, then delete that directory"

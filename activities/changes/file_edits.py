@@ -9,9 +9,9 @@ from coterie.activities.changes.change import Change, ChangeType
 from coterie.activities.changes.diff import Diff, parse_diff, parse_new_file
 from coterie.activities.changes.diff_header import DiffProblem
 from coterie.activities.changes.hunk_application import Patched, patch
+from coterie.activities.workspace.function_base import Workspace
+from coterie.activities.workspace.function_failures import FunctionFailure
 from coterie.activities.workspace.project_files import read_file, status_of
-from coterie.activities.workspace.skill_base import Workspace
-from coterie.activities.workspace.skill_failures import SkillFailure
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ def plan_edits(workspace: Workspace, changes: list[Change]) -> list[Edit]:
     """Compute the edit of every change.
 
     Raises:
-        SkillRefusal: A change names a file that skills may not touch.
-        SkillFailure: Some changes do not fit their files; the message lists all of them.
+        FunctionRefusal: A change names a file that tool functions may not touch.
+        FunctionFailure: Some changes do not fit their files; the message lists all of them.
     """
     paths = [workspace.changeable(change.file_path) for change in changes]
     edits: list[Edit] = []
@@ -66,7 +66,7 @@ def plan_edits(workspace: Workspace, changes: list[Change]) -> list[Edit]:
         except DiffProblem as problem:
             problems.append(f"{change.file_path}: {problem}")
     if problems:
-        raise SkillFailure(f"nothing was changed: {'; '.join(problems)}")
+        raise FunctionFailure(f"nothing was changed: {'; '.join(problems)}")
     return edits
 
 

@@ -18,9 +18,9 @@ from pydantic import ValidationError
 
 from coterie.activities.changes.change import ChangeType
 from coterie.activities.changes.file_edits import Edit
+from coterie.activities.workspace.function_base import Workspace
+from coterie.activities.workspace.function_failures import FunctionFailure
 from coterie.activities.workspace.project_files import private_folder, private_opener, write_private
-from coterie.activities.workspace.skill_base import Workspace
-from coterie.activities.workspace.skill_failures import SkillFailure
 from coterie.dsl.values import Documented, Frozen
 
 LOCK_WAIT = 30.0
@@ -105,7 +105,7 @@ def locked(workspace: Workspace) -> Generator[None]:
     """Lock the project's files against changes by other calls, in any process.
 
     Raises:
-        SkillFailure: Another call holds the lock for too long.
+        FunctionFailure: Another call holds the lock for too long.
     """
     private_folder(workspace.state_dir)
     ignore = workspace.state_dir / ".gitignore"
@@ -115,7 +115,7 @@ def locked(workspace: Workspace) -> Generator[None]:
         with FileLock(workspace.state_dir / "changes.lock", timeout=LOCK_WAIT, mode=0o600):
             yield
     except Timeout:
-        raise SkillFailure(
+        raise FunctionFailure(
             f"another call has been changing files of the project for {LOCK_WAIT:g} s",
             may_pass=True,
         ) from None
@@ -128,7 +128,7 @@ def backups(workspace: Workspace) -> list[Backup]:
     Leave plain files, which are not ours.
 
     Raises:
-        SkillFailure: A journal is damaged.
+        FunctionFailure: A journal is damaged.
     """
     home = workspace.state_dir / "backups"
     result: list[Backup] = []
@@ -148,7 +148,7 @@ def _read(text: bytes, directory: Path) -> Journal:
     try:
         return Journal.model_validate_json(text)
     except ValidationError:
-        raise SkillFailure(
+        raise FunctionFailure(
             f"{directory / 'journal.json'} is damaged, so an interrupted set of changes cannot be "
             f"finished or undone; compare the project with the originals in {directory / 'old'}, "
             f"then delete {directory}"

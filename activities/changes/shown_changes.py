@@ -40,8 +40,8 @@ KNOWN_BEFORE = frozenset(
         *("Cache.put", "Git.commit", "Memory.store"),
     }
 )
-"""Skills that change something, whose changes of files a request shows, or that change no file of
-the project. A command, a function or a tool of a server may change any."""
+"""Functions that change something, whose changes of files a request shows, or that change no file
+of the project. A command, a function or a tool of a server may change any."""
 
 
 class AskedChange(NamedTuple):
@@ -52,7 +52,7 @@ class AskedChange(NamedTuple):
     given: JsonValue
     """The input of the call, which it may not show."""
     call: str = ""
-    """The skill, function or tool that would run, if it may change something."""
+    """The tool function, function or tool that would run, if it may change something."""
     commit: Sequence[str] = ()
     """The diff of what it would commit."""
 

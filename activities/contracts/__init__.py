@@ -6,7 +6,7 @@ ever add optional fields.
 """
 
 from coterie.activities.contracts.activity_options import (
-    CALL_SKILL,
+    CALL_FUNCTION,
     COMPILE_TEAM,
     END_MARGIN,
     FORK_RUN,
@@ -23,13 +23,13 @@ from coterie.activities.contracts.call_suffixes import (
     NamedTurn,
     TurnSuffix,
     first_id,
+    function_step,
+    function_summary,
     id_after_detour,
     id_after_loss,
     id_of_look,
     id_of_unwanted,
     named_turn,
-    skill_step,
-    skill_summary,
 )
 from coterie.activities.contracts.call_usage import (
     InnerCall,
@@ -38,6 +38,7 @@ from coterie.activities.contracts.call_usage import (
     Spent,
     TokenUsage,
 )
+from coterie.activities.contracts.function_call import FunctionRequest, FunctionResult, KeptResult
 from coterie.activities.contracts.model_turn import (
     AgentError,
     AgentRequest,
@@ -58,10 +59,9 @@ from coterie.activities.contracts.run_start import (
     OwnQueue,
     VisibilitySettings,
 )
-from coterie.activities.contracts.skill_call import KeptResult, SkillRequest, SkillResult
 
 __all__ = [
-    "CALL_SKILL",
+    "CALL_FUNCTION",
     "COMPILE_TEAM",
     "END_MARGIN",
     "FORK_RUN",
@@ -83,6 +83,8 @@ __all__ = [
     "FailureType",
     "ForkRequest",
     "ForkResult",
+    "FunctionRequest",
+    "FunctionResult",
     "InnerCall",
     "KeptResult",
     "LiveTail",
@@ -92,8 +94,6 @@ __all__ = [
     "OpenModelCall",
     "OwnQueue",
     "Reask",
-    "SkillRequest",
-    "SkillResult",
     "Spent",
     "StartedBatch",
     "StopReason",
@@ -101,11 +101,11 @@ __all__ = [
     "TurnSuffix",
     "VisibilitySettings",
     "first_id",
+    "function_step",
+    "function_summary",
     "id_after_detour",
     "id_after_loss",
     "id_of_look",
     "id_of_unwanted",
     "named_turn",
-    "skill_step",
-    "skill_summary",
 ]

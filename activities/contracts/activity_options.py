@@ -10,7 +10,7 @@ from coterie.dsl.model.capabilities import Effect
 RUN_AGENT = "run_agent"
 
 
-CALL_SKILL = "call_skill"
+CALL_FUNCTION = "call_function"
 
 
 COMPILE_TEAM = "compile_team"
@@ -63,14 +63,18 @@ class FailureType:
     REQUEST_TOO_LARGE = "RequestTooLarge"  # too large or not JSON: never sent
     AGENT_REFUSED = "AgentRefused"  # agent_class or agent_type outside what the worker allows
     AGENT_FAILED = "AgentFailed"  # a legacy agent raised
-    SKILL_REFUSED = "SkillRefused"  # input violates the contract, or a path outside the workspace
-    SKILL_FAILED = "SkillFailed"  # the skill ran and failed
+    FUNCTION_REFUSED = (
+        "FunctionRefused"  # input violates the contract, or a path outside the workspace
+    )
+    FUNCTION_FAILED = "FunctionFailed"  # the tool function ran and failed
     TOOL_CHANGED = "ToolChanged"  # a tool of a server is not the one of the plan
     INPUT_REQUIRED = "InputRequired"  # a tool of an MCP server asks: its second detail is what
     STORAGE_UNUSABLE = "StorageUnusable"  # a conversation cannot be read or stored
     TIMEOUT = "Timeout"  # Temporal's own type; also for a legacy agent that was stopped
     STALE_ATTEMPT = "StaleAttempt"  # superseded: Temporal gave the call to another attempt
-    OUTCOME_UNKNOWN = "OutcomeUnknown"  # a `once` skill failed after its effect may have begun
+    OUTCOME_UNKNOWN = (
+        "OutcomeUnknown"  # a `once` tool function failed after its effect may have begun
+    )
     OWN_QUEUE = "OwnQueue"  # never started: its provider has a queue of its own
     NOT_LOCAL = "NotLocal"  # never started: it must be an activity, since its process does not run
 

@@ -92,14 +92,14 @@ def _suffix(match: re.Match[str]) -> TurnSuffix:
     )
 
 
-def skill_summary(step: str, skill: str) -> str:
-    """Return the summary of a skill call."""
-    return f"{step}: {skill}"
+def function_summary(step: str, function: str) -> str:
+    """Return the summary of a function call."""
+    return f"{step}: {function}"
 
 
-def skill_step(summary: str, skill: str) -> str:
-    """Return the path of the step from the summary of a skill call."""
-    return summary.removesuffix(skill).removesuffix(": ")
+def function_step(summary: str, function: str) -> str:
+    """Return the path of the step from the summary of a function call."""
+    return summary.removesuffix(function).removesuffix(": ")
 
 
 def id_of_look(id: str, number: int) -> str:

@@ -48,7 +48,7 @@ class OpenModelCall(Frozen):
 
 
 class InnerCall(Frozen):
-    """A skill that the own code of an agent called within its turn, which the run did not see."""
+    """A function that the own code of an agent called within its turn, which the run did not see."""
 
     skill: str
     effect: Effect
@@ -69,7 +69,7 @@ class Spent(Frozen):
     open: tuple[OpenModelCall, ...] = ()
     """The model calls in progress."""
     inner_calls: tuple[InnerCall, ...] = ()
-    """The skills that the agent called: each once."""
+    """The tool functions that the agent called: each once."""
 
     def closed(self) -> "Spent":
         """Return the usage of an attempt that was lost: its open model calls are paid, too."""

@@ -154,7 +154,7 @@ class AgentResponse(Frozen):
     in_progress: StartedBatch | None = None
     """Set while the provider works on the turn as a batch; there is no answer yet."""
     inner_calls: tuple[InnerCall, ...] = ()
-    """The skills that the agent's own code called, in all attempts: each once."""
+    """The tool functions that the agent's own code called, in all attempts: each once."""
 
 
 StopReason = Literal["end", "tool_calls", "max_tokens", "refusal", "other"]

@@ -34,7 +34,7 @@ class Notification(Frozen):
     sends only its diff.
     """
     call: str = ""
-    """The skill, function or server's tool that would run, if it may change something."""
+    """The tool function, function or server's tool that would run, if it may change something."""
     asked_because: str = ""
     """What the condition of the approval found: `context.amount is 120 (greater_than 100)`."""
     digest: str

@@ -4,7 +4,7 @@ A module of its own: a process of the pool needs no threads, and would import Te
 """
 
 from coterie.activities.process_pool.work import Given, Result, Work
-from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.threads.run_threads import FUNCTION_THREADS
 
 
 class ThreadRunner:
@@ -12,4 +12,4 @@ class ThreadRunner:
 
     async def run(self, work: Work[Given, Result], given: Given, cpu: int | None = None) -> Result:
         """Run one call, and continue when it has ended."""
-        return await SKILL_THREADS.finish(work.call, given)
+        return await FUNCTION_THREADS.finish(work.call, given)

@@ -73,8 +73,8 @@ class _Shared(Executor):
         return begun
 
 
-SKILL_THREADS = RunThreads("skill", threads=16, per_run=4)
-"""For files, databases and requests of skills."""
+FUNCTION_THREADS = RunThreads("function", threads=16, per_run=4)
+"""For files, databases and requests of tool functions."""
 TURN_THREADS = RunThreads("turn", threads=4, per_run=2)
 """For prompts, schemas and answers, whose cost is bounded: they share one interpreter lock."""
 STORAGE_THREADS = RunThreads("storage", threads=8, per_run=4)

@@ -8,8 +8,8 @@
         return max(said, key=said.count)
 
 Its package names it in an entry point of the group `coterie.agents`. It runs in a child process of
-the worker; models and skills are called by the worker, which counts and prices them. This module
-imports only the standard library.
+the worker; models and tool functions are called by the worker, which counts and prices them. This
+module imports only the standard library.
 """
 
 import asyncio
@@ -69,9 +69,11 @@ class AgentTurn:
         }
         return str(await asyncio.to_thread(self.asked, question))
 
-    async def call_skill(self, skill: str, input: object = None) -> Any:
-        """Call a skill, `Name.method`, and return its result; a failure of it ends the turn."""
-        return await asyncio.to_thread(self.asked, {"ask": "skill", "skill": skill, "input": input})
+    async def call_function(self, function: str, input: object = None) -> Any:
+        """Call a function, `Name.method`, and return its result; a failure of it ends the turn."""
+        return await asyncio.to_thread(
+            self.asked, {"ask": "skill", "skill": function, "input": input}
+        )
 
 
 class AgentFunction(Protocol):

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, TypeAdapter
 
 from coterie.activities.processes.child_reply import Reply
-from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.capabilities import FunctionContract
 from coterie.dsl.values import Frozen, Json
 
 
@@ -131,7 +131,7 @@ class CallContext(Frozen):
     progress: JsonValue = None
 
 
-class ToolFunctionCall(Frozen):
+class PythonFunctionCall(Frozen):
     """One call of a tool."""
 
     tool: str
@@ -152,7 +152,7 @@ class ProgressNote(Frozen):
     progress: JsonValue
 
 
-class FoundTool(SkillContract):
+class FoundTool(FunctionContract):
     """The contract of a function that is a tool."""
 
     startup: float = START_SECONDS

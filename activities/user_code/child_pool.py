@@ -30,7 +30,7 @@ from coterie.activities.user_code.child_messages import (
     AgentCall,
     ModuleImport,
     Outcome,
-    ToolFunctionCall,
+    PythonFunctionCall,
     ToolOutcome,
     ToolsQuestion,
     UserCodeFailed,
@@ -181,7 +181,7 @@ class UserCode:
 
     async def call_tool(
         self,
-        call: ToolFunctionCall,
+        call: PythonFunctionCall,
         seconds: float,
         *,
         is_warned: bool = False,

@@ -89,8 +89,8 @@ class ModelQuestion(Frozen):
     output_schema: Json | None = None
 
 
-class SkillQuestion(Frozen):
-    """A turn calls a skill."""
+class FunctionQuestion(Frozen):
+    """A turn calls a tool function."""
 
     ask: Literal["skill"]
     skill: str
@@ -104,5 +104,5 @@ class TextNote(Frozen):
     text: str
 
 
-ExtensionNote = Annotated[ModelQuestion | SkillQuestion | TextNote, Field(discriminator="ask")]
+ExtensionNote = Annotated[ModelQuestion | FunctionQuestion | TextNote, Field(discriminator="ask")]
 EXTENSION_NOTE: TypeAdapter[ExtensionNote] = TypeAdapter(ExtensionNote)

@@ -22,7 +22,7 @@ from coterie.activities.processes.child_loop import (
 )
 from coterie.activities.user_code.call_runner import CallRunner
 from coterie.activities.user_code.plain_values import as_json
-from coterie.activities.user_code.tool_functions import (
+from coterie.activities.user_code.python_tools import (
     ToolContext,
     ToolError,
     ToolMisused,

@@ -21,7 +21,7 @@ from pydantic import (
 
 from coterie.activities.processes.child_loop import reason_for
 from coterie.activities.user_code.plain_values import NotJson, as_json, check_finite_parts
-from coterie.activities.user_code.tool_functions import ToolContext, ToolTerms
+from coterie.activities.user_code.python_tools import ToolContext, ToolTerms
 from coterie.activities.user_code.tool_term_checks import terms_problem
 from coterie.dsl.model.tools.local_activities import local_reasons
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import cast, get_args
 
-from coterie.activities.user_code.tool_functions import ToolTerms
+from coterie.activities.user_code.python_tools import ToolTerms
 from coterie.dsl.errors import listed
 from coterie.dsl.model.capabilities import Effect, Label
 from coterie.dsl.model.template_bound import MAX_RETRIES

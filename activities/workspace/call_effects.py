@@ -11,7 +11,11 @@ from pydantic_core import to_json
 from temporalio.exceptions import ApplicationError
 
 from coterie.activities.contracts import FailureType
-from coterie.activities.workspace.skill_failures import Happened, SkillFailure, SkillRefusal
+from coterie.activities.workspace.function_failures import (
+    FunctionFailure,
+    FunctionRefusal,
+    Happened,
+)
 from coterie.dsl.visible import shortened_text, visible
 
 MAX_SAID = 2_000
@@ -69,9 +73,9 @@ def effect_after(failure: BaseException, progress: EffectProgress) -> Happened:
     if progress.ended:
         return "yes"
     match failure:
-        case SkillRefusal():
+        case FunctionRefusal():
             return "no"
-        case SkillFailure(happened=stated) if stated is not None:
+        case FunctionFailure(happened=stated) if stated is not None:
             return stated
         case ApplicationError(type=FailureType.STALE_ATTEMPT):
             return "no"

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from coterie.activities.os_errors import may_pass, reason_of
-from coterie.activities.workspace.skill_failures import SkillFailure
+from coterie.activities.workspace.function_failures import FunctionFailure
 
 _PAUSE = 0.05
 """Seconds between two attempts; a blocking wait in a thread could not be cancelled."""
@@ -33,14 +33,14 @@ async def alone(folder: Path, name: str) -> AsyncGenerator[int]:
         The descriptor that holds the lock, for a process to inherit.
 
     Raises:
-        SkillFailure: The folder is not writable.
+        FunctionFailure: The folder is not writable.
     """
     file = folder / sha256(name.encode()).hexdigest()[:32]
     try:
         while (descriptor := _try_lock(file)) is None:  # noqa: ASYNC110  # processes share no Event
             await asyncio.sleep(_PAUSE)
     except OSError as error:
-        raise SkillFailure(
+        raise FunctionFailure(
             f"could not write the lock that serialises commands, in {folder.name!r}: "
             f"{reason_of(error)}",
             may_pass=may_pass(error),

@@ -20,8 +20,8 @@ from coterie.activities.processes.python_interpreter import (
     project_interpreter,
 )
 from coterie.activities.workspace.command_parameters import filled
+from coterie.activities.workspace.function_base import Command, Workspace
 from coterie.activities.workspace.protected_files import why_protected
-from coterie.activities.workspace.skill_base import Command, Workspace
 from coterie.activities.workspace.trusted_entries import TrustedEntries, trusted_entries
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pathspec import GitIgnoreSpec
 
-from coterie.activities.workspace.skill_failures import SkillRefusal
+from coterie.activities.workspace.function_failures import FunctionRefusal
 
 GENERATED = frozenset(
     (
@@ -43,7 +43,7 @@ class Globs:
         """Compile the globs.
 
         Raises:
-            SkillRefusal: A glob is malformed.
+            FunctionRefusal: A glob is malformed.
         """
         return cls(
             include=_compile_globs("include", include) if include else None,
@@ -92,7 +92,7 @@ def _compile_globs(field: str, globs: tuple[str, ...]) -> GitIgnoreSpec:
         try:
             GitIgnoreSpec.from_lines([glob])
         except ValueError as error:
-            raise SkillRefusal(f"{field} has a malformed glob, {glob!r}: {error}") from None
+            raise FunctionRefusal(f"{field} has a malformed glob, {glob!r}: {error}") from None
     return GitIgnoreSpec.from_lines(globs)
 
 

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.threads.run_threads import FUNCTION_THREADS
+from coterie.activities.workspace.function_base import Workspace
+from coterie.activities.workspace.function_failures import FunctionRefusal
 from coterie.activities.workspace.project_files import private_folder, private_opener
-from coterie.activities.workspace.skill_base import Workspace
-from coterie.activities.workspace.skill_failures import SkillRefusal
 
 _FOLDER = "labelled_files"
 _CONTENTS = "contents"
@@ -103,16 +103,16 @@ async def labelling_writes(
         file: the only one that the call changes; None if it may change any.
     """
     mark = _folder(workspace) / _MARKS / sha256(key.encode()).hexdigest()
-    since = await SKILL_THREADS.finish(_begin, mark)
+    since = await FUNCTION_THREADS.finish(_begin, mark)
     goes_on = False
     try:
         yield
-    except SkillRefusal as refusal:
+    except FunctionRefusal as refusal:
         goes_on = refusal.asked is not None and refusal.asked.task is not None
         raise
     finally:
         if not goes_on:
-            await SKILL_THREADS.finish(_end, workspace, mark, since, file)
+            await FUNCTION_THREADS.finish(_end, workspace, mark, since, file)
 
 
 def any_written(workspace: Workspace) -> bool:

@@ -1,4 +1,4 @@
-"""Files that skills never change, because the worker or the person who starts it trusts them.
+"""Files that functions never change, because the worker or the person who starts it trusts them.
 
 A plan that rewrites the worker's configuration would decide at the next start which commands run
 and which packages are imported. So these files are refused by name, wherever they are, and by path;
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _NAMES = {
-    ".git": "which no skill may touch",
+    ".git": "which no tool function may touch",
     ".coterie": "which belongs to the worker",
     "coterie.yml": "which the worker trusts",
     "coterie.tools.json": "which the worker trusts",
@@ -23,7 +23,7 @@ _EXAMPLES = (".env.example", ".env.sample", ".env.template", ".env.dist")
 
 
 def why_protected(parts: Iterable[str]) -> str | None:
-    """Explain why skills may not change a path with one of these names; None if they may."""
+    """Explain why functions may not change a path with one of these names; None if they may."""
     for part in parts:
         name = _plain(part)
         if name.startswith(".env.") and name not in _EXAMPLES:

@@ -1,4 +1,4 @@
-"""Files whose names suggest secrets: no skill shows them to a model."""
+"""Files whose names suggest secrets: no tool function shows them to a model."""
 
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath

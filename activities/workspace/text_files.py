@@ -5,10 +5,10 @@ import stat
 from pathlib import Path
 
 from coterie.activities.os_errors import reason_of
+from coterie.activities.workspace.function_base import Workspace
+from coterie.activities.workspace.function_failures import FunctionFailure, FunctionRefusal
 from coterie.activities.workspace.project_files import NotRegular, directory, read_file, status_of
 from coterie.activities.workspace.secret_files import holds_secrets
-from coterie.activities.workspace.skill_base import Workspace
-from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from coterie.dsl.errors import nearest
 
 
@@ -28,7 +28,7 @@ def count_lines(text: str) -> int:
 
 
 def readable_file(workspace: Workspace, path: str, maximum: int) -> bytes:
-    """Return the content of a file that skills may show to a model.
+    """Return the content of a file that tool functions may show to a model.
 
     Args:
         workspace: The project.
@@ -36,30 +36,30 @@ def readable_file(workspace: Workspace, path: str, maximum: int) -> bytes:
         maximum: Maximum size in bytes.
 
     Raises:
-        SkillRefusal: The path leads outside, or names a file that may contain secrets.
-        SkillFailure: It is not a file of this size.
+        FunctionRefusal: The path leads outside, or names a file that may contain secrets.
+        FunctionFailure: It is not a file of this size.
     """
     file = workspace.inside(path)
     relative = file.relative_to(workspace.root).as_posix()
     if holds_secrets(path) or holds_secrets(relative):
-        raise SkillRefusal(f"the path {path!r} names a file that may contain secrets")
+        raise FunctionRefusal(f"the path {path!r} names a file that may contain secrets")
     try:
         status = status_of(workspace.root, relative)
         if status is None:
-            raise SkillFailure(
+            raise FunctionFailure(
                 f"no file exists at {path!r}{_suggest_name(workspace.root, relative)}"
             )
         if stat.S_ISDIR(status.st_mode):
-            raise SkillFailure(f"{path!r} is a folder, not a file")
+            raise FunctionFailure(f"{path!r} is a folder, not a file")
         if stat.S_ISREG(status.st_mode) and status.st_size > maximum:
-            raise SkillFailure(
+            raise FunctionFailure(
                 f"{path!r} has {status.st_size} bytes; at most {maximum} can be read"
             )
         return read_file(workspace.root, relative, maximum)
     except NotRegular:
-        raise SkillFailure(f"{path!r} is not a regular file") from None
+        raise FunctionFailure(f"{path!r} is not a regular file") from None
     except OSError as error:
-        raise SkillFailure(f"{path!r} cannot be read: {reason_of(error)}") from None
+        raise FunctionFailure(f"{path!r} cannot be read: {reason_of(error)}") from None
 
 
 def _suggest_name(root: Path, relative: str) -> str:

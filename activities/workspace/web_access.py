@@ -1,4 +1,4 @@
-"""What the worker's configuration allows skills to reach on the web; nothing by default."""
+"""What the worker's configuration allows tool functions to reach on the web; nothing by default."""
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase

@@ -1,11 +1,11 @@
-"""The tool loop as a Coterie team: one agent with two tools, which are skills."""
+"""The tool loop as a Coterie team: one agent with two tools, which are tool functions."""
 
 from pydantic import Field, TypeAdapter
 
 from bench import loop
 from bench.tool_loop import work
-from coterie.activities.skills.skill_registry import AnySkill, contracts
-from coterie.activities.workspace.skill_base import Skill, SkillContext
+from coterie.activities.tool_functions.function_registry import AnyFunction, contracts
+from coterie.activities.workspace.function_base import FunctionContext, ToolFunction
 from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.plan import Plan
@@ -18,16 +18,16 @@ class Wanted(Documented):
     number: int = Field(ge=1, description=work.NUMBER_DESCRIPTION)
 
 
-async def read_page(value: Wanted, context: SkillContext) -> str:
+async def read_page(value: Wanted, context: FunctionContext) -> str:
     return work.page(value.number)
 
 
-async def look_up_entry(value: Wanted, context: SkillContext) -> str:
+async def look_up_entry(value: Wanted, context: FunctionContext) -> str:
     return work.entry(value.number)
 
 
-SKILLS: dict[str, AnySkill] = {
-    "Library.page": Skill[Wanted, str](
+TOOL_FUNCTIONS: dict[str, AnyFunction] = {
+    "Library.page": ToolFunction[Wanted, str](
         name="Library.page",
         description=work.PAGE_DESCRIPTION,
         effect="read",
@@ -38,7 +38,7 @@ SKILLS: dict[str, AnySkill] = {
         retries=work.RETRIES,
         errors={},
     ),
-    "Library.entry": Skill[Wanted, str](
+    "Library.entry": ToolFunction[Wanted, str](
         name="Library.entry",
         description=work.ENTRY_DESCRIPTION,
         effect="read",
@@ -51,7 +51,9 @@ SKILLS: dict[str, AnySkill] = {
     ),
 }
 _CAPABILITIES = Capabilities(
-    agent_types=("generic_tool_calling",), providers=(loop.PROVIDER,), skills=contracts(SKILLS)
+    agent_types=("generic_tool_calling",),
+    providers=(loop.PROVIDER,),
+    functions=contracts(TOOL_FUNCTIONS),
 )
 
 

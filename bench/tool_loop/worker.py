@@ -18,14 +18,14 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
 from bench import loop
 from bench.tool_loop.handwritten import LibraryActivities, LibraryLoop
-from bench.tool_loop.team import SKILLS
+from bench.tool_loop.team import TOOL_FUNCTIONS
 from bench.worker import BUILD_ID, IDENTITY, providers
 from bench.worker_process import answer_questions
 from coterie.activities.agent_activity import AgentActivities
 from coterie.activities.providers.provider_registry import Providers
-from coterie.activities.skills.skill_activity import SkillActivities
 from coterie.activities.storage.absences import lasting
-from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.tool_functions.function_activity import FunctionActivities
+from coterie.activities.workspace.function_base import Workspace
 from coterie.runtime.frozen_heap import frozen_heap
 from coterie.runtime.workflow_sandbox import restrictions, sandbox
 from coterie.storage.large_values import directory_storage
@@ -40,12 +40,12 @@ async def coterie(
     client = await Client.connect(address, identity=IDENTITY, data_converter=storage.converter)
     blobs = lasting(storage.blobs)
     agents = AgentActivities(models, blobs=blobs)
-    skills = SkillActivities(Workspace(folder), SKILLS, blobs)
+    functions = FunctionActivities(Workspace(folder), TOOL_FUNCTIONS, blobs)
     async with Worker(
         client,
         task_queue=queue,
         workflows=[TeamWorkflow],
-        activities=[agents.run_agent, skills.call_skill],
+        activities=[agents.run_agent, functions.call_function],
         workflow_runner=sandbox(),
         build_id=BUILD_ID,
         max_workflow_task_external_storage_concurrency=storage.concurrency,

@@ -13,13 +13,13 @@ from typing import NamedTuple
 import yaml
 from pydantic import JsonValue
 
-from coterie.activities.skills.skill_contracts import known_contracts
+from coterie.activities.tool_functions.function_contracts import known_contracts
 from coterie.agents.in_process_world import AgentContext
 from coterie.agents.memory_graph import SharedMemoryGraph
 from coterie.agents.tool_definitions import (
     AnyTool,
+    DefinedTool,
     InvalidTool,
-    ToolFunction,
     ToolRegistry,
     is_same_tool,
     name_of,
@@ -97,10 +97,10 @@ class AgentDocument:
             InvalidTool: A tool cannot be used, or two tools or agents have the same name.
         """
         self.agent = agent
-        self.functions: dict[str, ToolFunction] = {}
-        """By the names of the document's skills, which their contracts have."""
+        self.functions: dict[str, DefinedTool] = {}
+        """By the names of the document's tool functions, which their contracts have."""
         self.owners: dict[str, str] = {}
-        """`{name of a skill: the agent that has it as a tool}`."""
+        """`{name of a tool function: the agent that has it as a tool}`."""
         self._registry = registry
         self._agents: dict[str, AgentDefinition] = {}
         self._personas: dict[str, JsonValue] = {}
@@ -164,7 +164,7 @@ class AgentDocument:
 
     def _add_tool(self, tool: AnyTool, agent: AgentDefinition) -> str:
         if isinstance(tool, str) and tool not in self._registry:
-            return self._add_skill(tool, agent)
+            return self._add_function(tool, agent)
         try:
             schema = self._registry.get(tool) if isinstance(tool, str) else schema_of(tool)
             function = self._function(ready_tool(schema))
@@ -184,20 +184,20 @@ class AgentDocument:
             section["requires_approval"] = True
         return self._declare(schema.name, section)
 
-    def _add_skill(self, skill: str, agent: AgentDefinition) -> str:
-        """Add one of Coterie's own skills, `Files.read`, under the name `files_read`."""
-        if "." not in skill or ":" in skill:
+    def _add_function(self, tool_function: str, agent: AgentDefinition) -> str:
+        """Add one of Coterie's own tool functions, `Files.read`, under the name `files_read`."""
+        if "." not in tool_function or ":" in tool_function:
             names = self._registry.list()
-            hint = nearest(skill, names)
+            hint = nearest(tool_function, names)
             raise InvalidTool(
-                f"agent {agent.id!r} names the tool {skill!r}, which is neither registered nor a "
-                f"skill like 'Files.read'; registered: {listed(names)}"
+                f"agent {agent.id!r} names the tool {tool_function!r}, which is neither registered "
+                f"nor a tool function like 'Files.read'; registered: {listed(names)}"
                 + (f": {hint}" if hint else "")
             )
-        return self._declare(name_of(skill), {"skill": skill})
+        return self._declare(name_of(tool_function), {"skill": tool_function})
 
-    def _function(self, function: ToolFunction) -> ToolFunction:
-        """Return the function under a skill's name that no other function has."""
+    def _function(self, function: DefinedTool) -> DefinedTool:
+        """Return the function under a tool function's name that no other function has."""
         name, number = function.contract.name, 1
         while True:
             namesake = self.functions.get(name)
@@ -241,7 +241,7 @@ class AgentDocument:
             reads.append({"from": tools[edge.source], "publish": edge.publish})
 
 
-def shares_function(function: ToolFunction) -> bool:
+def shares_function(function: DefinedTool) -> bool:
     """Return whether another tool of the document has the same function with other terms."""
     return _NUMBER in function.contract.name
 
@@ -287,7 +287,7 @@ def compile_agent(
     project_capabilities = capabilities(
         agent_packages=(),
         provider_packages=(),
-        skills={**known_contracts(), **own},
+        functions={**known_contracts(), **own},
         offline_tools=() if durable else ("*",),
         sandboxed=finds_sandbox(settings, sources),
     )

@@ -11,9 +11,9 @@ from pydantic import JsonValue, ValidationError
 
 from coterie.activities.model_prices import Pricing
 from coterie.activities.providers.provider_registry import Providers
-from coterie.activities.skills.skill_registry import SKILLS, AnySkill
+from coterie.activities.tool_functions.function_registry import TOOL_FUNCTIONS, AnyFunction
 from coterie.activities.user_code.child_pool import UserCode
-from coterie.activities.workspace.skill_failures import validation_problems
+from coterie.activities.workspace.function_failures import validation_problems
 from coterie.agents.agent_documents import CompiledAgent
 from coterie.agents.agent_state import AgentEvent, AgentState, RunObserver, WatchedState
 from coterie.agents.in_process_world import (
@@ -21,7 +21,7 @@ from coterie.agents.in_process_world import (
     InProcessScope,
     InProcessWorld,
     ScriptedModel,
-    in_process_skills,
+    in_process_functions,
 )
 from coterie.documents.tool_discovery import tool_code
 from coterie.documents.worker_trust import key_names, missing_keys
@@ -62,12 +62,12 @@ class AgentRun:
         self._models = tool_code(settings)
         self._providers = _providers(compiled, context.script, self._models)
         sandbox, _ = command_sandbox(trusted, settings)
-        own = in_process_skills(document.functions.values(), settings)
-        skills: dict[str, AnySkill] = {**SKILLS, **own}
+        own = in_process_functions(document.functions.values(), settings)
+        functions: dict[str, AnyFunction] = {**TOOL_FUNCTIONS, **own}
         world = InProcessWorld(
             self._providers,
             workspace_of(trusted, settings, sandbox),
-            skills,
+            functions,
             Pricing(provider_settings(trusted, settings)),
         )
         self._agent = document.agent.id

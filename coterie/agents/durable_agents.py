@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 from coterie.activities.contracts import TokenUsage
-from coterie.activities.user_code.tool_functions import terms_of
+from coterie.activities.user_code.python_tools import terms_of
 from coterie.agents.agent_documents import CompiledAgent, InvalidAgent, shares_function
 from coterie.agents.agent_state import AgentAnswer
-from coterie.agents.tool_definitions import Executor, ToolFunction
+from coterie.agents.tool_definitions import DefinedTool, Executor
 from coterie.dsl.values import Json
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.new_runs import check_id, start_run
@@ -116,7 +116,7 @@ class DurableRun:
         )
 
 
-def _reason(function: ToolFunction) -> str | None:
+def _reason(function: DefinedTool) -> str | None:
     """Return why a worker cannot call a function, and what to write instead."""
     schema = function.schema
     where = _unimportable(schema.executor)

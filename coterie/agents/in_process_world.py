@@ -24,8 +24,8 @@ from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     FailureType,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
 )
 from coterie.activities.model_prices import Pricing
 from coterie.activities.processes.child_loop import reason_for, said
@@ -35,29 +35,33 @@ from coterie.activities.providers.scripts.script import ScriptedAnswer
 from coterie.activities.providers.scripts.scripted_answers import ScriptedAnswers
 from coterie.activities.providers.scripts.scripted_choice import choose, missing
 from coterie.activities.providers.translation.request_checks import check_request
-from coterie.activities.skills.functions.function_skills import FunctionSkill
-from coterie.activities.skills.skill_activity import SkillActivities
-from coterie.activities.skills.skill_registry import SKILLS, AnySkill, contracts
 from coterie.activities.storage.blobs import MemoryBlobs
+from coterie.activities.tool_functions.function_activity import FunctionActivities
+from coterie.activities.tool_functions.function_registry import (
+    TOOL_FUNCTIONS,
+    AnyFunction,
+    contracts,
+)
+from coterie.activities.tool_functions.functions.python_functions import PythonFunction
 from coterie.activities.user_code.child_messages import (
     CallContext,
     FunctionReturned,
     InvalidArguments,
     NoTool,
+    PythonFunctionCall,
     Raised,
     ToolFailed,
-    ToolFunctionCall,
     ToolOutcome,
     UserCodeTimeout,
     WrongResult,
 )
 from coterie.activities.user_code.child_pool import UserCode
 from coterie.activities.user_code.plain_values import NotJson, as_json
-from coterie.activities.user_code.tool_functions import ToolContext, ToolError
+from coterie.activities.user_code.python_tools import ToolContext, ToolError
 from coterie.activities.user_code.tool_schemas import MismatchedValue, bound_arguments, plain_result
-from coterie.activities.workspace.skill_base import Workspace
-from coterie.activities.workspace.skill_failures import validation_problems
-from coterie.agents.tool_definitions import ToolFunction, ToolRegistry
+from coterie.activities.workspace.function_base import Workspace
+from coterie.activities.workspace.function_failures import validation_problems
+from coterie.agents.tool_definitions import DefinedTool, ToolRegistry
 from coterie.dsl.egress.channel_labels import open_commands
 from coterie.dsl.json_schema.schema_checker import answer_mismatches
 from coterie.dsl.model.capabilities import Reach
@@ -71,7 +75,7 @@ _FIRST_DELAY = 0.2
 
 _MAX_DELAY = 10.0
 
-Response = TypeVar("Response", AgentResponse, SkillResult)
+Response = TypeVar("Response", AgentResponse, FunctionResult)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +85,8 @@ class AgentContext:
     tool_registry: ToolRegistry = field(default_factory=ToolRegistry)
     """The tools that agents may name."""
     folder: Path | None = None
-    """The project: its `coterie.yml` says how to reach models and what skills may touch. Default:
-    the current folder."""
+    """The project: its `coterie.yml` says how to reach models and what functions may touch.
+    Default: the current folder."""
     script: Sequence[Json] | None = None
     """Answers instead of a model's, for tests: `{task, turn, contains, answer, tool_calls}`."""
     answer: Callable[[str], JsonValue | Awaitable[JsonValue]] | None = None
@@ -133,24 +137,24 @@ class InProcessWorld:
         self,
         providers: ProviderAccess,
         workspace: Workspace,
-        skills: Mapping[str, AnySkill] = SKILLS,
+        functions: Mapping[str, AnyFunction] = TOOL_FUNCTIONS,
         pricing: Pricing | None = None,
     ) -> None:
         """Take what the activities reach.
 
         Args:
             providers: Returns the model provider that a persona names.
-            workspace: The project that skills may touch.
-            skills: By name.
+            workspace: The project that tool functions may touch.
+            functions: By name.
             pricing: Prices of model calls; without it, no call has a price.
         """
         blobs = MemoryBlobs()
-        self._skills = SkillActivities(workspace, skills, blobs)
+        self._functions = FunctionActivities(workspace, functions, blobs)
         self._agents = AgentActivities(
             providers,
-            call_skill=self._skills.call_for_agent,
+            call_function=self._functions.call_for_agent,
             inner_calls=InnerCalls(
-                contracts(skills),
+                contracts(functions),
                 Reach(
                     commands=open_commands(
                         workspace.commands, sandboxed=workspace.sandbox is not None
@@ -167,9 +171,9 @@ class InProcessWorld:
         """Run one model turn."""
         return await self._agents.run_agent(request)
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
-        """Run one skill. Its result comes back whole."""
-        return await self._skills.call_skill(request.model_copy(update={"keep": False}))
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
+        """Run one tool function. Its result comes back whole."""
+        return await self._functions.call_function(request.model_copy(update={"keep": False}))
 
 
 class InProcessScope(LocalScope):
@@ -184,9 +188,9 @@ class InProcessScope(LocalScope):
         """Run one model turn, with its retries."""
         return await self._try_call(call, lambda: LocalScope.run_agent(self, request, call))
 
-    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
-        """Run one skill, with its retries."""
-        return await self._try_call(call, lambda: LocalScope.call_skill(self, request, call))
+    async def call_function(self, request: FunctionRequest, call: Call) -> FunctionResult:
+        """Run one tool function, with its retries."""
+        return await self._try_call(call, lambda: LocalScope.call_function(self, request, call))
 
     async def _try_call(self, call: Call, attempt: Callable[[], Awaitable[Response]]) -> Response:
         remaining = 0 if call.options.effect == "once" else call.options.retries
@@ -212,13 +216,13 @@ class InProcessScope(LocalScope):
 class InProcessCode(UserCode):
     """Runs tools in this process instead of a child."""
 
-    def __init__(self, tools: Mapping[str, ToolFunction]) -> None:
+    def __init__(self, tools: Mapping[str, DefinedTool]) -> None:
         super().__init__()
         self._tools = tools
 
     async def call_tool(
         self,
-        call: ToolFunctionCall,
+        call: PythonFunctionCall,
         seconds: float,
         *,
         is_warned: bool = False,
@@ -246,18 +250,18 @@ class InProcessCode(UserCode):
             stopped.set()
 
 
-def in_process_skills(
-    tools: Iterable[ToolFunction], settings: Settings
-) -> dict[str, FunctionSkill]:
-    """Return the tools of a run as skills; each may read the variables that it names as secrets."""
+def in_process_functions(
+    tools: Iterable[DefinedTool], settings: Settings
+) -> dict[str, PythonFunction]:
+    """Return the tools of a run as functions; each may read the variables that it names as secrets."""
     tools_by_name = {tool.contract.name: tool for tool in tools}
     code = InProcessCode(tools_by_name)
-    skills: dict[str, FunctionSkill] = {}
+    functions: dict[str, PythonFunction] = {}
     for name, tool in tools_by_name.items():
         values = {key: settings.secret(key) for key in tool.contract.secrets}
         secrets = {key: value for key, value in values.items() if value is not None}
-        skills[name] = FunctionSkill(tool.contract, code, secrets)
-    return skills
+        functions[name] = PythonFunction(tool.contract, code, secrets)
+    return functions
 
 
 def _context(
@@ -273,7 +277,9 @@ def _context(
     )
 
 
-async def _outcome(tool: ToolFunction, call: ToolFunctionCall, context: ToolContext) -> ToolOutcome:
+async def _outcome(
+    tool: DefinedTool, call: PythonFunctionCall, context: ToolContext
+) -> ToolOutcome:
     arguments = _arguments(tool, call)
     if isinstance(arguments, InvalidArguments):
         return arguments
@@ -299,7 +305,7 @@ async def _outcome(tool: ToolFunction, call: ToolFunctionCall, context: ToolCont
         return WrongResult(kind="wrong_result", reason=reason_for(error), said=said(result))
 
 
-def _arguments(tool: ToolFunction, call: ToolFunctionCall) -> dict[str, object] | InvalidArguments:
+def _arguments(tool: DefinedTool, call: PythonFunctionCall) -> dict[str, object] | InvalidArguments:
     """Return the arguments as the function takes them, or why it does not."""
     if tool.typed is None:
         errors = answer_mismatches(call.arguments, tool.contract.input_schema)
@@ -312,7 +318,7 @@ def _arguments(tool: ToolFunction, call: ToolFunctionCall) -> dict[str, object] 
         return InvalidArguments(kind="invalid_arguments", reason=str(error))
 
 
-def _data(tool: ToolFunction, result: object) -> JsonValue:
+def _data(tool: DefinedTool, result: object) -> JsonValue:
     if tool.typed is None:
         return as_json(result, "the result")
     return plain_result(tool.typed, result)

@@ -88,7 +88,8 @@ class BaseAgent(agent_base.BaseAgent):
             system_message: Default: what the class says.
             agent_id: Names it in runs and in a memory graph. Default: the name of the class, as
                 `weather_agent`.
-            tools: Functions, instances of BaseTool, definitions, names, skills like `Files.read`.
+            tools: Functions, instances of BaseTool, definitions, names, tool functions like
+                `Files.read`.
             output_schema: JSON Schema of the answer, or a pydantic model.
             settings: Other fields of a persona: `provider`, `model`, `temperature`, `max_turns`,
                 `tool_policy`, ...

@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from coterie.activities.workspace.skill_failures import validation_problems
+from coterie.activities.workspace.function_failures import validation_problems
 from coterie.documents.compilation import CompiledDocument, compile_target, startable
 from coterie.documents.tool_discovery import forget_tools
 from coterie.documents.worker_trust import key_names, missing_keys
@@ -108,7 +108,7 @@ class RunnableTeam:
             address: `host:port` of a Temporal server. Default: COTERIE_ADDRESS, else the project's
                 own server, which is started if it does not run.
             model: `provider/model` for every persona instead of its own.
-            workspace: The folder that skills may touch, instead of the document's.
+            workspace: The folder that tool functions may touch, instead of the document's.
             override: A YAML file laid over everything else, like the project's `coterie.yml`.
 
         Raises:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, cast
 from pydantic import JsonValue
 
 from coterie.activities.user_code.child_messages import FoundTool
-from coterie.activities.user_code.tool_functions import ToolTerms, terms_of
+from coterie.activities.user_code.python_tools import ToolTerms, terms_of
 from coterie.activities.user_code.tool_schemas import TypedFunction, UnfitFunction, contract, typed
 from coterie.activities.user_code.tool_term_checks import terms_problem
 from coterie.agents.agent_arguments import OF_TOOLS, check_values
@@ -116,18 +116,18 @@ class BaseTool(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class ToolFunction:
+class DefinedTool:
     """A tool that is ready to be called."""
 
     schema: ToolSchema
     contract: FoundTool
-    """Its name is the skill's, `module:function`."""
+    """Its name is the tool function's, `module:function`."""
     typed: TypedFunction | None
     """None if the arguments are checked against a schema only."""
 
 
 AnyTool = Executor | BaseTool | ToolSchema | str
-"""What an agent may have as a tool; a text names a registered tool, or a skill of Coterie's."""
+"""What an agent may have as a tool; a text names a registered tool, or a function of Coterie's."""
 
 
 def schema_of(tool: "Executor | BaseTool | ToolSchema") -> ToolSchema:
@@ -145,7 +145,7 @@ def schema_of(tool: "Executor | BaseTool | ToolSchema") -> ToolSchema:
     if not callable(tool):
         raise InvalidTool(
             f"{tool!r} cannot be a tool; pass a function, a BaseTool, a ToolSchema, or the name "
-            "of a skill or of a registered tool"
+            "of a tool function or of a registered tool"
         )
     return ToolSchema(name=getattr(tool, "__name__", type(tool).__name__), executor=tool)
 
@@ -164,13 +164,13 @@ def is_same_tool(one: ToolSchema, other: ToolSchema) -> bool:
 
 
 def name_of(tool: AnyTool) -> str:
-    """Return the name under which a model calls a tool: `files_read` of the skill `Files.read`."""
+    """Return the name under which a model calls a tool: `files_read` of the function `Files.read`."""
     if isinstance(tool, str):
         return tool.replace(".", "_").lower() if "." in tool else tool
     return schema_of(tool).name
 
 
-def ready_tool(schema: ToolSchema) -> ToolFunction:
+def ready_tool(schema: ToolSchema) -> DefinedTool:
     """Read the signature of a tool's function, and complete its contract.
 
     Raises:
@@ -201,7 +201,7 @@ def ready_tool(schema: ToolSchema) -> ToolFunction:
                 f"the tool {schema.name!r} {error}; or give its `input_schema`"
             ) from None
         whole = FoundTool.model_validate(contract(path, function, terms))
-        return ToolFunction(schema, whole, function)
+        return DefinedTool(schema, whole, function)
     problem = schema_problem(arguments)
     if problem is not None:
         raise InvalidTool(
@@ -214,7 +214,7 @@ def ready_tool(schema: ToolSchema) -> ToolFunction:
         "input_schema": arguments,
         "output_schema": {},
     }
-    return ToolFunction(schema, FoundTool.model_validate(values), None)
+    return DefinedTool(schema, FoundTool.model_validate(values), None)
 
 
 def _terms(schema: ToolSchema) -> ToolTerms:

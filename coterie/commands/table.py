@@ -72,7 +72,7 @@ VERBS: Mapping[str, Verb] = {
     ),
     "tools": Verb(
         Group.WRITE,
-        "list the tools of a document and the worker's skills, show one, or call it",
+        "list the tools of a document and the worker's tool functions, show one, or call it",
         "coterie.commands.documents.tools",
     ),
     "trigger": Verb(

@@ -35,7 +35,7 @@ async def show_request(
         calls = [] if request is None else await step_calls(client, run, request)
         if request is not None and not calls and calls_in(split_reference(request)[0]):
             raise CommandError(
-                f"run {id!r} has no call {request!r} of a skill or a model; "
+                f"run {id!r} has no call {request!r} of a tool function or a model; "
                 f"`coterie why {quote(id)} {quote(request)}` says what became of it"
             ) from None
         if request is None or not calls:

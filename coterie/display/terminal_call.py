@@ -1,4 +1,4 @@
-"""Call a tool or a skill from the terminal: a real call, in this process, on the real workspace."""
+"""Call a tool or a function from the terminal: a real call, in this process, on the real workspace."""
 
 import secrets
 from shlex import quote
@@ -6,11 +6,11 @@ from shlex import quote
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
-from coterie.activities.contracts import SkillRequest
-from coterie.activities.skills.skill_activity import SkillActivities
-from coterie.activities.skills.skill_registry import SKILLS
-from coterie.activities.skills.skill_results import asked_of
-from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.contracts import FunctionRequest
+from coterie.activities.tool_functions.function_activity import FunctionActivities
+from coterie.activities.tool_functions.function_registry import TOOL_FUNCTIONS
+from coterie.activities.tool_functions.function_results import asked_of
+from coterie.activities.workspace.function_base import Workspace
 from coterie.display.keyboard import ask_yes_no
 from coterie.documents.tool_discovery import tool_code
 from coterie.documents.worker_trust import TrustedConfig
@@ -25,8 +25,8 @@ from coterie.terminal import is_interactive, note
 from coterie.worker.command_sandbox import command_sandbox
 from coterie.worker.surroundings import (
     apis_of,
-    function_skills,
     mcp_servers_of,
+    python_functions,
     workspace_of,
 )
 
@@ -43,7 +43,7 @@ def call_from_terminal(
     """Check the arguments, show the effect, and call.
 
     Args:
-        tool: A skill or an MCP tool, or what a document makes of one.
+        tool: A tool function or an MCP tool, or what a document makes of one.
         arguments: As given; what the tool fixes is merged over them.
         trusted: The worker's configuration.
         settings: Of the command.
@@ -53,8 +53,8 @@ def call_from_terminal(
         CommandError: The arguments do not match, the person declines, or the call fails.
     """
     _check(tool, arguments)
-    skill = tool.source or tool.name
-    made_of = "" if tool.name == skill else f" ({skill})"
+    function = tool.source or tool.name
+    made_of = "" if tool.name == function else f" ({function})"
     note(f"{tool.name}{made_of}: {_EFFECTS[tool.effect]}")
     if tool.effect == "once" and not yes:
         _confirm(tool.name)
@@ -62,8 +62,8 @@ def call_from_terminal(
     if warning is not None:
         note(f"coterie: {warning}")
     workspace = workspace_of(trusted, settings, sandbox)
-    request = SkillRequest(
-        skill=skill,
+    request = FunctionRequest(
+        skill=function,
         input={**arguments, **tool.fixed},
         key=f"terminal-{secrets.token_hex(8)}/{tool.name}",
         listing=tool.listing or None,
@@ -75,25 +75,25 @@ def call_from_terminal(
 
 
 async def _result(
-    request: SkillRequest, workspace: Workspace, trusted: TrustedConfig, settings: Settings
+    request: FunctionRequest, workspace: Workspace, trusted: TrustedConfig, settings: Settings
 ) -> JsonValue:
     user_code = tool_code(settings, workspace.root)
     servers = mcp_servers_of(trusted, settings)
     try:
-        skills = {**SKILLS, **function_skills(trusted, settings, user_code)}
+        functions = {**TOOL_FUNCTIONS, **python_functions(trusted, settings, user_code)}
         apis = apis_of(trusted, settings)
-        activities = SkillActivities(workspace, skills, servers=servers, apis=apis)
+        activities = FunctionActivities(workspace, functions, servers=servers, apis=apis)
         return await _call_to_end(activities, request)
     finally:
         await servers.close()
         await user_code.close()
 
 
-async def _call_to_end(activities: SkillActivities, request: SkillRequest) -> JsonValue:
+async def _call_to_end(activities: FunctionActivities, request: FunctionRequest) -> JsonValue:
     """Call; follow the task that a server begins instead of a result."""
     while True:
         try:
-            return (await activities.call_skill(request)).data
+            return (await activities.call_function(request)).data
         except ApplicationError as error:
             question = asked_of(error)
             if question is None or not question.continues:
@@ -110,7 +110,7 @@ def _check(tool: ListedTool, arguments: Json) -> None:
     try:
         problems = mismatches(arguments, tool.input_schema, "`--arguments`")
     except UnusableSchema:
-        return  # the skill checks its own input
+        return  # the tool function checks its own input
     if problems:
         raise CommandError(
             f"{'; '.join(problems)}. `coterie tools show {quote(tool.name)}` prints what it takes"

@@ -17,8 +17,8 @@ CLOCK_TOLERANCE = 30.0
 EXTRAS: Mapping[str, str] = {
     "ui": "the terminal UI of `run`, `watch` and `agent`: `--ui`",
     "mcp": "tools of MCP servers, and `coterie serve --mcp`",
-    "web": "the skills Web.fetch, Web.search and Arxiv.search",
-    "retrieval": "the skills Retriever.search and Memory.search, and `coterie index`",
+    "web": "the tool functions Web.fetch, Web.search and Arxiv.search",
+    "retrieval": "the tool functions Retriever.search and Memory.search, and `coterie index`",
     "sql": "`coterie export --sql`",
     "s3": "large values in a bucket",
     "bedrock": "Claude on Bedrock by the identity of the machine",

@@ -19,7 +19,7 @@ from coterie.activities import proxies
 from coterie.activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
 from coterie.activities.processes.command_user import command_user
 from coterie.activities.processes.search_path import path_outside
-from coterie.activities.skills.missing_packages import SKILL_EXTRAS
+from coterie.activities.tool_functions.missing_packages import FUNCTION_EXTRAS
 from coterie.doctor.checkup import (
     EXTRAS,
     Finding,
@@ -39,7 +39,7 @@ from coterie.documents.worker_trust import TrustedConfig, key_name
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.sections.provider_document import ProviderSection, provider_kind
-from coterie.dsl.model.traversal.used_skills import used_skills
+from coterie.dsl.model.traversal.used_functions import used_functions
 from coterie.dsl.model.vendors.vendors import VENDORS
 from coterie.failures import CommandError
 from coterie.server.connection import connect
@@ -151,8 +151,8 @@ def needed_extras(
     """Return `{extra: what in this project needs it}`."""
     reasons: dict[str, str] = {}
     for name, plan in plans.items():
-        for skill in sorted(used_skills(plan) & SKILL_EXTRAS.keys()):
-            reasons.setdefault(SKILL_EXTRAS[skill], f"{skill} in the team {name}")
+        for function in sorted(used_functions(plan) & FUNCTION_EXTRAS.keys()):
+            reasons.setdefault(FUNCTION_EXTRAS[function], f"{function} in the team {name}")
     if trusted.mcp_servers:
         reasons["mcp"] = "`worker.mcp_servers`"
     if (settings.storage or "").startswith("s3://"):

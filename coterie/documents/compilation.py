@@ -9,14 +9,14 @@ from coterie.documents.catalog import Catalog, Located
 from coterie.documents.price_lists import known_price
 from coterie.documents.product_capabilities import capabilities, finds_sandbox
 from coterie.documents.server_listings import compared_listings
-from coterie.documents.tool_packages import known_skills, packages_in
+from coterie.documents.tool_packages import known_functions, packages_in
 from coterie.documents.worker_trust import TrustedConfig, resolved
 from coterie.dsl.analysis.findings import Analysis, analysed, warnings, with_needs
 from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
 from coterie.dsl.errors import InvalidContext
 from coterie.dsl.evaluate.context import lacking_context
 from coterie.dsl.evaluate.declared_values import started
-from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.capabilities import FunctionContract
 from coterie.dsl.model.plan import DeclaredPath
 from coterie.dsl.strict_json import unsound_part
 from coterie.dsl.values import Json
@@ -40,7 +40,7 @@ def compile_located(
     catalog: Catalog,
     located: Located,
     model: str | None = None,
-    skills: Mapping[str, SkillContract] | None = None,
+    functions: Mapping[str, FunctionContract] | None = None,
     override: Path | None = None,
     *,
     only_shown: bool = False,
@@ -52,7 +52,7 @@ def compile_located(
         catalog: Where its parts are.
         located: The document.
         model: `provider/model` for every persona instead of its own.
-        skills: Skills that do not exist yet, by name.
+        functions: Tool functions that do not exist yet, by name.
         override: A file laid over everything else, like `coterie.yml`.
         only_shown: It is not run here, so the worker's commands and channels need not exist.
         instead: The sources, if they are not those that the catalog finds now.
@@ -63,11 +63,11 @@ def compile_located(
     """
     over = () if override is None else catalog.file_sources(override)
     sources = (*(catalog.sources(located) if instead is None else instead), *over)
-    base_skills = known_skills(catalog.settings, packages_in(sources))
+    base_functions = known_functions(catalog.settings, packages_in(sources))
     known_capabilities = capabilities(
         agent_packages=(),  # the project's own files declare them
         provider_packages=(),
-        skills={**base_skills, **(skills or {})},
+        functions={**base_functions, **(functions or {})},
         server_listings=compared_listings(catalog.settings),
         sandboxed=finds_sandbox(catalog.settings, sources),
     ).model_copy(update={"decides": not only_shown})
@@ -150,7 +150,7 @@ def compile_target(
     *,
     model: str | None = None,
     workspace: str | None = None,
-    skills: Mapping[str, SkillContract] | None = None,
+    functions: Mapping[str, FunctionContract] | None = None,
     override: Path | None = None,
 ) -> CompiledDocument:
     """Find and compile the document that a person named.
@@ -159,8 +159,8 @@ def compile_target(
         settings: Environment of the command.
         target: A file's path or a team's name.
         model: `provider/model` for every persona instead of its own.
-        workspace: The folder that skills may touch, instead of the document's.
-        skills: Skills that do not exist yet, by name.
+        workspace: The folder that tool functions may touch, instead of the document's.
+        functions: Tool functions that do not exist yet, by name.
         override: A file laid over everything else, like `coterie.yml`.
 
     Raises:
@@ -169,6 +169,6 @@ def compile_target(
     """
     catalog = Catalog(settings)
     located = catalog.locate(target)
-    compiled = compile_located(catalog, located, model, skills, override)
+    compiled = compile_located(catalog, located, model, functions, override)
     trusted = resolved(compiled.worker, compiled.providers, compiled.tree, settings, workspace)
     return CompiledDocument(located, compiled, trusted)

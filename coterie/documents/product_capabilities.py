@@ -6,11 +6,11 @@ from time import time
 
 from coterie.activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
 from coterie.activities.processes.search_path import path_outside
-from coterie.activities.skills.skill_contracts import known_contracts
+from coterie.activities.tool_functions.function_contracts import known_contracts
 from coterie.documents.installed_extensions import installed_paths
 from coterie.dsl.compile.compiler import SourceText
 from coterie.dsl.egress.channel_labels import open_commands
-from coterie.dsl.model.capabilities import Capabilities, Reach, ServerListing, SkillContract
+from coterie.dsl.model.capabilities import Capabilities, FunctionContract, Reach, ServerListing
 from coterie.dsl.model.sections.provider_document import ProviderSection
 from coterie.dsl.model.sections.worker_document import CommandSection
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
@@ -32,7 +32,7 @@ def capabilities(
     commands: Mapping[str, CommandSection] | None = None,
     channels: Iterable[str] | None = None,
     agent_packages: Iterable[str] | None = None,
-    skills: Mapping[str, SkillContract] | None = None,
+    functions: Mapping[str, FunctionContract] | None = None,
     server_listings: Mapping[str, ServerListing] | None = None,
     provider_packages: Iterable[str] | None = None,
     offline_tools: Iterable[str] = (),
@@ -40,7 +40,7 @@ def capabilities(
     *,
     sandboxed: bool = True,
 ) -> Capabilities:
-    """List agent types, skills and built-in providers, with a worker's additions.
+    """List agent types, tool functions and built-in providers, with a worker's additions.
 
     Args:
         providers: Names of the worker's own providers.
@@ -48,7 +48,7 @@ def capabilities(
         channels: Names of its notification channels; None if unknown.
         agent_packages: Packages of agent classes that it allows, besides those in the document;
             None if unknown.
-        skills: Every skill by name. Default: Coterie's own.
+        functions: Every tool function by name. Default: Coterie's own.
         server_listings: The recorded tools of MCP servers.
         provider_packages: Packages of kinds of providers that it allows, likewise.
         offline_tools: Globs of the Python tools that send nothing out, likewise.
@@ -57,7 +57,7 @@ def capabilities(
     """
     return Capabilities(
         agent_types=AGENT_TYPES,
-        skills=known_contracts() if skills is None else dict(skills),
+        functions=known_contracts() if functions is None else dict(functions),
         providers=tuple(dict.fromkeys((*BUILT_IN_PROVIDERS, *providers))),
         commands=None if commands is None else tuple(commands),
         channels=None if channels is None else tuple(channels),

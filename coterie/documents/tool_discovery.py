@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-from coterie.activities.skills.functions.function_skills import (
+from coterie.activities.tool_functions.functions.python_functions import (
     ToolsUnusable,
     find_tools,
 )
@@ -14,7 +14,7 @@ from coterie.activities.user_code.child_messages import FoundTool
 from coterie.activities.user_code.child_pool import UserCode
 from coterie.activities.workspace.command_start import PASSED_ON
 from coterie.documents.installed_extensions import searched_packages
-from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.capabilities import FunctionContract
 from coterie.failures import CommandError
 from coterie.settings import Settings
 
@@ -51,7 +51,7 @@ def found_tools(settings: Settings, packages: Sequence[str]) -> tuple[FoundTool,
     return _tools_in_packages(settings.project, environment, names)
 
 
-def tool_contracts(settings: Settings, packages: Sequence[str]) -> dict[str, SkillContract]:
+def tool_contracts(settings: Settings, packages: Sequence[str]) -> dict[str, FunctionContract]:
     """Return `{name: contract}` of these tools.
 
     Raises:

@@ -6,19 +6,19 @@ compiles a document asks once; a worker asks when it starts.
 
 from collections.abc import Mapping, Sequence
 
-from coterie.activities.skills.skill_contracts import known_contracts
+from coterie.activities.tool_functions.function_contracts import known_contracts
 from coterie.documents.installed_extensions import searched_packages
 from coterie.dsl.compile.compiler import SourceText, merged_sources
 from coterie.dsl.errors import InvalidDocument
-from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.capabilities import FunctionContract
 from coterie.dsl.source.collected_problems import Problems
 from coterie.settings import Settings
 
 _KEY = "tool_packages"
 
 
-def known_skills(settings: Settings, packages: Sequence[str]) -> Mapping[str, SkillContract]:
-    """Return `{name: contract}` of Coterie's skills and of the functions that are tools.
+def known_functions(settings: Settings, packages: Sequence[str]) -> Mapping[str, FunctionContract]:
+    """Return `{name: contract}` of Coterie's tool functions and of the functions that are tools.
 
     Raises:
         CommandError: A package cannot be imported, or a function cannot be a tool.

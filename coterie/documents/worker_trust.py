@@ -49,7 +49,7 @@ class TrustedConfig(Frozen):
     """The effective `worker` and `llm_config.providers` sections of one worker."""
 
     workspace: str
-    """Absolute path of the only folder that skills may touch."""
+    """Absolute path of the only folder that tool functions may touch."""
     trusted_paths: tuple[str, ...] = ()
     commands: dict[str, CommandSection] = Field(default_factory=dict[str, CommandSection])
     sandbox: SandboxSection = SandboxSection()
@@ -75,7 +75,7 @@ class TrustedConfig(Frozen):
     scoped: dict[str, ProviderSection] = Field(default_factory=dict[str, ProviderSection])
     """Providers that one document of a catalog configures differently: `name@document`."""
     documents: tuple[str, ...] = ()
-    """The files with this configuration, absolute: no skill changes them."""
+    """The files with this configuration, absolute: no tool function changes them."""
 
     @property
     def sets_visibility(self) -> bool:
@@ -144,7 +144,7 @@ def resolved(
 def _workspace_folder(
     worker: WorkerSection, tree: Node, settings: Settings, workspace: str | None
 ) -> Path:
-    """Return the folder that skills may touch, absolute; it must exist."""
+    """Return the folder that tool functions may touch, absolute; it must exist."""
     if workspace is not None:
         folder = settings.cwd / workspace
     else:

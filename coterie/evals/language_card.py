@@ -103,7 +103,7 @@ _SECTIONS: Final[Mapping[str, str]] = {
     "Budgets": "budgets",
 }
 _TOOL_KINDS: Final = (
-    *("SkillToolSection", "McpToolSection", "ApiToolSection", "AgentToolSection"),
+    *("FunctionToolSection", "McpToolSection", "ApiToolSection", "AgentToolSection"),
     "TeamToolSection",
 )
 _OLDER: Final = ("Older", "Legacy", "NameAlone")
@@ -112,7 +112,7 @@ _TEST_SECTIONS: Final[Mapping[str, str]] = {
     "TestDocument": "the file",
     "CaseDocument": "cases[]",
     "ScriptedAnswer": "answers[]",
-    "SkillResultDocument": "skills[]",
+    "FunctionResultDocument": "tool functions[]",
     "DecisionDocument": "decisions[]",
     "ExpectDocument": "expect",
 }

@@ -31,7 +31,7 @@ class RateRow(Frozen):
     high: float
     model_calls: float
     """Mean of a trial, as are the following."""
-    skill_calls: float
+    function_calls: float
     teams_run: float
     tokens: float
     seconds: float
@@ -173,7 +173,7 @@ def _row(name: str, results: Sequence[TrialResult]) -> RateRow:
         low=interval.low,
         high=interval.high,
         model_calls=_mean([result.end.model_calls for result in results]),
-        skill_calls=_mean([result.end.skill_calls for result in results]),
+        function_calls=_mean([result.end.function_calls for result in results]),
         teams_run=_mean([result.end.teams_run for result in results]),
         tokens=_mean([result.end.tokens for result in results]),
         seconds=_mean([result.end.seconds for result in results]),

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from temporalio.exceptions import ApplicationError
 
-from coterie.activities.contracts import SkillRequest
-from coterie.activities.skills.command_runner import CommandResult
-from coterie.activities.skills.skill_activity import SkillActivities
+from coterie.activities.contracts import FunctionRequest
+from coterie.activities.tool_functions.command_runner import CommandResult
+from coterie.activities.tool_functions.function_activity import FunctionActivities
 from coterie.dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from coterie.dsl.templates.template_filling import fill
 from coterie.dsl.values import Frozen, Json
@@ -101,14 +101,14 @@ class TrialGrading:
         workspace = {"workspace": str(folder / "workspace")}
         trusted = trial.variant.document.trusted.model_copy(update=workspace)
         sandbox, _ = command_sandbox(trusted, self._settings)
-        skills = SkillActivities(workspace_of(trusted, self._settings, sandbox))
-        request = SkillRequest(
+        functions = FunctionActivities(workspace_of(trusted, self._settings, sandbox))
+        request = FunctionRequest(
             skill="CommandRunner.run",
             input={"command": grader.command, "arguments": grader.arguments},
             key=f"{trial.run_id}/grade/{grader.command}",
         )
         try:
-            answer = await skills.call_skill(request)
+            answer = await functions.call_function(request)
         except ApplicationError as error:
             raise NoVerdict(error.message) from None
         result = CommandResult.model_validate(answer.data)

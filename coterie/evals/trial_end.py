@@ -24,7 +24,7 @@ FACTS = (
     "visits",
     "teams_run",
     "model_calls",
-    "skill_calls",
+    "function_calls",
     "tokens",
     "cost",
     "seconds",
@@ -59,7 +59,7 @@ class TrialEnd(Frozen):
     visits: dict[str, int] = Field(default_factory=dict[str, int])
     teams_run: int = 0
     model_calls: int = 0
-    skill_calls: int = 0
+    function_calls: int = 0
     tokens: int = 0
     cost: float | None = None
     """US dollars; None when no call has a price."""
@@ -109,7 +109,7 @@ def trial_end(
             "visits": result.visits,
             "teams_run": result.teams_run,
             "model_calls": result.model_calls,
-            "skill_calls": result.skill_calls,
+            "function_calls": result.function_calls,
             "tokens": result.usage.total,
             "cost": result.cost,
         }
@@ -152,7 +152,7 @@ def facts_of(trial: Trial, end: TrialEnd) -> Json:
         "visits": dict(end.visits),
         "teams_run": end.teams_run,
         "model_calls": end.model_calls,
-        "skill_calls": end.skill_calls,
+        "function_calls": end.function_calls,
         "tokens": end.tokens,
         "cost": end.cost,
         "seconds": end.seconds,

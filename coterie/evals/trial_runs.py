@@ -14,10 +14,10 @@ from temporalio.client import WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
 
-from coterie.activities.skills.knowledge.knowledge_index import update_index
-from coterie.activities.skills.knowledge.stores import INDEX_FILE, opened
+from coterie.activities.tool_functions.knowledge.knowledge_index import update_index
+from coterie.activities.tool_functions.knowledge.stores import INDEX_FILE, opened
+from coterie.activities.workspace.function_failures import FunctionFailure, FunctionRefusal
 from coterie.activities.workspace.globs import Globs
-from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from coterie.display.decider import Decider
 from coterie.display.following.follower import Watch
 from coterie.documents.compilation import CompiledDocument
@@ -111,7 +111,7 @@ def _index(trial: Trial, draft: Path, settings: Settings) -> None:
                     time.time(),
                     lambda path, number, count: None,
                 )
-    except (SkillFailure, SkillRefusal) as error:
+    except (FunctionFailure, FunctionRefusal) as error:
         raise CommandError(str(error)) from None
 
 

@@ -13,7 +13,7 @@ from coterie.text.columns import aligned
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
 
-_HEAD = ("", "visits", "model calls", "skill calls", "approvals", "output tokens", "USD")
+_HEAD = ("", "visits", "model calls", "function calls", "approvals", "output tokens", "USD")
 _INDENT = "  "
 
 
@@ -157,7 +157,7 @@ def _row(name: str, figures: Figures) -> tuple[str, ...]:
         name,
         _count(figures.visits),
         _count(figures.model_calls),
-        _count(figures.skill_calls),
+        _count(figures.function_calls),
         _count(figures.approvals),
         _count(figures.output_tokens),
         _money(figures),

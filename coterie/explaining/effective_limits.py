@@ -52,8 +52,8 @@ _BOUNDS = {
     "Persona.retries": "more attempts while the provider cannot answer",
     "Persona.max_reasks": "times that an unusable answer is asked for again",
     "Persona.max_tokens": "tokens in one answer",
-    "SkillContract.timeout": "for one call of the skill",
-    "SkillContract.retries": "more attempts of the call",
+    "FunctionContract.timeout": "for one call of the tool function",
+    "FunctionContract.retries": "more attempts of the call",
     "CommandSection.timeout": "for one run of the command",
     "RateLimitPolicy.requests_per_second": "model calls in a second, over all workers",
     "RateLimitPolicy.requests_per_minute": "model calls in a minute, over all workers",
@@ -74,13 +74,21 @@ _BUDGETS = {
     "tokens": "tokens of all models, in and out",
     "money": "US dollars",
     "model_calls": "model turns",
-    "tool_calls": "calls of skills and tools",
+    "tool_calls": "calls of tool functions and tools",
     "working_time": "of all calls, added up",
 }
 _UNBOUNDED = {"max_iterations": "as long as the list", "deadline": "none"}
 
 
-_OWNERS = ("Collect", "MaxVisits", "CallApproval", "AskTerms", "Retry", "Persona", "SkillContract")
+_OWNERS = (
+    "Collect",
+    "MaxVisits",
+    "CallApproval",
+    "AskTerms",
+    "Retry",
+    "Persona",
+    "FunctionContract",
+)
 """Show their fields with the key above: `agent.timeout`."""
 
 

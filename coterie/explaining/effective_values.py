@@ -17,14 +17,14 @@ from coterie.documents.product_capabilities import BUILT_IN_PROVIDERS
 from coterie.dsl.compile.compiler import Compiled
 from coterie.dsl.compile.shapes import parse_document
 from coterie.dsl.errors import InvalidDocument
-from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.capabilities import FunctionContract
 from coterie.dsl.model.decision_terms import DecisionTerms
 from coterie.dsl.model.document import SystemDocument, TeamDocument
 from coterie.dsl.model.plan import Persona, Team
 from coterie.dsl.model.sections.provider_document import LlmConfig
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING
 from coterie.dsl.model.step_kinds.step_base import StepBase
-from coterie.dsl.model.steps import PersonaDocument, PersonaStep, SkillStep
+from coterie.dsl.model.steps import FunctionStep, PersonaDocument, PersonaStep
 from coterie.dsl.model.template_bound import BoundTemplate, TemplateBound, TemplateDuration
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, overlaid
@@ -180,20 +180,20 @@ _EMPTY: tuple[object, ...] = (None, (), {}, "")
 
 
 def explained(
-    compiled: Compiled, skills: Mapping[str, SkillContract], model: str | None = None
+    compiled: Compiled, functions: Mapping[str, FunctionContract], model: str | None = None
 ) -> tuple[Effective, ...]:
     """Return every effective value, in document order.
 
     Args:
         compiled: The document.
-        skills: Contracts of the skills that it may name.
+        functions: Contracts of the tool functions that it may name.
         model: The model that the command line sets for all personas.
     """
     problems = Problems()
     document, tree = parse_document(compiled.tree, problems)
     if document is None:
         raise InvalidDocument(problems.errors)
-    return tuple(_Explainer(compiled, document, tree, skills, model).values())
+    return tuple(_Explainer(compiled, document, tree, functions, model).values())
 
 
 class _Explainer:
@@ -204,13 +204,13 @@ class _Explainer:
         compiled: Compiled,
         document: SystemDocument,
         tree: Node,
-        skills: Mapping[str, SkillContract],
+        functions: Mapping[str, FunctionContract],
         model: str | None,
     ) -> None:
         self.plan = compiled.plan
         self.document = document
         self.tree = tree
-        self.skills = skills
+        self.functions = functions
         self.model = model
 
     def values(self) -> Iterator[Effective]:
@@ -290,7 +290,7 @@ class _Explainer:
                         values = section.model_dump(exclude_defaults=True)
                         for key, value in values.items():
                             yield here.below(value, BUILT_IN, ("providers", name, key), "")
-            case SkillStep():
+            case FunctionStep():
                 yield from self._contract(model, here)
             case PersonaStep():
                 yield from self._agent(model, here)
@@ -304,8 +304,8 @@ class _Explainer:
         origin = DEFAULT if node is None else from_node(node, f"orchestration.{key}")
         return here.below(self.plan.limits.max_recursion_depth, origin, (key,), "TeamDocument")
 
-    def _contract(self, step: SkillStep, here: DocumentPosition) -> Iterator[Effective]:
-        contract = self.skills.get(step.skill)
+    def _contract(self, step: FunctionStep, here: DocumentPosition) -> Iterator[Effective]:
+        contract = self.functions.get(step.skill)
         if contract is None:
             return
         origin = Origin("contract", via=f"contract of {step.skill}")
@@ -313,7 +313,7 @@ class _Explainer:
         if step.timeout is None:
             values["timeout"] = contract.timeout
         for key, value in values.items():
-            yield here.below(value, origin, ("contract", key), "SkillContract")
+            yield here.below(value, origin, ("contract", key), "FunctionContract")
 
     def _agent(self, step: PersonaStep, here: DocumentPosition) -> Iterator[Effective]:
         """Yield the persona as the task's agent gets it."""

@@ -1,11 +1,11 @@
-"""Tools, MCP tools and skills as text: a table of all, and the contract of one."""
+"""Tools, MCP tools and tool functions as text: a table of all, and the contract of one."""
 
 import json
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from coterie.dsl.json_schema.argument_schemas import arguments_schema
-from coterie.dsl.model.capabilities import KeptLabel, Label, ServerContract, SkillContract
+from coterie.dsl.model.capabilities import FunctionContract, KeptLabel, Label, ServerContract
 from coterie.dsl.model.decision_terms import call_approval
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.tools.tool_contract import NestedTool, OneCallTool, ServerOffer, Tool
@@ -16,12 +16,12 @@ from coterie.text.durations import duration
 
 
 class ListedTool(NamedTuple):
-    """A tool of a document, or a skill that any document may make a tool of."""
+    """A tool of a document, or a tool function that any document may make a tool of."""
 
     name: str
     kind: ToolKind
     source: str
-    """The skill, the server's tool, the agent or the team; empty if that is the row itself."""
+    """The function, the server's tool, the agent or the team; empty if that is the row itself."""
     description: str
     effect: str
     timeout: float | None
@@ -44,7 +44,7 @@ class ListedTool(NamedTuple):
 
     @property
     def made_of(self) -> str:
-        """What it is made of, for people: `skill Discovery.collect`."""
+        """What it is made of, for people: `tool function Discovery.collect`."""
         return f"{self.kind} {self.source}".rstrip()
 
     def as_dict(self) -> Json:
@@ -57,30 +57,30 @@ class ListedTool(NamedTuple):
 
 def tool_listing(
     plan: Plan | None,
-    skills: Mapping[str, SkillContract],
+    functions: Mapping[str, FunctionContract],
     servers: Mapping[str, ServerContract],
 ) -> list[ListedTool]:
     """Return the tools of a plan in the order of the document, then all others by name.
 
     Args:
         plan: Of the document, if there is one.
-        skills: All skills.
+        functions: All tool functions.
         servers: The tools of MCP servers and HTTP APIs.
     """
-    contracts = {**skills, **servers}
+    contracts = {**functions, **servers}
     own = (
         []
         if plan is None
         else [_of_tool(name, tool, contracts) for name, tool in plan.tools.items()]
     )
-    skill_rows = [_of_skill(skills[name]) for name in sorted(skills)]
-    return [*own, *(_of_server(servers[name]) for name in sorted(servers)), *skill_rows]
+    function_rows = [_of_function(functions[name]) for name in sorted(functions)]
+    return [*own, *(_of_server(servers[name]) for name in sorted(servers)), *function_rows]
 
 
-def _of_tool(name: str, tool: Tool, skills: Mapping[str, SkillContract]) -> ListedTool:
+def _of_tool(name: str, tool: Tool, functions: Mapping[str, FunctionContract]) -> ListedTool:
     approval = call_approval(tool.requires_approval)
     terms = tool.terms if isinstance(tool, OneCallTool) else None
-    contract = None if terms is None else skills.get(tool.made_of)
+    contract = None if terms is None else functions.get(tool.made_of)
     schema = tool.input_schema
     if schema is None and contract is not None:
         schema = arguments_schema(contract.input_schema, tool.fixed)
@@ -106,10 +106,10 @@ def _of_tool(name: str, tool: Tool, skills: Mapping[str, SkillContract]) -> List
 
 
 def _of_server(contract: ServerContract) -> ListedTool:
-    return _of_skill(contract)._replace(kind=contract.kind, listing=contract.listing)
+    return _of_function(contract)._replace(kind=contract.kind, listing=contract.listing)
 
 
-def _of_skill(contract: SkillContract) -> ListedTool:
+def _of_function(contract: FunctionContract) -> ListedTool:
     return ListedTool(
         contract.name,
         "skill",

@@ -8,7 +8,7 @@ from typing import TypeVar
 from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
 from temporalio.service import RPCError
 
-from coterie.activities.contracts import AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import AgentResponse, FunctionRequest, FunctionResult
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import ParallelStep, Step
 from coterie.dsl.model.traversal.step_paths import without_numbers
@@ -105,8 +105,8 @@ class StatsCounter:
             self._teams[run.plan] = team.model_copy(update={"open": team.open + 1})
         for call in run.calls:
             self._call(call)
-        skills = [call for call in run.calls if isinstance(call.request, SkillRequest)]
-        call_keys = {(call.path, call.visit) for call in skills}
+        functions = [call for call in run.calls if isinstance(call.request, FunctionRequest)]
+        call_keys = {(call.path, call.visit) for call in functions}
         for entry in run.trail:
             self._entry(entry, run, call_keys)
 
@@ -128,10 +128,10 @@ class StatsCounter:
         if call.ended is None:
             return
         answer = call.answer
-        if isinstance(call.request, SkillRequest):
+        if isinstance(call.request, FunctionRequest):
             name = call.request.skill
             stats = self._tools.get(name) or ToolStats(tool=name)
-            is_success = isinstance(answer, SkillResult)
+            is_success = isinstance(answer, FunctionResult)
             row = _count_end(stats, is_success, _seconds_worked(call))
             again = max(call.attempts - 1, 0)
             self._tools[name] = row.model_copy(update={"retries": stats.retries + again})

@@ -154,7 +154,7 @@ def served_teams(
         settings: Environment of the command.
         targets: Files or names; none for all teams of the project.
         model: `provider/model` for every persona.
-        workspace: The folder that skills may touch.
+        workspace: The folder that tool functions may touch.
 
     Raises:
         InvalidDocument: A named team has problems.

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import JsonValue
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from coterie.activities.contracts import AgentRequest, AgentResponse, FunctionRequest
 from coterie.dsl.tool_loop.exchange import ToolTurn
 from coterie.dsl.values import Json
 from coterie.rendering.cost_tables import money_text
@@ -47,7 +47,9 @@ def call_data(call: RecordedCall) -> Json:
 
 def _call(call: RecordedCall) -> Iterator[str]:
     request = call.request
-    what = _model_turn(call) if isinstance(request, AgentRequest) else f"skill {request.skill}"
+    what = (
+        _model_turn(call) if isinstance(request, AgentRequest) else f"tool function {request.skill}"
+    )
     again = ""
     if isinstance(request, AgentRequest) and request.reask is not None:
         again = f", re-ask {request.reask.number}"
@@ -57,7 +59,7 @@ def _call(call: RecordedCall) -> Iterator[str]:
         yield f"  failed     attempt {call.attempts - 1}: {call.earlier_error}"
     if call.is_local and call.answer is None:
         yield "  input      not recorded: the local activity failed"
-    elif isinstance(request, SkillRequest):
+    elif isinstance(request, FunctionRequest):
         yield from _part("input", request.input)
     else:
         yield from _request_lines(request)

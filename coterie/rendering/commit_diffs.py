@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from coterie.activities.skills.repository.commit_diff import shown_commit
-from coterie.activities.skills.repository.git_commit import COMMIT
-from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.tool_functions.repository.commit_diff import shown_commit
+from coterie.activities.tool_functions.repository.git_commit import COMMIT
+from coterie.activities.workspace.function_base import Workspace
 from coterie.workflows.core.requests import Pending
 
 

@@ -31,7 +31,9 @@ def usage_text(usage: TokenUsage) -> str:
 
 def work_text(of: RunStatus | TeamResult) -> str:
     """Format the work so far on one line."""
-    calls = f"{counted(of.model_calls, 'model call')}, {counted(of.skill_calls, 'skill call')}"
+    calls = (
+        f"{counted(of.model_calls, 'model call')}, {counted(of.function_calls, 'function call')}"
+    )
     money = f", {money_text(of.cost, unpriced=of.unpriced)}" if of.model_calls else ""
     suffix = estimated_text(of.estimated, of.model_calls)
     return f"{calls}, {usage_text(of.usage)}{money}{suffix}"

@@ -39,7 +39,7 @@ class Replayed:
     run: str
     events: int
     calls: int
-    """Compared calls of models and skills."""
+    """Compared calls of models and tool functions."""
     end: WorldEffect | None
     """How it ended, as recorded; None if it was open."""
     differences: tuple[str, ...]

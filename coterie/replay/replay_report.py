@@ -19,7 +19,7 @@ class ReplayedRun(Documented):
     events: int
     """Of its history, over all its links."""
     calls: int
-    """Calls of models and skills that were compared."""
+    """Calls of models and tool functions that were compared."""
     sentence: str
     """What was compared, or why it could not be."""
     differences: tuple[str, ...] = ()

@@ -7,12 +7,12 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from coterie.activities.contracts import FailureType, SkillRequest, SkillResult
+from coterie.activities.contracts import FailureType, FunctionRequest, FunctionResult
 from coterie.dsl.model.capabilities import Effect
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.retryability import may_have_happened
 from coterie.dsl.model.step_kinds.try_step import Catch
-from coterie.dsl.model.steps import SkillStep, Step, TryStep
+from coterie.dsl.model.steps import FunctionStep, Step, TryStep
 from coterie.dsl.model.tools.tool_contract import OneCallTool
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.runs.histories.recorded_calls import RecordedCall
@@ -45,7 +45,7 @@ class LedgerEffect:
     why: str
     input: JsonValue
     key: str
-    """By which the skill recognises a repeat."""
+    """By which the tool function recognises a repeat."""
 
 
 def effects_of(
@@ -70,7 +70,7 @@ def effects_of(
     rows: dict[str, LedgerEffect] = {}
     for call in calls:
         request = call.request
-        if isinstance(request, SkillRequest) and effects.get(request.skill, "once") != "read":
+        if isinstance(request, FunctionRequest) and effects.get(request.skill, "once") != "read":
             row = _row(call, request, effects.get(request.skill, "once"))
             first = rows.get(row.key)
             rows[row.key or call.id] = row if first is None else replace(row, at=first.at)
@@ -86,12 +86,12 @@ def _without_run(row: LedgerEffect) -> LedgerEffect:
 
 
 def _effects(plan: Plan) -> Iterator[tuple[str, Effect]]:
-    """Yield each skill of a plan with its effect."""
+    """Yield each tool function of a plan with its effect."""
     for tool in plan.tools.values():
         if isinstance(tool, OneCallTool):
             yield tool.made_of, tool.effect
     for step in _steps(plan):
-        if isinstance(step, SkillStep) and step.terms is not None:
+        if isinstance(step, FunctionStep) and step.terms is not None:
             yield step.skill, step.terms.effect
 
 
@@ -102,7 +102,7 @@ def _steps(plan: Plan) -> Iterator[Step]:
             yield step
 
 
-def _row(call: RecordedCall, request: SkillRequest, effect: Effect) -> LedgerEffect:
+def _row(call: RecordedCall, request: FunctionRequest, effect: Effect) -> LedgerEffect:
     certainty, why = _certainty(call, effect)
     step = StepKey(call.path)
     name = f"{step.team}#{call.visit}/{step.path}"
@@ -123,7 +123,7 @@ def _row(call: RecordedCall, request: SkillRequest, effect: Effect) -> LedgerEff
 
 
 _BEFORE_ANY_EFFECT = (
-    FailureType.SKILL_REFUSED,
+    FailureType.FUNCTION_REFUSED,
     FailureType.TOOL_CHANGED,
     FailureType.STALE_ATTEMPT,
     FailureType.REQUEST_TOO_LARGE,
@@ -135,7 +135,7 @@ a `once` call, whose worker reports what was cut off as unknown."""
 
 def _certainty(call: RecordedCall, effect: Effect) -> tuple[Certainty, str]:
     attempts = f"after {call.attempts} attempts" if call.attempts > 1 else ""
-    if call.end == "completed" and isinstance(call.answer, SkillResult):
+    if call.end == "completed" and isinstance(call.answer, FunctionResult):
         return "done", attempts
     if call.end is None or _continues(call):
         return "in progress", attempts
@@ -158,7 +158,7 @@ class _Settling:
     def __init__(
         self, plan: Plan, calls: Sequence[RecordedCall], trail: Sequence[TrailEntry]
     ) -> None:
-        self._calls = [call for call in calls if isinstance(call.answer, SkillResult)]
+        self._calls = [call for call in calls if isinstance(call.answer, FunctionResult)]
         self._decided = [
             (entry, entry.cause) for entry in trail if isinstance(entry.cause, RequestDecided)
         ]

@@ -25,7 +25,7 @@ from coterie.workflows.core.messages import TeamInput
 
 CONTEXT_TOO_LARGE = (
     "the context and the plan exceed the 2 MB limit of a run's input; put large values "
-    "into files of the workspace, which skills can read"
+    "into files of the workspace, which tool functions can read"
 )
 
 

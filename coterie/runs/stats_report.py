@@ -72,7 +72,7 @@ class ToolStats(UseStats):
     """The calls of one tool."""
 
     tool: str
-    """The name of the skill or function; that of the tool if a team, an agent or a local call is
+    """The name of the function or function; that of the tool if a team, an agent or a local call is
     behind it."""
     retries: int = 0
     """Attempts after the first one of a call."""

@@ -24,8 +24,8 @@ from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     CompileResult,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
 )
 from coterie.storage.stored_references import CheckedConverter, InvalidReferenceConverter
 from coterie.workflows.core.messages import TeamInput
@@ -37,7 +37,7 @@ MAY_BE_KEPT_OUTSIDE = "coterie-large"
 """Marks a large payload that only our programs read."""
 
 _PROGRAMS_ONLY = frozenset(
-    {AgentRequest, AgentResponse, CompileResult, SkillRequest, SkillResult, TeamInput}
+    {AgentRequest, AgentResponse, CompileResult, FunctionRequest, FunctionResult, TeamInput}
 )
 """People may read all other values with the plain `temporal` CLI, which has no storage."""
 

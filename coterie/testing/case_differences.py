@@ -258,7 +258,7 @@ def _counts(expect: ExpectDocument, outcome: CaseOutcome) -> Iterator[UnmetExpec
         yield from _check_value(f"visits.{team}", check, outcome.visits.get(team, 0))
     counts: dict[str, float] = {
         "model_calls": outcome.model_calls,
-        "skill_calls": outcome.skill_calls,
+        "function_calls": outcome.function_calls,
         "tokens": outcome.tokens,
         "teams_run": outcome.teams_run,
     }

@@ -196,8 +196,11 @@ class _Play:
         )
 
         self._note(
-            "skills",
-            [f"{call} has no result: {fix}" for call, fix in self.stage.skills.unanswered.items()],
+            "functions",
+            [
+                f"{call} has no result: {fix}"
+                for call, fix in self.stage.functions.unanswered.items()
+            ],
         )
 
     def _note(self, subject: str, messages: Sequence[str | None]) -> None:

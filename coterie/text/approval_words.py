@@ -7,7 +7,7 @@ from coterie.dsl.kinds.approval import asking
 from coterie.dsl.model.decision_terms import NEVER, CallApproval, call_approval
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.step_kinds.agent_step import AgentStep
-from coterie.dsl.model.steps import PersonaStep, SkillStep, Step
+from coterie.dsl.model.steps import FunctionStep, PersonaStep, Step
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.model.traversal.callable_tools import step_of_tool, tools_of
 from coterie.text.step_words import StepWording
@@ -15,7 +15,7 @@ from coterie.text.step_words import StepWording
 
 def approval(step: Step, plan: Plan, words: StepWording) -> str:
     """Return the approvals of a step and of the tools that it may call, with their terms."""
-    parts = [_approval(step, words)] if isinstance(step, AgentStep | SkillStep) else []
+    parts = [_approval(step, words)] if isinstance(step, AgentStep | FunctionStep) else []
     by_terms: dict[str, list[str]] = {}
     for name, tool in _all_tools(step, plan):
         terms = call_approval(tool.requires_approval)
@@ -26,7 +26,7 @@ def approval(step: Step, plan: Plan, words: StepWording) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _approval(step: AgentStep | SkillStep, words: StepWording) -> str:
+def _approval(step: AgentStep | FunctionStep, words: StepWording) -> str:
     terms = call_approval(step.requires_approval)
     if terms is None:
         return ""

@@ -28,7 +28,7 @@ from coterie.deployed.registry import DeployedVersion, Registry
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.product_capabilities import capabilities
 from coterie.documents.server_listings import compared_listings
-from coterie.documents.tool_packages import known_skills
+from coterie.documents.tool_packages import known_functions
 from coterie.documents.trusted_catalog import scope_providers
 from coterie.documents.worker_trust import TrustedConfig, absolute_providers
 from coterie.dsl.analysis.findings import with_needs
@@ -126,7 +126,7 @@ class CompileActivities:
             trusted.commands,
             trusted.notify,
             trusted.agent_packages,
-            known_skills(settings, trusted.tool_packages),
+            known_functions(settings, trusted.tool_packages),
             provider_packages=trusted.provider_packages,
             offline_tools=trusted.offline_tools,
             trusted_paths=trusted.trusted_paths,

@@ -1,4 +1,4 @@
-"""Build what a worker's agents, skills and notifications need from its trusted configuration.
+"""Build what a worker's agents, functions and notifications need from its trusted configuration.
 
 This module resolves the names of secrets to their values, which no file, history or log contains.
 """
@@ -28,13 +28,13 @@ from coterie.activities.processes.process_group import ProcessLimits
 from coterie.activities.processes.search_path import fixed_command
 from coterie.activities.providers.provider import ProviderSettings
 from coterie.activities.providers.provider_registry import KINDS, Maker
-from coterie.activities.skills.apis.api_skill import Apis, HttpApi
-from coterie.activities.skills.functions.function_skills import FunctionSkill
+from coterie.activities.tool_functions.apis.api_function import Apis, HttpApi
+from coterie.activities.tool_functions.functions.python_functions import PythonFunction
 from coterie.activities.user_code.child_pool import UserCode
 from coterie.activities.user_code.extension_provider import ExtensionProvider
 from coterie.activities.workspace.command_parameters import Parameter
 from coterie.activities.workspace.command_start import CACHE, PASSED_ON, SAFE_IMPORTS
-from coterie.activities.workspace.skill_base import Command, Workspace
+from coterie.activities.workspace.function_base import Command, Workspace
 from coterie.activities.workspace.web_access import WebAccess
 from coterie.documents.installed_extensions import allowed_paths
 from coterie.documents.server_listings import RecordedListings, read_listings
@@ -51,9 +51,9 @@ _IN_ROOMS = (activities, config, dsl, workflows, version)
 
 
 def protected_paths(trusted: TrustedConfig, settings: Settings) -> tuple[Path, ...]:
-    """List files and folders that no skill of this worker may change.
+    """List files and folders that no tool function of this worker may change.
 
-    Omit those outside the workspace, which no skill reaches.
+    Omit those outside the workspace, which no tool function reaches.
     """
     root = Path(trusted.workspace).resolve()
     paths = (
@@ -193,7 +193,7 @@ def _channel(section: ChannelSection, settings: Settings) -> Channel:
 def workspace_of(
     trusted: TrustedConfig, settings: Settings, sandbox: Bubblewrap | None = None
 ) -> Workspace:
-    """Build the workspace of skills.
+    """Build the workspace of tool functions.
 
     Args:
         trusted: The worker's configuration.
@@ -236,9 +236,9 @@ def _command(name: str, section: CommandSection) -> Command:
     )
 
 
-def function_skills(
+def python_functions(
     trusted: TrustedConfig, settings: Settings, user_code: UserCode
-) -> dict[str, FunctionSkill]:
+) -> dict[str, PythonFunction]:
     """Return the functions that are tools, with the secrets that the worker lets them read.
 
     Raises:
@@ -247,7 +247,7 @@ def function_skills(
     values = {name: settings.secret(name) for name in trusted.tool_env}
     secrets = {name: value for name, value in values.items() if value is not None}
     return {
-        tool.name: FunctionSkill(tool, user_code, secrets)
+        tool.name: PythonFunction(tool, user_code, secrets)
         for tool in found_tools(settings, trusted.tool_packages)
     }
 

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 from coterie.activities.mcp_client.call_outcomes import ServerUnreachable
 from coterie.activities.mcp_client.server_pool import McpServers
-from coterie.activities.skills.missing_packages import needing
-from coterie.activities.workspace.skill_failures import SkillFailure
+from coterie.activities.tool_functions.missing_packages import needing
+from coterie.activities.workspace.function_failures import FunctionFailure
 from coterie.documents.api_documents import DocumentUnusable, recorded_api
 from coterie.documents.listing_changes import RefreshedListing, overridden_entries
 from coterie.documents.server_listings import read_listings, write_listings
@@ -108,7 +108,7 @@ async def _one(name: str, trusted: TrustedConfig, servers: McpServers) -> Refres
     try:
         with needing("mcp", f"the MCP server {name!r}"):
             listing = await servers.list_tools(name)
-    except (ServerUnreachable, SkillFailure) as failure:
+    except (ServerUnreachable, FunctionFailure) as failure:
         return RefreshedListing(name, failure=str(failure))
     tools = tuple(sorted(listing.tools, key=lambda tool: tool.name))
     section = trusted.mcp_servers[name]

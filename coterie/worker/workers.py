@@ -18,13 +18,17 @@ from coterie.activities.contracts import MAX_HEARTBEAT_DELAY
 from coterie.activities.failure_redaction import SecretsInterceptor
 from coterie.activities.notifications import NotificationActivities
 from coterie.activities.processes.process_privacy import keep_to_itself
-from coterie.activities.skills.long_calls.long_call import LongCalls
-from coterie.activities.skills.skill_activity import SkillActivities
-from coterie.activities.skills.skill_registry import SKILLS, AnySkill, contracts
 from coterie.activities.storage.absences import lasting
 from coterie.activities.storage.blobs import Blobs
+from coterie.activities.tool_functions.function_activity import FunctionActivities
+from coterie.activities.tool_functions.function_registry import (
+    TOOL_FUNCTIONS,
+    AnyFunction,
+    contracts,
+)
+from coterie.activities.tool_functions.long_calls.long_call import LongCalls
 from coterie.documents.worker_trust import TrustedConfig
-from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.capabilities import FunctionContract
 from coterie.logs import hide
 from coterie.runtime.frozen_heap import frozen_heap
 from coterie.runtime.task_board import TaskBoard
@@ -43,7 +47,7 @@ from coterie.worker.surroundings import (
     agent_types,
     apis_of,
     channels_of,
-    function_skills,
+    python_functions,
     workspace_of,
 )
 from coterie.worker.watchdog_process import watched
@@ -53,7 +57,7 @@ from coterie.workflows.bulk_action import BulkActionWorkflow
 from coterie.workflows.team import TeamWorkflow
 
 MAX_ACTIVITIES = 100
-"""Concurrent calls of models and skills in one worker: they mostly wait for other systems."""
+"""Concurrent calls of models and functions in one worker: they mostly wait for other systems."""
 
 STICKY = timedelta(seconds=10)
 """Temporal's own default. Measured: of 500 parked runs woken at once on two busy cores, half wait
@@ -156,15 +160,15 @@ def _workers(
     policy: PlanPolicy,
 ) -> tuple[Worker, ...]:
     """Build the SDK's workers: one with our workflow and activities, one per provider queue."""
-    skills_by_name: dict[str, AnySkill] = {
-        **SKILLS,
-        **function_skills(trusted, settings, parts.tools),
+    functions_by_name: dict[str, AnyFunction] = {
+        **TOOL_FUNCTIONS,
+        **python_functions(trusted, settings, parts.tools),
     }
     storage = storage_of(settings)
     blobs = lasting(storage.blobs)
-    skills = _skills(settings, trusted, parts, skills_by_name, blobs)
+    functions = _functions(settings, trusted, parts, functions_by_name, blobs)
     hide(parts.known)  # in logs
-    agents = _agents(settings, trusted, parts, skills, contracts(skills_by_name), blobs)
+    agents = _agents(settings, trusted, parts, functions, contracts(functions_by_name), blobs)
     forks = ForkActivities(client, policy)
     is_sandboxed = parts.commands_in is not None or not trusted.commands
     compiler = CompileActivities(
@@ -179,7 +183,7 @@ def _workers(
     clean = SecretsInterceptor(parts.known)
     activities = (
         agents.run_agent,
-        skills.call_skill,
+        functions.call_function,
         compiler.compile_team,
         forks.fork_run,
         BulkActivities(client, settings).act_on_run,
@@ -201,16 +205,16 @@ def _workers(
     return (serving, *calling)
 
 
-def _skills(
+def _functions(
     settings: Settings,
     trusted: TrustedConfig,
     parts: WorkerParts,
-    skills_by_name: dict[str, AnySkill],
+    functions_by_name: dict[str, AnyFunction],
     blobs: Blobs | None,
-) -> SkillActivities:
-    return SkillActivities(
+) -> FunctionActivities:
+    return FunctionActivities(
         workspace_of(trusted, settings, parts.commands_in),
-        skills_by_name,
+        functions_by_name,
         blobs=blobs,
         servers=parts.servers,
         apis=apis_of(trusted, settings),
@@ -223,17 +227,17 @@ def _agents(
     settings: Settings,
     trusted: TrustedConfig,
     parts: WorkerParts,
-    skills: SkillActivities,
-    skills_by_name: dict[str, SkillContract],
+    functions: FunctionActivities,
+    functions_by_name: dict[str, FunctionContract],
     blobs: Blobs | None,
 ) -> AgentActivities:
     return AgentActivities(
         parts.providers,
         agent_types=agent_types(trusted),
         agent_packages=trusted.agent_packages,
-        call_skill=skills.call_for_agent,
+        call_function=functions.call_for_agent,
         inner_calls=InnerCalls(
-            skills_by_name,
+            functions_by_name,
             trusted.reach(sandboxed=parts.commands_in is not None),
         ),
         blobs=blobs,

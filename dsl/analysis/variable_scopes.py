@@ -111,9 +111,9 @@ def _of_team(team: Team) -> Body:
 
 
 def _own_tasks(team: Team) -> tuple[Step, ...]:
-    """Return a concentrator's own tasks, without the skill that aggregates before them."""
-    by_skill = team.collects and team.collects.aggregate not in ("list", "merge_dict")
-    return team.steps[1:] if by_skill else team.steps
+    """Return a concentrator's own tasks, without the tool function that aggregates before them."""
+    by_function = team.collects and team.collects.aggregate not in ("list", "merge_dict")
+    return team.steps[1:] if by_function else team.steps
 
 
 def _collect(body: Body, plan: Plan, tree: Node, plans: dict[str, Body]) -> None:

@@ -19,9 +19,9 @@ from coterie.dsl.analysis.worst_case_of_steps import Loads, Unbounded
 from coterie.dsl.analysis.worst_case_sums import (
     APPROVALS,
     COST,
+    FUNCTION_CALLS,
     MODEL_CALLS,
     OUTPUT_TOKENS,
-    SKILL_CALLS,
     Key,
     Load,
     added,
@@ -29,7 +29,7 @@ from coterie.dsl.analysis.worst_case_sums import (
     times,
 )
 from coterie.dsl.compile.compiler import Compiled
-from coterie.dsl.hooks.hook_costs import skill_calls
+from coterie.dsl.hooks.hook_costs import function_calls
 from coterie.dsl.model.plan import Plan
 
 
@@ -39,7 +39,7 @@ class Figures:
 
     visits: int
     model_calls: float
-    skill_calls: float
+    function_calls: float
     approvals: float
     output_tokens: float
     cost: float
@@ -112,8 +112,8 @@ def _load_of_routes(routes: RoutesBound, teams: Mapping[str, Load], models: Iter
 
 def _of_run(plan: Plan) -> Load:
     """Return the load of the hooks of the whole run."""
-    checks = skill_calls(plan.hooks, "before_run", "after_run")
-    return {SKILL_CALLS: checks} if checks else {}
+    checks = function_calls(plan.hooks, "before_run", "after_run")
+    return {FUNCTION_CALLS: checks} if checks else {}
 
 
 def _of_session(session: MessageBounds, loads: Loads, terms: Terms) -> WorstCase:
@@ -130,7 +130,7 @@ def _of_session(session: MessageBounds, loads: Loads, terms: Terms) -> WorstCase
     )
 
 
-_MEASURES = (MODEL_CALLS, SKILL_CALLS, APPROVALS, OUTPUT_TOKENS, COST)
+_MEASURES = (MODEL_CALLS, FUNCTION_CALLS, APPROVALS, OUTPUT_TOKENS, COST)
 
 
 def _models(loads: Iterable[Load]) -> list[str]:
@@ -142,7 +142,7 @@ def _figures(visits: int, load: Load, terms: Terms) -> Figures:
     return Figures(
         visits,
         load.get(MODEL_CALLS, 0),
-        load.get(SKILL_CALLS, 0),
+        load.get(FUNCTION_CALLS, 0),
         load.get(APPROVALS, 0),
         load.get(OUTPUT_TOKENS, 0),
         load.get(COST, 0.0),

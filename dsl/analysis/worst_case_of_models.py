@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from coterie.dsl.analysis.worst_case_sums import (
     COST,
+    FUNCTION_CALLS,
     MODEL_CALLS,
     OUTPUT_TOKENS,
-    SKILL_CALLS,
     Key,
     Load,
     added,
 )
-from coterie.dsl.hooks.hook_costs import TURN_POINTS, maximum_retries, skill_calls
+from coterie.dsl.hooks.hook_costs import TURN_POINTS, function_calls, maximum_retries
 from coterie.dsl.model.hooks import Hook
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.price import Price
@@ -52,9 +52,9 @@ def answer_loads(step: PersonaStep, persona: Persona, common: Sequence[Hook], te
         **{("model", model): turns for model in models},
         OUTPUT_TOKENS: turns * persona.max_tokens,
     }
-    again = replaced * skill_calls(hooks, "before_model_call")
-    if checks := turns * skill_calls(hooks, *TURN_POINTS) + again:
-        load[SKILL_CALLS] = checks
+    again = replaced * function_calls(hooks, "before_model_call")
+    if checks := turns * function_calls(hooks, *TURN_POINTS) + again:
+        load[FUNCTION_CALLS] = checks
     if cost := _largest_cost(models, persona, terms):
         load[COST] = turns * cost
     return added((load, _summaries(step, persona, models, turns, terms)))

@@ -9,8 +9,8 @@ from coterie.dsl.analysis.variable_scopes import Bodies, Body
 from coterie.dsl.analysis.worst_case_of_models import Terms, answer_loads
 from coterie.dsl.analysis.worst_case_sums import (
     APPROVALS,
+    FUNCTION_CALLS,
     MODEL_CALLS,
-    SKILL_CALLS,
     Key,
     Load,
     added,
@@ -18,7 +18,7 @@ from coterie.dsl.analysis.worst_case_sums import (
     times,
 )
 from coterie.dsl.egress.egress_rules import may_ask
-from coterie.dsl.hooks.hook_costs import maximum_retries, skill_calls
+from coterie.dsl.hooks.hook_costs import function_calls, maximum_retries
 from coterie.dsl.kinds.parallel import possible_branches
 from coterie.dsl.model.context.declarations import declared_at
 from coterie.dsl.model.hooks import Hook
@@ -27,10 +27,10 @@ from coterie.dsl.model.step_kinds.agent_step import AnyAgent
 from coterie.dsl.model.step_kinds.step_list import EachRound, Form, Tried, WhenHolds, form_of
 from coterie.dsl.model.steps import (
     ApprovalStep,
+    FunctionStep,
     LegacyAgentStep,
     ParallelStep,
     PersonaStep,
-    SkillStep,
     Step,
     TaskGraphStep,
     TeamStep,
@@ -79,7 +79,7 @@ class Loads:
     def team(self, body: Body) -> Load:
         """Return the load of one visit of a team, without the teams that its steps run."""
         assert body.team is not None
-        aggregating: list[Load] = [{SKILL_CALLS: 1}] if body.team.steps != body.steps else []
+        aggregating: list[Load] = [{FUNCTION_CALLS: 1}] if body.team.steps != body.steps else []
         asking: list[Load] = [{APPROVALS: 1}] if self.plan.limits.no_progress == "ask" else []
         return added([*aggregating, *asking, self._all(body.steps, body.path)])
 
@@ -108,9 +108,11 @@ class Loads:
                 return added((approvals, largest(self._agent(agent) for agent in agents)))
             case ApprovalStep():
                 return {APPROVALS: 1}
-            case SkillStep():
+            case FunctionStep():
                 return (
-                    {SKILL_CALLS: 1, APPROVALS: 1} if step.requires_approval else {SKILL_CALLS: 1}
+                    {FUNCTION_CALLS: 1, APPROVALS: 1}
+                    if step.requires_approval
+                    else {FUNCTION_CALLS: 1}
                 )
             case ToolStep():
                 return self._tool(step)
@@ -196,9 +198,9 @@ class Loads:
         """Return the load of one call of a tool with its hooks, which may make it again."""
         once = self._one_call(name, tool)
         attempts = 1 + maximum_retries(hooks, "after_tool_call", name)
-        before = skill_calls(hooks, "before_tool_call", tool=name)
-        checks = before + attempts * skill_calls(hooks, "after_tool_call", tool=name)
-        return added((times(once, attempts), {SKILL_CALLS: checks} if checks else {}))
+        before = function_calls(hooks, "before_tool_call", tool=name)
+        checks = before + attempts * function_calls(hooks, "after_tool_call", tool=name)
+        return added((times(once, attempts), {FUNCTION_CALLS: checks} if checks else {}))
 
     def _one_call(self, name: str, tool: Tool) -> Load:
         """Return the load of one call of a tool, with the attempts of an agent or a team."""
@@ -206,7 +208,7 @@ class Loads:
         approvals: Load = {APPROVALS: questions} if questions else {}
         body = self.bodies.tools.get(name)
         if body is None or not isinstance(tool, NestedTool):
-            return added(({SKILL_CALLS: 1}, approvals))
+            return added(({FUNCTION_CALLS: 1}, approvals))
         if name in self._open:
             self._endless.add(name)
             return approvals

@@ -7,7 +7,7 @@ Load = Mapping[Key, float]
 """`{("model_calls",): 3, ("model", "anthropic/claude"): 3, ("team", "review"): 1, ...}`"""
 
 MODEL_CALLS: Key = ("model_calls",)
-SKILL_CALLS: Key = ("skill_calls",)
+FUNCTION_CALLS: Key = ("function_calls",)
 APPROVALS: Key = ("approvals",)
 OUTPUT_TOKENS: Key = ("output_tokens",)
 COST: Key = ("cost",)

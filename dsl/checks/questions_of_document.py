@@ -13,7 +13,7 @@ from coterie.dsl.model.decision_terms import (
 )
 from coterie.dsl.model.document import Orchestration, SystemDocument
 from coterie.dsl.model.step_kinds.agent_step import AgentStep
-from coterie.dsl.model.steps import ApprovalStep, SkillStep
+from coterie.dsl.model.steps import ApprovalStep, FunctionStep
 from coterie.dsl.problem_texts import called
 from coterie.dsl.values import NodePath
 
@@ -64,7 +64,7 @@ def questions_of(document: SystemDocument, orchestration: Orchestration) -> Iter
                 yield Question(called(step.name, "the approval"), step, path)
             case (
                 AgentStep(requires_approval=CallApproval() as terms)
-                | SkillStep(requires_approval=CallApproval() as terms)
+                | FunctionStep(requires_approval=CallApproval() as terms)
             ):
                 yield Question(
                     _approval_before_step(step.name),

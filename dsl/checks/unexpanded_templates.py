@@ -108,7 +108,7 @@ _INSTEAD = {
         ("persona_key", "agent_type", "prompt"),
         "write it out, and let a step of `type: branch` choose between tasks",
     ),
-    "skill": "write the skill's name; the `tool` of a step may be a template",
+    "skill": "write the tool function's name; the `tool` of a step may be a template",
     **dict.fromkeys(
         ("model", "provider"),
         "write it out; `config:` on a task may name another one, and so may `--model`",

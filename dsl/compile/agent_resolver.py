@@ -23,7 +23,7 @@ from coterie.dsl.model.step_kinds.agent_types import (
     offered_tools,
 )
 from coterie.dsl.model.step_kinds.step_base import terms_of
-from coterie.dsl.model.steps import LegacyAgentStep, PersonaStep, SkillStep, Step
+from coterie.dsl.model.steps import FunctionStep, LegacyAgentStep, PersonaStep, Step
 from coterie.dsl.model.traversal.step_walk import rebuilt
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.nodes import Place
@@ -34,9 +34,9 @@ KeyOf = Callable[[str, str], PlanKey]
 
 
 @rule("E501")
-def skill_as_task(name: str) -> ProblemText:
+def function_as_task(name: str) -> ProblemText:
     return ProblemText(
-        f"{name!r} is a skill, and a team's task calls an agent or a tool",
+        f"{name!r} is a tool function, and a team's task calls an agent or a tool",
         fix="declare a tool for it under `tools:`, or call it from the execution_plan of a "
         "generic_orchestrating persona",
     )
@@ -93,17 +93,17 @@ class AgentResolver:
                     named = check_agent_keys(step, here, checks.capabilities, tree, problems)
                     agent = self._agent(step, here, scope, key_of, reads) if named else step
                     resolved.append(agent)
-                case SkillStep():
-                    resolved.append(self._skill(step, here, in_plan))
+                case FunctionStep():
+                    resolved.append(self._function(step, here, in_plan))
                 case _:
                     resolved.append(rebuilt(step.resolved(), here, inner))
         return tuple(resolved)
 
-    def _skill(self, step: SkillStep, path: NodePath, in_plan: bool) -> SkillStep:
+    def _function(self, step: FunctionStep, path: NodePath, in_plan: bool) -> FunctionStep:
         if not in_plan and step.skill != UNREADABLE:
             mark = self.checks.tree.find((*path, "skill")).at
-            self.checks.problems.report(skill_as_task(step.skill), Place(mark, path))
-        contract = self.checks.capabilities.skills.get(step.skill)
+            self.checks.problems.report(function_as_task(step.skill), Place(mark, path))
+        contract = self.checks.capabilities.functions.get(step.skill)
         if contract is None:
             return step
         timeout = step.timeout if isinstance(step.timeout, int | float) else None

@@ -67,7 +67,7 @@ class PlanCompiler:
         names = _task_names(orchestration)
         self.context = declared_context(orchestration.context, tree, problems)
         outputs = DeclaredOutputs(
-            document, capabilities.skills, self.context, capabilities.server_tools
+            document, capabilities.functions, self.context, capabilities.server_tools
         )
         self.routes = RouteCompiler(orchestration.teams, tree, problems)
         settings = orchestration.settings
@@ -153,7 +153,7 @@ def _task_names(orchestration: Orchestration) -> dict[str, tuple[str, ...]]:
     names: dict[str, tuple[str, ...]] = {}
     for team_id, team in orchestration.teams.items():
         collects = team.collects
-        added = ("aggregate",) if collects is not None and collects.by_skill else ()
+        added = ("aggregate",) if collects is not None and collects.by_function else ()
         names[team_id] = (*(step.name for step, _ in walk(team.tasks, ())), *added)
     return names
 
@@ -266,7 +266,7 @@ def _reads_tools(node: Node) -> bool:
 
 
 def _without_unread_schemas(tools: Mapping[str, Tool], offered: Collection[str]) -> dict[str, Tool]:
-    """Drop the schemas of skills and MCP tools that no model may call: every history has the plan.
+    """Drop the schemas of functions and MCP tools that no model may call: every history has the plan.
 
     Args:
         tools: All tools of the document.

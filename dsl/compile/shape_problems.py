@@ -111,7 +111,7 @@ _WANTED = {
 }
 
 _ARTICLES = {
-    "skill": "a skill",
+    "skill": "a tool function",
     "agent": "an agent",
     "team": "a team",
     "mcp": "an MCP tool",

@@ -19,7 +19,7 @@ from coterie.dsl.model.document import Orchestration, SystemDocument, TeamDocume
 from coterie.dsl.model.plan import BUILT_IN_AGGREGATES, CONCENTRATOR_NAMES, Collect, MaxVisits, Team
 from coterie.dsl.model.step_kinds.step_base import terms_of
 from coterie.dsl.model.step_kinds.step_list import EachRound, form_of
-from coterie.dsl.model.steps import SkillStep, Step
+from coterie.dsl.model.steps import FunctionStep, Step
 from coterie.dsl.model.template_bound import TemplateBound
 from coterie.dsl.model.traversal.step_bounds import VISITS
 from coterie.dsl.problem_texts import called
@@ -154,20 +154,20 @@ def _aggregation(
     tree: Node,
     problems: Problems,
     path: NodePath,
-) -> tuple[SkillStep, ...]:
-    """Return the step that makes `aggregate`, if a skill does it; else no step."""
-    if not collect.by_skill:
+) -> tuple[FunctionStep, ...]:
+    """Return the step that makes `aggregate`, if a tool function does it; else no step."""
+    if not collect.by_function:
         return ()
     key_path = (*path, "collect", "aggregate")
-    skills = capabilities.skills
-    contract = skills.get(collect.aggregate)
+    functions = capabilities.functions
+    contract = functions.get(collect.aggregate)
     if contract is None:
-        names = (*BUILT_IN_AGGREGATES, *skills)
+        names = (*BUILT_IN_AGGREGATES, *functions)
         unknown(problems, tree.value_at(key_path), "aggregation", collect.aggregate, names)
         return ()
     arguments: Json = {"branches": "{{ branches }}", "data": "{{ data }}"}
     labels = call_labels(contract, arguments, capabilities.reach)
-    step = SkillStep(
+    step = FunctionStep(
         kind="skill",
         name="aggregate",
         skill=collect.aggregate,

@@ -12,10 +12,10 @@ from coterie.dsl.checks.contracts.command_checks import check_command
 from coterie.dsl.checks.contracts.contract_checks import check_input
 from coterie.dsl.checks.tools.section_checks import (
     check_attempts,
+    check_function_tool,
     check_grants,
     check_memory,
     check_schema,
-    check_skill_tool,
     check_tool_condition,
 )
 from coterie.dsl.compile.agent_resolver import AgentResolver
@@ -26,16 +26,16 @@ from coterie.dsl.json_schema.argument_schemas import (
     declared_arguments,
 )
 from coterie.dsl.json_schema.offered_schema import offered_schema
-from coterie.dsl.model.capabilities import Capabilities, SkillContract
+from coterie.dsl.model.capabilities import Capabilities, FunctionContract
 from coterie.dsl.model.decision_terms import NEVER, Approval, CallApproval
 from coterie.dsl.model.document import SystemDocument
-from coterie.dsl.model.step_kinds.step_base import SkillTerms, terms_of
+from coterie.dsl.model.step_kinds.step_base import FunctionTerms, terms_of
 from coterie.dsl.model.tools.local_activities import is_local
 from coterie.dsl.model.tools.tool_contract import (
     AgentTool,
     ApiTool,
+    FunctionTool,
     McpTool,
-    SkillTool,
     TeamTool,
     Tool,
 )
@@ -43,11 +43,11 @@ from coterie.dsl.model.tools.tool_section import (
     AgentToolSection,
     ApiGroupSection,
     ApiToolSection,
+    FunctionToolSection,
     McpGroupSection,
     McpToolSection,
     NestedToolSection,
     OneCallSection,
-    SkillToolSection,
     TeamToolSection,
     ToolSection,
 )
@@ -97,8 +97,8 @@ class ToolCompiler:
     def _tool(self, name: str, section: ToolSection) -> Tool | None:
         path = self.paths[name]
         match section:
-            case SkillToolSection():
-                return self._skill(name, section, path)
+            case FunctionToolSection():
+                return self._function(name, section, path)
             case AgentToolSection():
                 return self._agent(name, section, path)
             case TeamToolSection():
@@ -110,17 +110,17 @@ class ToolCompiler:
             case _:
                 assert_never(section)
 
-    def _skill(self, name: str, section: SkillToolSection, path: NodePath) -> Tool | None:
-        skills = self.capabilities.skills
-        contract = skills.get(section.skill)
+    def _function(self, name: str, section: FunctionToolSection, path: NodePath) -> Tool | None:
+        functions = self.capabilities.functions
+        contract = functions.get(section.skill)
         if contract is None:
-            self._unknown("skill", section.skill, skills, (*path, "skill"))
+            self._unknown("tool function", section.skill, functions, (*path, "skill"))
             return None
         fixed: NodePath = (*path, "fixed")
         check_command(
             self.capabilities, self.problems, self.tree, section.skill, section.fixed, fixed
         )
-        make = partial(SkillTool, skill=section.skill)
+        make = partial(FunctionTool, skill=section.skill)
         return self._tool_of_contract(name, section, contract, path, make)
 
     def _of_server(
@@ -138,14 +138,14 @@ class ToolCompiler:
     def _tool_of_contract(
         self,
         name: str,
-        section: SkillToolSection | McpToolSection | ApiToolSection,
-        contract: SkillContract,
+        section: FunctionToolSection | McpToolSection | ApiToolSection,
+        contract: FunctionContract,
         path: NodePath,
-        make: Callable[..., SkillTool | McpTool | ApiTool],
+        make: Callable[..., FunctionTool | McpTool | ApiTool],
     ) -> Tool:
         """Return a tool whose call is one activity."""
         tree, problems = self.tree, self.problems
-        check_skill_tool(name, section, contract, path, tree, problems)
+        check_function_tool(name, section, contract, path, tree, problems)
         self._approval(name, section, contract.input_schema, contract.output_schema)
         own = call_labels(contract, section.fixed, self.capabilities.reach)
         labels = tuple(dict.fromkeys((*own, *section.labels)))
@@ -293,8 +293,8 @@ def _terms_of_question(approval: Approval) -> Approval:
     return approval.model_copy(update={"when": NEVER})
 
 
-def _terms(section: OneCallSection, contract: SkillContract) -> SkillTerms:
-    """Return the terms of a skill's contract with the values that the tool overrides.
+def _terms(section: OneCallSection, contract: FunctionContract) -> FunctionTerms:
+    """Return the terms of a tool function's contract with the values that the tool overrides.
 
     The labels are the tool's own.
     """

@@ -205,7 +205,7 @@ def _persona(schema: Json) -> Json:
     older: Json = {
         key: {"deprecated": True, "description": f"Older form: an `execution_plan` {what}."}
         for key, what in (
-            ("skill", "that calls this skill"),
+            ("skill", "that calls this tool function"),
             ("params", "with this input"),
             ("skill_params", "with this input"),
             ("input", "with this input"),
@@ -239,7 +239,7 @@ def older_steps(defs: Json) -> Json:
     branches: Json = {"type": "array", "items": ref("Branch")}
     agents = ("node", "agent", "persona", "target")
     return {
-        "OlderSkillCall": _older(defs, "SkillStep", "skill_call", {}),
+        "OlderFunctionCall": _older(defs, "FunctionStep", "skill_call", {}),
         "OlderAgentCall": _older(
             defs, "PersonaStep", "agent_call", {**dict.fromkeys(agents, text), "input_params": {}}
         ),
@@ -277,7 +277,7 @@ def older_steps(defs: Json) -> Json:
                 "conditions": branches,
             },
         ),
-        "OlderSkillAgent": _older_skill_agent(defs),
+        "OlderFunctionAgent": _older_function_agent(defs),
     }
 
 
@@ -297,8 +297,8 @@ def _older(defs: Json, base: str, kind: str, more: Json) -> Json:
     }
 
 
-def _older_skill_agent(defs: Json) -> Json:
-    """Return a task that is an agent made of one skill."""
+def _older_function_agent(defs: Json) -> Json:
+    """Return a task that is an agent made of one tool function."""
     older = _older(defs, "PersonaStep", "agent", {"skill": {"type": "string"}, "skill_params": {}})
     names: Json = {"enum": [name for name in AGENT_TYPES if "skill" in name.lower()]}
     properties: Json = {**properties_of(older), "agent_type": names}

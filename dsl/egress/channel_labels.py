@@ -9,7 +9,7 @@ send anything, whatever its arguments are, for it can also read the workspace.
 | Python tool | unless `worker.offline_tools` names it: it runs without a sandbox |
 | tool of an MCP server | unless the worker's terms of the tool say otherwise |
 | operation of an HTTP API | unless it reads without arguments, or by the worker's terms |
-| skill of Coterie | if it reaches the web |
+| tool function of Coterie | if it reaches the web |
 | notification | always; the channel's `grants` decide whether it may carry private data |
 | model provider | never: the worker's configuration names it, and a run cannot choose who reads |
 """
@@ -21,12 +21,12 @@ from typing import Literal, Protocol, assert_never, get_args
 from pydantic import JsonValue
 
 from coterie.dsl.egress.workspace_reads import writer_of_result
-from coterie.dsl.model.capabilities import Label, Reach, SkillContract
+from coterie.dsl.model.capabilities import FunctionContract, Label, Reach
 from coterie.dsl.templates.template import is_template
 
 RUN = "CommandRunner.run"
 RUN_ONCE = "CommandRunner.run_once"
-COMMAND_SKILLS = (RUN, RUN_ONCE)
+COMMAND_FUNCTIONS = (RUN, RUN_ONCE)
 
 CallKind = Literal["command", "function", "mcp", "own"]
 
@@ -47,20 +47,20 @@ def open_commands(commands: Mapping[str, NamedCommand], *, sandboxed: bool) -> t
     )
 
 
-def kind_of_call(skill: str) -> CallKind:
-    """Return what a skill of this name is made of."""
-    if skill in COMMAND_SKILLS:
+def kind_of_call(function: str) -> CallKind:
+    """Return what a tool function of this name is made of."""
+    if function in COMMAND_FUNCTIONS:
         return "command"
-    if "/" in skill:  # `server/tool`
+    if "/" in function:  # `server/tool`
         return "mcp"
-    return "function" if ":" in skill else "own"  # `module:function`
+    return "function" if ":" in function else "own"  # `module:function`
 
 
-def call_labels(contract: SkillContract, given: JsonValue, reach: Reach) -> tuple[Label, ...]:
+def call_labels(contract: FunctionContract, given: JsonValue, reach: Reach) -> tuple[Label, ...]:
     """Return the labels of a call: those of its contract, and what the worker's settings add.
 
     Args:
-        contract: of the skill.
+        contract: of the tool function.
         given: what of its input is known.
         reach: what the worker's configuration lets calls reach.
     """
@@ -72,16 +72,16 @@ def call_labels(contract: SkillContract, given: JsonValue, reach: Reach) -> tupl
     return tuple(label for label in get_args(Label) if label in labels)
 
 
-def _sends(skill: str, skill_input: JsonValue, reach: Reach) -> bool:
+def _sends(function: str, function_input: JsonValue, reach: Reach) -> bool:
     """Return whether the worker lets a call send data out, besides what its contract says."""
-    kind = kind_of_call(skill)
+    kind = kind_of_call(function)
     match kind:
         case "command":
-            name = skill_input.get("command") if isinstance(skill_input, dict) else None
+            name = function_input.get("command") if isinstance(function_input, dict) else None
             is_known = isinstance(name, str) and not is_template(name)
             return name in reach.commands if is_known else bool(reach.commands)
         case "function":
-            return not any(fnmatchcase(skill, glob) for glob in reach.offline_tools)
+            return not any(fnmatchcase(function, glob) for glob in reach.offline_tools)
         case "mcp" | "own":
             return False  # the worker's terms, or our own code, have decided
         case _:

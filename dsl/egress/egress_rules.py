@@ -15,8 +15,8 @@ from coterie.dsl.model.hooks import Hook
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.step_kinds.agent_step import AgentStep
 from coterie.dsl.model.step_kinds.agent_types import ORCHESTRATING, SINGLE_SHOT, TOOL_CALLING
-from coterie.dsl.model.step_kinds.step_base import SkillTerms
-from coterie.dsl.model.steps import PersonaStep, SkillStep
+from coterie.dsl.model.step_kinds.step_base import FunctionTerms
+from coterie.dsl.model.steps import FunctionStep, PersonaStep
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.model.traversal.step_walk import walk
 
@@ -113,21 +113,21 @@ def can_send_private_data(plan: Plan, *, notifies: bool = False) -> bool:
     ]
     for steps in lists:
         for step, _ in walk(steps, ()):
-            if isinstance(step, SkillStep) and step.terms is not None:
+            if isinstance(step, FunctionStep) and step.terms is not None:
                 labels.update(step.terms.labels)
             if isinstance(step, AgentStep) and has_own_code(step):
-                labels.update(KEPT)  # nobody knows which skills it calls before it runs
+                labels.update(KEPT)  # nobody knows which tool functions it calls before it runs
     labels.update(label for _, terms in hook_terms(plan) for label in terms.labels)
     return labels >= {"private", "egress"}
 
 
 def has_own_code(step: AgentStep) -> bool:
-    """Return whether an agent is of a type that the worker adds, whose code may call skills."""
+    """Return whether an agent is of a type that the worker adds, whose code may call functions."""
     built_in = (None, SINGLE_SHOT, TOOL_CALLING, ORCHESTRATING)
     return isinstance(step, PersonaStep) and step.agent_type not in built_in
 
 
-def hook_terms(plan: Plan) -> Iterator[tuple[Hook, SkillTerms]]:
-    """Yield the hooks of a run and of its agents that call a skill, with the terms of the call."""
+def hook_terms(plan: Plan) -> Iterator[tuple[Hook, FunctionTerms]]:
+    """Yield the hooks of a run and of its agents that call a function, with the terms of the call."""
     hooks = [*plan.hooks, *(hook for persona in plan.personas.values() for hook in persona.hooks)]
     yield from ((hook, hook.terms) for hook in hooks if hook.terms is not None)

@@ -16,7 +16,7 @@ class MetLabel:
 
     label: KeptLabel
     tool: str
-    """The tool, or the skill of a step."""
+    """The tool, or the tool function of a step."""
     step: str
     """`team/path` of the call."""
     number: int = 0

@@ -1,4 +1,4 @@
-"""What hooks can cost at most: the calls of their skills, and what they let happen again."""
+"""What hooks can cost at most: the calls of their functions, and what they let happen again."""
 
 from collections.abc import Sequence
 
@@ -24,6 +24,6 @@ def maximum_retries(hooks: Sequence[Hook], point: HookPoint, tool: str = "") -> 
     )
 
 
-def skill_calls(hooks: Sequence[Hook], *points: HookPoint, tool: str = "") -> int:
-    """Return how many skills hooks call when a run is once at each of the points."""
+def function_calls(hooks: Sequence[Hook], *points: HookPoint, tool: str = "") -> int:
+    """Return how many tool functions hooks call when a run is once at each of the points."""
     return sum(hook.skill is not None for point in points for hook in hooks_at(hooks, point, tool))

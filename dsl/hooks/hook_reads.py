@@ -26,7 +26,7 @@ def matches_tool(pattern: str, tool: str) -> bool:
 
 
 def reads_check(hook: Hook) -> bool:
-    """Return whether the condition of the hook reads what its skill returned."""
+    """Return whether the condition of the hook reads what its tool function returned."""
     return hook.skill is not None and any(path[0] == CHECK for path in _read(hook.when))
 
 

@@ -17,7 +17,7 @@ from coterie.dsl.kinds.parallel import ParallelKind
 from coterie.dsl.kinds.reply import ReplyKind
 from coterie.dsl.kinds.return_value import ReturnKind
 from coterie.dsl.kinds.set_values import SetKind
-from coterie.dsl.kinds.skill import SkillKind
+from coterie.dsl.kinds.skill import FunctionKind
 from coterie.dsl.kinds.task_graph import TaskGraphKind
 from coterie.dsl.kinds.team_call import TeamKind
 from coterie.dsl.kinds.tool import ToolKind
@@ -28,7 +28,7 @@ from coterie.dsl.model.steps import Step, StepKind
 
 KINDS: Mapping[StepKind, Kind[StepBase]] = {
     "agent": cast("Kind[StepBase]", AgentKind()),
-    "skill": cast("Kind[StepBase]", SkillKind()),
+    "skill": cast("Kind[StepBase]", FunctionKind()),
     "tool": cast("Kind[StepBase]", ToolKind()),
     "loop": cast("Kind[StepBase]", LoopKind()),
     "branch": cast("Kind[StepBase]", BranchKind()),

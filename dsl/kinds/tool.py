@@ -12,7 +12,7 @@ from coterie.dsl.errors import listed
 from coterie.dsl.json_schema.argument_schemas import declared_arguments
 from coterie.dsl.kinds.kind import Kind, StepWords
 from coterie.dsl.kinds.skill import check_time
-from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.capabilities import FunctionContract
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import ToolStep
 from coterie.dsl.model.tools.tool_groups import tool_groups
@@ -109,11 +109,11 @@ def check_tool(scope: StepScope, step: ToolStep, path: NodePath) -> None:
     )
 
 
-def _contract_of(scope: StepScope, name: str, section: ToolSection) -> SkillContract | None:
+def _contract_of(scope: StepScope, name: str, section: ToolSection) -> FunctionContract | None:
     """Return the contract of what a tool is made of; None if the worker does not have it."""
     if isinstance(section, OneCallSection):
         return scope.capabilities.contract_of(section.kind, section.made_of)
     schema = declared_arguments(section.input_schema)
-    return SkillContract(
+    return FunctionContract(
         name=name, description="", effect="once", input_schema=schema, output_schema={}
     )

@@ -61,7 +61,7 @@ class Budgets(Frozen):
     model_calls: CountBudget | None = None
     """Model turns, re-asks too; a provider's own retries are one call."""
     tool_calls: CountBudget | None = None
-    """Calls of skills, under any name."""
+    """Calls of tool functions, under any name."""
     working_time: TimeBudget | None = None
     """The total time of all calls; waits for people, signals and retries do not count."""
 

@@ -1,4 +1,4 @@
-"""What the worker offers, as the language sees it: agent types, skills, providers, commands.
+"""What the worker offers, as the language sees it: agent types, functions, providers, commands.
 
 The compiler checks a document against this; the world implements it. Pure data, so that
 `validate` needs neither a worker nor an SDK.
@@ -22,8 +22,8 @@ KeptLabel = Literal["private", "untrusted"]
 """The labels that a run keeps once a call has brought them."""
 
 
-class SkillContract(Frozen):
-    """The contract of one skill, `Name.method`."""
+class FunctionContract(Frozen):
+    """The contract of one tool function, `Name.method`."""
 
     name: str
     description: str
@@ -37,7 +37,7 @@ class SkillContract(Frozen):
     startup: float = 0.0
     """Seconds that an attempt may take in addition, to start a process."""
     errors: dict[str, str] = Field(default_factory=dict[str, str])
-    """`{failure type: when this skill fails with it}`."""
+    """`{failure type: when this tool function fails with it}`."""
     labels: tuple[Label, ...] = ()
     """What its results carry, and where its input goes."""
     asks: bool = False
@@ -107,7 +107,7 @@ ServerKind = Literal["mcp", "api"]
 """An MCP server, or an HTTP API."""
 
 
-class ServerContract(SkillContract):
+class ServerContract(FunctionContract):
     """The contract of a tool of an MCP server or an operation of an HTTP API, `server/tool`."""
 
     kind: ServerKind = "mcp"
@@ -141,7 +141,7 @@ class Capabilities(Frozen):
     """Everything that a document may name but not define."""
 
     agent_types: tuple[str, ...] = ()
-    skills: dict[str, SkillContract] = Field(default_factory=dict[str, SkillContract])
+    functions: dict[str, FunctionContract] = Field(default_factory=dict[str, FunctionContract])
     providers: tuple[str, ...] = ()
     commands: tuple[str, ...] | None = None
     """The worker's named commands; None when they are not known here."""
@@ -175,11 +175,11 @@ class Capabilities(Frozen):
     """Whether commands run in a sandbox where the configuration leaves it open
     (`sandbox: auto`)."""
 
-    def contract_of(self, kind: str, name: str) -> SkillContract | None:
-        """Return the contract of a skill, an MCP tool or an operation of an HTTP API."""
+    def contract_of(self, kind: str, name: str) -> FunctionContract | None:
+        """Return the contract of a tool function, an MCP tool or an operation of an HTTP API."""
         match kind:
             case "skill":
-                return self.skills.get(name)
+                return self.functions.get(name)
             case "mcp" | "api":
                 return self.server_tools.get(name)
             case _:

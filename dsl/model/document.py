@@ -175,8 +175,8 @@ class Orchestration(Frozen):
     """What a run returns: a template over `context` and `teams` at its end. Default: `{task: data}`
     of the last team."""
     hooks: tuple[HookSection, ...] = ()
-    """Conditions and skills that check, change or stop the run, and all turns, model calls and tool
-    calls in it."""
+    """Conditions and functions that check, change or stop the run, and all turns, model calls and
+    tool calls in it."""
     settings: Json = Field(default_factory=dict[str, JsonValue])
     """Constants that templates and conditions read as `settings`."""
     teams: dict[str, TeamDocument] = Field(min_length=1)

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 from pydantic import Field, JsonValue
 
 from coterie.dsl.model.conditions import Condition
-from coterie.dsl.model.step_kinds.step_base import SkillTerms
+from coterie.dsl.model.step_kinds.step_base import FunctionTerms
 from coterie.dsl.values import Frozen
 
 HookPoint = Literal[
@@ -54,7 +54,7 @@ FACTS_AT: dict[HookPoint, tuple[str, ...]] = {
 """The names that the templates of a hook read, besides `context`, `settings` and `run`."""
 
 CHECK = "check"
-"""The name of what the hook's own skill returned."""
+"""The name of what the hook's own tool function returned."""
 
 MAX_HOOK_RETRIES = 10
 
@@ -69,11 +69,12 @@ class HookSection(Frozen):
     tool: str | None = None
     """At a tool call: the name of the tool, with `*` for any characters. Default: every tool."""
     skill: str | None = None
-    """`Name.method` of a skill to call first; its result is `check`."""
+    """`Name.method` of a tool function to call first; its result is `check`."""
     input: JsonValue = None
-    """The skill's input: a template."""
+    """The tool function's input: a template."""
     when: Condition | None = None
-    """The hook decides only if this holds. The skill is called after it, unless it reads `check`.
+    """The hook decides only if this holds. The function is called after it, unless it reads
+    `check`.
     """
     decide: str
     """`continue`, `modify`, `retry`, `fail` or `reject`, or a template for one of these."""
@@ -86,11 +87,11 @@ class HookSection(Frozen):
 
 
 class Hook(HookSection):
-    """A hook of a plan: with its name and the terms of its skill."""
+    """A hook of a plan: with its name and the terms of its tool function."""
 
     name: str | None = None
-    terms: SkillTerms | None = None
-    """Of a call of its skill; set by the compiler."""
+    terms: FunctionTerms | None = None
+    """Of a call of its tool function; set by the compiler."""
 
     @property
     def label(self) -> str:

@@ -1,9 +1,9 @@
 """The Plan: a compiled document, frozen and serialisable; the only thing that enters a run.
 
-A plan names what the worker has (providers, skills, agent classes, commands) and cannot define any
-of them, because anyone who can start a run can send any plan: it has no field for an address, a
-key, a root or a command line. The defaults of fields are part of the contract with existing
-histories.
+A plan names what the worker has (providers, tool functions, agent classes, commands) and cannot
+define any of them, because anyone who can start a run can send any plan: it has no field for an
+address, a key, a root or a command line. The defaults of fields are part of the contract with
+existing histories.
 """
 
 from hashlib import sha256
@@ -168,12 +168,12 @@ class Collect(Frozen):
     """Name of a signal, after which the results so far are enough."""
     aggregate: str = "list"
     """Content of the variable `aggregate`: `list`, the branches' data as a list; `merge_dict`, as
-    one mapping; `Name.method`, what that skill makes of `{branches, data}`.
+    one mapping; `Name.method`, what that tool function makes of `{branches, data}`.
     """
 
     @property
-    def by_skill(self) -> bool:
-        """Whether a skill makes `aggregate`: the team then starts with one more step."""
+    def by_function(self) -> bool:
+        """Whether a tool function makes `aggregate`: the team then starts with one more step."""
         return self.aggregate not in BUILT_IN_AGGREGATES
 
 

@@ -28,7 +28,7 @@ NON_RETRYABLE: Mapping[str, Retryability] = {
     "TemplateFailed": "with_other_input",
     "EvaluationLimitExceeded": "with_other_input",
     "OutputFailed": "with_other_input",
-    "SkillRefused": "with_other_input",
+    "FunctionRefused": "with_other_input",
     "ProviderRefused": "with_other_input",
     "AnswerUnreadable": "with_other_input",
     "ContextWindowExceeded": "with_other_input",
@@ -63,8 +63,8 @@ NON_RETRYABLE: Mapping[str, Retryability] = {
 
 NOTHING_HAPPENED = frozenset(
     {
-        "SkillFailed",
-        "SkillRefused",
+        "FunctionFailed",
+        "FunctionRefused",
         "ToolChanged",
         "InputRequired",
         "StaleAttempt",

@@ -1,7 +1,7 @@
 """The step union.
 
 One class per kind, identified by `kind`; the others stand in `step_kinds`. A team's tasks and a
-plan's steps are the same, but a skill is called by a plan, never as a team's task.
+plan's steps are the same, but a tool function is called by a plan, never as a team's task.
 """
 
 from collections.abc import Mapping
@@ -28,12 +28,12 @@ from coterie.dsl.model.step_kinds.approval_step import ApprovalStep
 from coterie.dsl.model.step_kinds.block_step import BlockStep
 from coterie.dsl.model.step_kinds.branch_step import BranchStep
 from coterie.dsl.model.step_kinds.fail_step import FailStep
+from coterie.dsl.model.step_kinds.function_step import FunctionStep
 from coterie.dsl.model.step_kinds.loop_step import LoopStep
 from coterie.dsl.model.step_kinds.parallel_step import ParallelStep
 from coterie.dsl.model.step_kinds.reply_step import ReplyStep
 from coterie.dsl.model.step_kinds.return_step import ReturnStep
 from coterie.dsl.model.step_kinds.set_step import SetStep
-from coterie.dsl.model.step_kinds.skill_step import SkillStep
 from coterie.dsl.model.step_kinds.step_base import StepBase
 from coterie.dsl.model.step_kinds.task_graph_step import TaskGraphStep
 from coterie.dsl.model.step_kinds.team_step import TeamStep
@@ -96,7 +96,7 @@ Step = TypeAliasType(
     Annotated[
         Annotated[PersonaStep, Tag("step:agent")]
         | Annotated[LegacyAgentStep, Tag("step:agent:class")]
-        | Annotated[SkillStep, Tag("step:skill")]
+        | Annotated[FunctionStep, Tag("step:skill")]
         | Annotated[ToolStep, Tag("step:tool")]
         | Annotated[LoopStep, Tag("step:loop")]
         | Annotated[BranchStep, Tag("step:branch")]
@@ -192,7 +192,7 @@ class PersonaDocument(Frozen):
     parallel_tool_calls: bool | None = None
     """Whether a turn may have several calls; they then run concurrently."""
     hooks: tuple[HookSection, ...] | None = None
-    """Conditions and skills that check, change or stop its turns, model calls and tool calls."""
+    """Conditions and functions that check, change or stop its turns, model calls and tool calls."""
     execution_plan: tuple[Step, ...] | None = None
 
 

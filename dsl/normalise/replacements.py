@@ -39,11 +39,11 @@ AT_PLACES: dict[str, dict[str, str]] = {
         "logging": "remove it: `coterie show` and `coterie why` report what a run did, and logs of "
         "a worker "
         "stand in `.coterie`",
-        "tartxt_config": "call the skill `Discovery.collect` in an `execution_plan:`; its "
+        "tartxt_config": "call the tool function `Discovery.collect` in an `execution_plan:`; its "
         "`include`, "
         "`exclude` and `max_bytes` say what is read",
-        "merge_config": "call the skill `AssetManager.apply_changes` in an `execution_plan:`; it "
-        "applies "
+        "merge_config": "call the tool function `AssetManager.apply_changes` in an "
+        "`execution_plan:`; it applies "
         "diffs and asks no model to merge",
         "providers": _UNDER_LLM,
         "personas": _UNDER_LLM,
@@ -110,7 +110,7 @@ EXPLAINED = {
     "stands "
     "under `routing:`",
     "PersonaStep": "remove it, or write it under `input:`: prompts then read `{{{{ input.{0} }}}}`",
-    "SkillStep": "remove it, or write it under `input:`, if the skill takes it",
+    "FunctionStep": "remove it, or write it under `input:`, if the tool function takes it",
     "ToolStep": "remove it, or write it under `arguments:`, if the tool takes it",
 }
 """`{part of a document: the likely intent of an unknown key there}`."""
@@ -185,9 +185,11 @@ REPLACEMENTS = {
     "body": "write `tasks:`; a team of `type: loop` has its list or condition under `loop:`",
     "break_on_failure": "remove it: a failed round ends the loop; `try` handles the failure",
     "recursion_strategy": "remove it: `max_recursion_depth` and `no_progress` bound a loop",
-    "skill_params": "write `input:` on the step that calls the skill",
+    "skill_params": "write `input:` on the step that calls the tool function",
     "allow_llm_fallback": "write `fallback:` on the persona, or use a step of `type: try`",
-    "skills": "remove it: skills are the worker's own; a plan calls them by `skill: Name.method`",
+    "skills": (
+        "remove it: tool functions are the worker's own; a plan calls them by `skill: Name.method`"
+    ),
     "config_locations": "remove it: personas are in `personas/`, beside the system file",
     "model_params": "write `temperature:`, `top_p:` or `max_tokens:` on the persona",
     "extended_thinking": "write `thinking:` on the persona",

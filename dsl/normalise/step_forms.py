@@ -11,7 +11,7 @@ from coterie.dsl.normalise.condition_forms import condition_form
 from coterie.dsl.normalise.form_context import Here
 from coterie.dsl.normalise.replacements import REPLACEMENTS
 from coterie.dsl.normalise.several_calls import calls_as_loop
-from coterie.dsl.normalise.written_steps import present_step, skill_call
+from coterie.dsl.normalise.written_steps import function_call, present_step
 from coterie.dsl.problem_details import ProblemText, Remove, Replace, rule
 from coterie.dsl.problem_texts import Advice, UnlistedValue, WrongValue
 from coterie.dsl.source.nodes import Node, Place, change_entries, each_item
@@ -125,14 +125,14 @@ def persona_form(key: str | None, node: Node, here: Here) -> Node:
 
 
 def _with_plan(node: Node, here: Here) -> Node:
-    """Convert a persona of a skill agent: `skill` with its `params` is a plan of one step."""
+    """Convert a persona of a function agent: `skill` with its `params` is a plan of one step."""
     entries = dict(node.entries())
     if "execution_plan" in entries:
         entries["execution_plan"] = _steps_of_plan(entries["execution_plan"], here)
     if "skill" in entries and "execution_plan" not in entries:
-        skill = entries.pop("skill")
+        function = entries.pop("skill")
         params = next((entries.pop(key) for key in _GIVEN if key in entries), None)
-        entries["execution_plan"] = node.with_value([skill_call(skill, params)])
+        entries["execution_plan"] = node.with_value([function_call(function, params)])
     return node.with_value(entries) if entries != node.entries() else node
 
 

@@ -53,7 +53,7 @@ STEP_TYPES = {
 """Kinds of steps by their older names."""
 
 _FALLBACKS = ("generic_fallback", "GenericFallbackAgent")
-_SKILL_AGENTS = ("generic_skill", "GenericSkillAgent")
+_FUNCTION_AGENTS = ("generic_skill", "GenericSkillAgent")
 
 
 def present_step(node: Node, here: Here) -> Node:
@@ -87,7 +87,9 @@ def compiled_kind() -> ProblemText:
 @rule("E101")
 def compiled_terms() -> ProblemText:
     return ProblemText(
-        "unknown key 'terms'", fix="remove it: the skill's contract says it", edit=Remove("terms")
+        "unknown key 'terms'",
+        fix="remove it: the tool function's contract says it",
+        edit=Remove("terms"),
     )
 
 
@@ -218,23 +220,23 @@ def _rename_agent_type(entries: Entries) -> None:
     entries["agent_type"] = agent_type.with_value(AGENT_TYPES[name])
     if name in _FALLBACKS:  # the careful second attempt: temperature 0 by default
         _merge_config(entries, {"temperature": Node(0, agent_type.mark)}, agent_type)
-    if name in _SKILL_AGENTS and "skill" in entries:
-        skill = entries.pop("skill")
+    if name in _FUNCTION_AGENTS and "skill" in entries:
+        function = entries.pop("skill")
         _rename_key(entries, "skill_params", "input")
-        steps = Node([skill_call(skill, None)], skill.mark)
-        _merge_config(entries, {"execution_plan": steps}, skill)
+        steps = Node([function_call(function, None)], function.mark)
+        _merge_config(entries, {"execution_plan": steps}, function)
 
 
-def skill_call(skill: Node, given: Node | None) -> Node:
-    """Return the call of a skill agent; without parameters its input is the task's, or all."""
+def function_call(function: Node, given: Node | None) -> Node:
+    """Return the call of a function agent; without parameters its input is the task's, or all."""
     step = {
-        "type": text_node(skill, "skill"),
-        "name": text_node(skill, "call"),
-        "skill": skill,
-        "input": given or text_node(skill, "{{ input or context }}"),
-        "output_variable": text_node(skill, "result"),
+        "type": text_node(function, "skill"),
+        "name": text_node(function, "call"),
+        "skill": function,
+        "input": given or text_node(function, "{{ input or context }}"),
+        "output_variable": text_node(function, "result"),
     }
-    return skill.with_value(step)
+    return function.with_value(step)
 
 
 def _with_kind(node: Node) -> Node:

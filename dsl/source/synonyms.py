@@ -207,7 +207,7 @@ SYNONYMS_AT: dict[str, dict[str, tuple[str, ...]]] = {
         "tools": ("tool_calls",),
     },
     "ScriptedCall": {"name": ("tool",), "skill": ("tool",), "input": ("arguments",)},
-    "SkillResultDocument": {
+    "FunctionResultDocument": {
         **dict.fromkeys(("task", "tool", "name"), ("step",)),
         **dict.fromkeys(("result", "returns", "output", "answer", "value"), ("data",)),
     },
@@ -242,7 +242,7 @@ SYNONYMS_AT: dict[str, dict[str, tuple[str, ...]]] = {
         **dict.fromkeys(("notifications", "notify"), ("notices",)),
         **dict.fromkeys(("calls", "llm_calls"), ("model_calls",)),
         "money": ("cost",),
-        "tool_calls": ("skill_calls",),
+        "tool_calls": ("function_calls",),
         "seconds": ("duration",),
     },
     "CaseDocument": {
@@ -250,7 +250,7 @@ SYNONYMS_AT: dict[str, dict[str, tuple[str, ...]]] = {
         **dict.fromkeys(("input", "inputs"), ("context",)),
         **dict.fromkeys(("expected", "expects", "assert", "then"), ("expect",)),
         **dict.fromkeys(("models", "llm", "script", "responses"), ("answers",)),
-        **dict.fromkeys(("tools", "mocks"), ("skills",)),
+        **dict.fromkeys(("tools", "mocks"), ("functions",)),
         "cancels": ("cancel",),
         "amends": ("amendments",),
     },
@@ -258,7 +258,7 @@ SYNONYMS_AT: dict[str, dict[str, tuple[str, ...]]] = {
         **dict.fromkeys(("tests", "scenarios"), ("cases",)),
         **dict.fromkeys(("input", "inputs"), ("context",)),
         **dict.fromkeys(("models", "llm", "script", "responses"), ("answers",)),
-        **dict.fromkeys(("tools", "mocks"), ("skills",)),
+        **dict.fromkeys(("tools", "mocks"), ("functions",)),
         **dict.fromkeys(("document", "entry_team", "file"), ("team",)),
     },
 }

@@ -21,7 +21,7 @@ _CODES: dict[str, Code] = {
     "MCP tool": "E204",
     "offered tool": "E204",
     "operation": "E204",
-    "skill": "E204",
+    "tool function": "E204",
     "tool": "E204",
     "provider": "E205",
     "provider kind": "E205",

@@ -59,7 +59,7 @@ def proofs_of(plan: Plan, status: RunStatus, decisions: int) -> Proofs:
     used: Mapping[str, tuple[float, float]] = {
         "team visits": (status.teams_run, min(worst.total.visits, plan.limits.max_total_teams)),
         "model calls": (status.model_calls, worst.total.model_calls),
-        "skill calls": (status.skill_calls, worst.total.skill_calls),
+        "function calls": (status.function_calls, worst.total.function_calls),
         "approvals": (decisions, worst.total.approvals),
         "output tokens": (status.usage.output_tokens, worst.total.output_tokens),
     }

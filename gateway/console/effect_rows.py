@@ -23,7 +23,7 @@ class EffectRow:
     why: str
     input: ShownValue
     key: str
-    """By which the skill recognises a repeat."""
+    """By which the tool function recognises a repeat."""
 
 
 def effect_rows(effects: Sequence[LedgerEffect]) -> tuple[EffectRow, ...]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
-from coterie.documents.tool_packages import known_skills
+from coterie.documents.tool_packages import known_functions
 from coterie.documents.trusted_catalog import plan_of_worker
 from coterie.dsl.analysis.findings import with_needs
 from coterie.dsl.errors import InvalidDocument
@@ -76,6 +76,6 @@ def values_of_document(settings: Settings, plan: Plan) -> tuple[Effective, ...] 
         by_name = plan_of_worker(compiled, located.name, settings, catalog)
         if plan.digest not in (compiled.plan.digest, by_name.digest):
             return None
-        return explained(compiled, known_skills(settings, compiled.worker.tool_packages), None)
+        return explained(compiled, known_functions(settings, compiled.worker.tool_packages), None)
     except (InvalidDocument, CommandError):
         return None

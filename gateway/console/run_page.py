@@ -237,7 +237,7 @@ def facts_of(status: RunStatus, seconds: float, retries: int) -> list[RunFact]:
         RunFact("Duration", duration(max(0.0, seconds))),
         RunFact("Team visits", f"{status.visits_toward_limit:,}", bound),
         RunFact("Model calls", f"{status.model_calls:,}", retried),
-        RunFact("Tool calls", f"{status.skill_calls:,}"),
+        RunFact("Tool calls", f"{status.function_calls:,}"),
         RunFact("Tokens", f"{usage.total:,}", tokens if usage.total else ""),
         RunFact("Cost", money, estimated),
     ]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from coterie.documents.catalog import Catalog, Located, shown
 from coterie.documents.compilation import compile_located
-from coterie.documents.tool_packages import known_skills
+from coterie.documents.tool_packages import known_functions
 from coterie.dsl.analysis.dataflow import Input
 from coterie.dsl.analysis.findings import analysed, warnings, with_needs
 from coterie.dsl.errors import Problem
@@ -79,7 +79,7 @@ def team_page(settings: Settings, located: Located) -> TeamPage:
     compiled = compile_located(Catalog(settings), located, only_shown=True)
     analysis = analysed(compiled)
     plan = with_needs(compiled, analysis).plan
-    values = explained(compiled, known_skills(settings, compiled.worker.tool_packages), None)
+    values = explained(compiled, known_functions(settings, compiled.worker.tool_packages), None)
     return TeamPage(
         team=located.name,
         file=shown(located.file, settings),
@@ -131,7 +131,7 @@ def _bounds(plan: Plan) -> tuple[BoundRow, ...]:
     figures = {
         "team visits": float(min(total.visits, plan.limits.max_total_teams)),
         "model calls": total.model_calls,
-        "skill calls": total.skill_calls,
+        "function calls": total.function_calls,
         "approvals": total.approvals,
         "output tokens": total.output_tokens,
     }

@@ -17,7 +17,7 @@ from coterie.documents.catalog import Catalog, Located
 from coterie.documents.file_kinds import is_persona, is_test
 from coterie.documents.product_capabilities import capabilities, finds_sandbox
 from coterie.documents.server_listings import compared_listings
-from coterie.documents.tool_packages import known_skills, packages_in
+from coterie.documents.tool_packages import known_functions, packages_in
 from coterie.dsl.compile.compiler import SourceText
 from coterie.dsl.errors import InvalidDocument, nearest
 from coterie.dsl.model.capabilities import ServerTool
@@ -222,7 +222,7 @@ class AuthoringBench:
         known = capabilities(
             agent_packages=(),
             provider_packages=(),
-            skills=known_skills(self._settings, packages_in(trusted)),
+            functions=known_functions(self._settings, packages_in(trusted)),
             server_listings=compared_listings(self._settings),
             sandboxed=finds_sandbox(self._settings, trusted),
         )

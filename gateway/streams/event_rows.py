@@ -8,11 +8,11 @@ from typing import NamedTuple, TypedDict
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from coterie.activities.contracts import (
-    CALL_SKILL,
+    CALL_FUNCTION,
     RUN_AGENT,
     AgentResponse,
+    function_step,
     named_turn,
-    skill_step,
 )
 from coterie.dsl.sizes import json_size
 from coterie.gateway.streams import run_events as events
@@ -62,7 +62,7 @@ class _Task(BaseModel):
     task: str = ""
 
 
-class _Skill(BaseModel):
+class _NamedFunction(BaseModel):
     skill: str = ""
 
 
@@ -203,9 +203,9 @@ def _call_name(event: recorded.CallScheduled) -> CallName:
     match event.activity:
         case activity if activity == RUN_AGENT:
             return CallName(event.call, "turn", _turn(event)[0], event.at)
-        case activity if activity == CALL_SKILL:
-            skill = event.value.read_if(_Skill)
-            step = skill_step(event.summary, "" if skill is None else skill.skill)
+        case activity if activity == CALL_FUNCTION:
+            function = event.value.read_if(_NamedFunction)
+            step = function_step(event.summary, "" if function is None else function.skill)
             return CallName(event.call, "skill", step, event.at)
         case _:
             return CallName(event.call, "other", event.summary, event.at)
@@ -220,14 +220,14 @@ def _turn(event: recorded.CallScheduled) -> tuple[str, str]:
 def _event_of_schedule(
     place: EventPlace, event: recorded.CallScheduled, name: CallName
 ) -> events.CallScheduledEvent:
-    skill = event.value.read_if(_Skill) if name.kind == "skill" else None
+    function = event.value.read_if(_NamedFunction) if name.kind == "skill" else None
     return events.CallScheduledEvent(
         **place,
         call=name.call,
         kind=name.kind,
         step=name.step,
         event=event.id,
-        skill="" if skill is None else skill.skill,
+        skill="" if function is None else function.skill,
         turn=_turn(event)[1] if name.kind == "turn" else "",
     )
 

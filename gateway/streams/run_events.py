@@ -13,7 +13,7 @@ from coterie.runs.ends.end_facts import ClosedState
 from coterie.runs.histories.recorded_events import CallEnd
 
 CallKind = Literal["turn", "skill", "other"]
-"""A model turn, a call of a skill, or other work, such as the start of a fork."""
+"""A model turn, a call of a tool function, or other work, such as the start of a fork."""
 
 
 class RunEventBase(Frozen):
@@ -53,7 +53,7 @@ class CallEventBase(RunEventBase):
 
 
 class CallScheduledEvent(CallEventBase):
-    """A model turn or a skill is called."""
+    """A model turn or a tool function is called."""
 
     type: Literal["call_scheduled"] = "call_scheduled"
     event: int

@@ -24,12 +24,12 @@ from temporalio.worker import (
 
 from coterie.activities.attempts import Attempt, Standing, current
 from coterie.activities.batching import MeteredProviders
-from coterie.activities.contracts import CALL_SKILL, SkillRequest
+from coterie.activities.contracts import CALL_FUNCTION, FunctionRequest
 from coterie.activities.heartbeats import kept_alive
 from coterie.activities.metering import Meter
 from coterie.activities.providers.provider import ModelRequest
-from coterie.activities.skills.skill_activity import SkillActivities
-from coterie.activities.workspace.skill_base import Skill, SkillContext, Workspace
+from coterie.activities.tool_functions.function_activity import FunctionActivities
+from coterie.activities.workspace.function_base import FunctionContext, ToolFunction, Workspace
 from coterie.dsl.model.capabilities import Effect
 from tests.support.agents import RecordingModel, answer
 from tests.support.servers.temporal_server import time_skipping
@@ -266,13 +266,13 @@ class _FrozenActivity(ActivityInboundInterceptor):
 
 @workflow.defn(name="OneCall")
 class OneCall:
-    """A run of one skill."""
+    """A run of one tool function."""
 
     @workflow.run
-    async def run(self, skill: str) -> None:
+    async def run(self, function: str) -> None:
         await workflow.execute_activity(
-            CALL_SKILL,
-            SkillRequest(skill=skill, key="run/call"),
+            CALL_FUNCTION,
+            FunctionRequest(skill=function, key="run/call"),
             start_to_close_timeout=timedelta(seconds=60),
             heartbeat_timeout=timedelta(seconds=3),
             retry_policy=RetryPolicy(maximum_attempts=3, initial_interval=timedelta(seconds=1)),
@@ -281,29 +281,29 @@ class OneCall:
 
 @dataclass
 class Ledger:
-    """What a skill did, by its attempts."""
+    """What a tool function did, by its attempts."""
 
     done: list[int] = field(default_factory=list[int])
 
-    async def add(self, given: JsonValue, context: SkillContext) -> JsonValue:
+    async def add(self, given: JsonValue, context: FunctionContext) -> JsonValue:
         self.done.append(activity.info().attempt)
         return given
 
-    def skill(self, effect: Effect) -> Skill[JsonValue, JsonValue]:
+    def function(self, effect: Effect) -> ToolFunction[JsonValue, JsonValue]:
         anything = TypeAdapter[JsonValue](JsonValue)
-        return Skill("Ledger.add", "Adds.", effect, anything, anything, self.add)
+        return ToolFunction("Ledger.add", "Adds.", effect, anything, anything, self.add)
 
 
 async def _frozen_run(ledger: Ledger, effect: Effect, folder: Path) -> None:
     """A run whose worker was frozen; raises what the run fails with."""
-    skills = SkillActivities(Workspace(folder), {"Ledger.add": ledger.skill(effect)})
+    functions = FunctionActivities(Workspace(folder), {"Ledger.add": ledger.function(effect)})
     async with (
         time_skipping() as env,
         Worker(
             env.client,
             task_queue="frozen",
             workflows=[OneCall],
-            activities=[skills.call_skill],
+            activities=[functions.call_function],
             interceptors=[Frozen(env.client)],
             workflow_runner=UnsandboxedWorkflowRunner(),
             build_id="test",
@@ -322,7 +322,7 @@ async def test_a_call_is_not_made_again_by_a_worker_that_was_frozen(tmp_path: Pa
     assert ledger.done == [2]
 
 
-async def test_once_skill_does_not_start_on_a_worker_that_was_frozen(
+async def test_once_function_does_not_start_on_a_worker_that_was_frozen(
     tmp_path: Path,
 ) -> None:
     ledger = Ledger()

@@ -25,7 +25,7 @@ from coterie.dsl.model.capabilities import KeptLabel
 from tests.law.sources import ROOT
 from tests.support.servers.raw_server import raw_server
 from tests.support.servers.receiver import receiver
-from tests.support.skills import environment
+from tests.support.tool_functions import environment
 from tests.support.watching.processes import is_running, pid_in
 
 SECRET = "whsec_c2VjcmV0LW9mLXRoZS1yZWNlaXZlcg=="

@@ -157,16 +157,16 @@ def check_ledger(runs: Sequence[str], ledger: Path) -> list[str]:
 def unknowns(run: str, calls: Sequence[Call]) -> list[Unknown]:
     """Every release with an unknown outcome, and how the run resolved it."""
     found: list[Unknown] = []
-    skills = [call for call in calls if call.type == "call_skill"]
-    for number, call in enumerate(skills):
+    functions = [call for call in calls if call.type == "call_function"]
+    for number, call in enumerate(functions):
         if not call.once or call.failure is None:
             continue
-        verified = skills[number + 1] if number + 1 < len(skills) else None
+        verified = functions[number + 1] if number + 1 < len(functions) else None
         if verified is None or verified.completed is None or verified.once:
             became = "nothing"
         else:
             code = json.loads(verified.result)["data"]["exit_code"]
-            again = number + 2 < len(skills)
+            again = number + 2 < len(functions)
             became = {0: "had completed", 1: "repeated"}.get(
                 code, "rejected by a person and repeated" if again else "accepted by a person"
             )

@@ -59,7 +59,7 @@ def test_clocks_and_chance_are_refused_in_the_language_and_the_interpreter(
     assert "TID251" in complaints(code, file)
 
 
-@pytest.mark.parametrize("file", ["activities/skills/commands.py", "coterie/settings.py"])
+@pytest.mark.parametrize("file", ["activities/tool_functions/commands.py", "coterie/settings.py"])
 def test_the_world_and_the_front_door_may_look_at_the_clock(file: str) -> None:
     assert "TID251" not in complaints("\n".join(BANNED), file)
 

@@ -18,10 +18,14 @@ ALLOWED = {
     "activities/agents/tool_calling.py": "the name of a tool that does not exist",
     "activities/mcp_client/server_answers.py": "a name",
     "activities/mcp_client/server_requests.py": "a name",
-    "activities/skills/knowledge/chunks.py": "a heading, whose text follows",
-    "activities/skills/knowledge/retriever.py": "what an index reads",
-    "activities/skills/web/page_text.py": "what is parsed; the page says that it is partial",
-    "activities/skills/repository/git_commit.py": "files and the title of a commit in a summary",
+    "activities/tool_functions/knowledge/chunks.py": "a heading, whose text follows",
+    "activities/tool_functions/knowledge/retriever.py": "what an index reads",
+    "activities/tool_functions/web/page_text.py": (
+        "what is parsed; the page says that it is partial"
+    ),
+    "activities/tool_functions/repository/git_commit.py": (
+        "files and the title of a commit in a summary"
+    ),
     "workflows/steps/agent.py": "a name, and a template in a message",
     "workflows/temporal/durable_scope.py": "values that the server bounds; the summary of a timer",
     "workflows/core/causes/trail_causes.py": "facts for programs, beside a text for people",

@@ -22,7 +22,7 @@ MAY_PASS = {
     "AnswerTooLarge",
     "TurnsExhausted",
     "AgentFailed",
-    "SkillFailed",
+    "FunctionFailed",
     "StorageUnusable",
     "Timeout",
     "StaleAttempt",

@@ -110,7 +110,7 @@ def test_an_sdk_is_imported_by_its_own_provider_only(kind: str, sdk: str) -> Non
 
 
 def test_importing_the_workflow_loads_no_world() -> None:
-    unwanted = {*SDKS, "yaml", "jsonschema", "activities.agents", "activities.skills"}
+    unwanted = {*SDKS, "yaml", "jsonschema", "activities.agents", "activities.tool_functions"}
     loaded = loaded_by("workflows.team")
     assert not loaded & unwanted
     ours = {name for name in loaded if tops({name}) == {"coterie"}}
@@ -118,7 +118,7 @@ def test_importing_the_workflow_loads_no_world() -> None:
 
 
 def test_importing_the_contracts_loads_no_world() -> None:
-    unwanted = {*SDKS, "yaml", "jsonschema", "activities.agents", "activities.skills"}
+    unwanted = {*SDKS, "yaml", "jsonschema", "activities.agents", "activities.tool_functions"}
     assert not loaded_by("activities.contracts") & unwanted
 
 

@@ -32,14 +32,29 @@ LOADERS = {
     ("activities.providers.provider_registry", "activities.providers.openai"): _SDK,
     ("activities.providers.provider_registry", "activities.providers.openai_responses"): _SDK,
     (
-        "activities.skills.apis.api_skill",
-        "activities.skills.apis.api_calls",
+        "activities.tool_functions.apis.api_function",
+        "activities.tool_functions.apis.api_calls",
     ): "the HTTP client, which a worker without calls of APIs does not need",
-    ("activities.skills.knowledge.stores", "activities.skills.knowledge.chunk_store"): _KNOWLEDGE,
-    ("activities.skills.knowledge.stores", "activities.skills.knowledge.embedding"): _KNOWLEDGE,
-    ("activities.skills.web.arxiv_search", "activities.skills.web.arxiv_client"): _WEB,
-    ("activities.skills.web.web_fetch", "activities.skills.web.page_download"): _WEB,
-    ("activities.skills.web.web_search", "activities.skills.web.search_engines"): _WEB,
+    (
+        "activities.tool_functions.knowledge.stores",
+        "activities.tool_functions.knowledge.chunk_store",
+    ): _KNOWLEDGE,
+    (
+        "activities.tool_functions.knowledge.stores",
+        "activities.tool_functions.knowledge.embedding",
+    ): _KNOWLEDGE,
+    (
+        "activities.tool_functions.web.arxiv_search",
+        "activities.tool_functions.web.arxiv_client",
+    ): _WEB,
+    (
+        "activities.tool_functions.web.web_fetch",
+        "activities.tool_functions.web.page_download",
+    ): _WEB,
+    (
+        "activities.tool_functions.web.web_search",
+        "activities.tool_functions.web.search_engines",
+    ): _WEB,
     ("coterie", "activities.contracts"): _LIGHT,
     ("coterie", "activities.user_code.agent_functions"): _LIGHT,
     ("coterie", "activities.providers.message_model"): _LIGHT,

@@ -27,7 +27,7 @@ CODE = (".py", ".md", ".toml", ".sql")
 """Files of these kinds may stand anywhere; all others are data."""
 DATA = (
     ".ci",  # how CI calls make
-    "activities/skills",  # the contracts of the skills, generated from their types
+    "activities/tool_functions",  # the contracts of the tool functions, generated from their types
     "bench/journey",  # the team whose journeys are counted
     "config",  # personas, teams and scripts that ship
     "coterie/ui",  # the style of the terminal UI

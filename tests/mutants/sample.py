@@ -17,7 +17,7 @@ DECIDING = {
         "activities/changes/*.py",
         "activities/processes/*.py",
         "activities/providers/*.py",
-        "activities/skills/*.py",
+        "activities/tool_functions/*.py",
         "activities/storage/*.py",
         "activities/workspace/*.py",
     ),

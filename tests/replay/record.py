@@ -24,7 +24,7 @@ from temporalio.client import WorkflowFailureError, WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import WorkflowRunner
 
-from coterie.activities.contracts import CALL_SKILL
+from coterie.activities.contracts import CALL_FUNCTION
 from coterie.dsl.model.price import Price
 from coterie.dsl.model.sections.worker_document import TEST_ROOT
 from coterie.dsl.values import Json
@@ -123,7 +123,7 @@ async def record(
 ) -> list[WorkflowHistory]:
     """Run the case to its end; its history, or one for each link when it continues as new."""
     late = LateTask()
-    functions = {LATE_TASK: late.skill()}
+    functions = {LATE_TASK: late.function()}
     root = TEST_ROOT if case.signed else None
     policy = PlanPolicy(accept_plans=case.accepts_plans, decisions_root=root)
     async with engine(
@@ -172,7 +172,7 @@ async def _act(act: Json, handle: Any, env: WorkflowEnvironment, late: LateTask)
         case {"late_task": "begun"}:
             await late.begun.wait()
         case {"late_task": "cancelled"}:
-            while await _is_running(CALL_SKILL, handle):
+            while await _is_running(CALL_FUNCTION, handle):
                 await env.sleep(timedelta(seconds=1))
         case {"asks": str(id)}:
             while id not in [one["id"] for one in await _pending(handle)]:

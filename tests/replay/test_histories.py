@@ -25,7 +25,7 @@ FILES = sorted(HISTORIES.glob("*.json"))
 
 
 def history(file: Path) -> WorkflowHistory:
-    """Under the run's own id, which the keys of skills and the ids of notices are made of."""
+    """Under the run's own id, which the keys of functions and the ids of notices are made of."""
     found = json.loads(file.read_text())
     started = found["events"][0]["workflowExecutionStartedEventAttributes"]
     return WorkflowHistory.from_json(started["workflowId"], found)

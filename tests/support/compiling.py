@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from coterie.activities.skills.skill_registry import contracts
+from coterie.activities.tool_functions.function_registry import contracts
 from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
 from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.dsl.model.capabilities import Capabilities, Reach
@@ -10,7 +10,7 @@ from coterie.dsl.model.plan import Plan
 
 CAPABILITIES = Capabilities(
     agent_types=("generic_single_shot", "generic_orchestrating", "generic_tool_calling"),
-    skills=contracts(),
+    functions=contracts(),
     providers=("scripted", "anthropic", "openai"),
     commands=("pytest", "deploy"),
     once_commands=("deploy",),

@@ -22,11 +22,15 @@ from coterie.activities.model_prices import Pricing
 from coterie.activities.notifications import Channel, NotificationActivities
 from coterie.activities.providers.provider import ProviderSettings
 from coterie.activities.providers.provider_registry import Providers
-from coterie.activities.skills.skill_activity import SkillActivities
-from coterie.activities.skills.skill_registry import SKILLS, AnySkill, contracts
 from coterie.activities.storage.blobs import Blobs, MemoryBlobs
+from coterie.activities.tool_functions.function_activity import FunctionActivities
+from coterie.activities.tool_functions.function_registry import (
+    TOOL_FUNCTIONS,
+    AnyFunction,
+    contracts,
+)
 from coterie.activities.user_code.child_pool import UserCode
-from coterie.activities.workspace.skill_base import Command, Workspace
+from coterie.activities.workspace.function_base import Command, Workspace
 from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.model.capabilities import Capabilities, Reach
 from coterie.dsl.model.plan import Plan
@@ -42,7 +46,7 @@ from tests.support.watching.prepared_sandbox import prepared_sandbox
 
 CAPABILITIES = Capabilities(
     agent_types=("generic_single_shot", "generic_orchestrating", "generic_tool_calling"),
-    skills=contracts(),
+    functions=contracts(),
     providers=("scripted",),
 )
 DEFECTS = (Exception,)
@@ -140,13 +144,13 @@ async def engine(
     provider: ProviderSettings | None = None,
     cached_runs: int = 1000,
     channels: Mapping[str, Channel] | None = None,
-    functions: Mapping[str, AnySkill] | None = None,
+    functions: Mapping[str, AnyFunction] | None = None,
     servers: McpServers | None = None,
     interceptors: Sequence[Interceptor] = (),
     name: str | None = None,
     runner: WorkflowRunner | None = None,
 ) -> AsyncGenerator[Engine]:
-    """A worker with a scripted model and skills that may touch `folder`.
+    """A worker with a scripted model and tool functions that may touch `folder`.
 
     With a `name`, its queue and its runs are called so, not by chance.
 
@@ -169,7 +173,9 @@ async def engine(
         pricing=Pricing({"scripted": settings}),
         user_code=user_code,
     )
-    skills = SkillActivities(workspace, {**SKILLS, **(functions or {})}, blobs, servers)
+    tool_functions = FunctionActivities(
+        workspace, {**TOOL_FUNCTIONS, **(functions or {})}, blobs, servers
+    )
     notices = NotificationActivities(channels or {}, {"PATH": os.environ["PATH"]}, folder)
     queue = name or f"test-{uuid.uuid4()}"
     async with Worker(
@@ -178,7 +184,7 @@ async def engine(
         workflows=[TeamWorkflow],
         activities=[
             agents.run_agent,
-            skills.call_skill,
+            tool_functions.call_function,
             ForkActivities(client, PlanPolicy(accept_plans=True)).fork_run,
             notices.notify,
             start_settings,

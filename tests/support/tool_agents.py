@@ -7,8 +7,8 @@ from coterie.activities.contracts import (
     AgentError,
     AgentRequest,
     AgentResponse,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
 )
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.tools.asked_input import AskedInput
@@ -29,9 +29,9 @@ QUERY: Json = {
 MODEL: Json = {"provider": "scripted", "model": "demo"}
 
 
-def skill_tool(skill: str = "Discovery.collect", **more: JsonValue) -> Json:
-    """A tool made of a skill."""
-    return {"skill": skill, "terms": READ, **more}
+def function_tool(function: str = "Discovery.collect", **more: JsonValue) -> Json:
+    """A tool made of a tool function."""
+    return {"skill": function, "terms": READ, **more}
 
 
 def persona(*tools: str, **more: JsonValue) -> Json:
@@ -92,19 +92,19 @@ def unusable(problem: str) -> AgentResponse:
 
 
 class ModelWorld(World):
-    """What is outside of the run: models that take turns, and skills."""
+    """What is outside of the run: models that take turns, and tool functions."""
 
     def __init__(
         self,
         model: Callable[[AgentRequest, int], AgentResponse],
-        skill: Callable[[SkillRequest], JsonValue | SkillResult],
+        function: Callable[[FunctionRequest], JsonValue | FunctionResult],
     ) -> None:
         super().__init__(answer=lambda _: {})
         self.model = model
         """Takes a request and the number of the turn in its conversation."""
-        self.skill = skill
+        self.function = function
         self.requests: list[AgentRequest] = []
-        self.made: list[SkillRequest] = []
+        self.made: list[FunctionRequest] = []
         self.turns: dict[str, int] = {}
 
 
@@ -128,17 +128,17 @@ class ModelScope(StoppingScope):
         world.turns[name] = number
         return response.model_copy(update={"conversation": name})
 
-    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
+    async def call_function(self, request: FunctionRequest, call: Call) -> FunctionResult:
         world = cast("ModelWorld", self.world)
         world.calls.append(call.id)
         world.seconds += 1
         world.made.append(request)
-        found = world.skill(request)
+        found = world.function(request)
         if isinstance(found, dict) and "fails" in found:
             asked = AskedInput.model_validate(found["asks"]) if "asks" in found else None
             message = str(found.get("message", "on purpose"))
             raise CallFailed(str(found["fails"]), message, asked=asked)
-        return found if isinstance(found, SkillResult) else SkillResult(data=found)
+        return found if isinstance(found, FunctionResult) else FunctionResult(data=found)
 
 
 class ExtendingScope(ModelScope):

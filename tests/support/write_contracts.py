@@ -2,12 +2,12 @@
 
 import json
 
-from coterie.activities.skills.skill_contracts import CONTRACTS
-from coterie.activities.skills.skill_registry import contracts
+from coterie.activities.tool_functions.function_contracts import CONTRACTS
+from coterie.activities.tool_functions.function_registry import contracts
 
 
 def main() -> None:
-    """Write the contracts of all skills as data."""
+    """Write the contracts of all tool functions as data."""
     found = [contract.model_dump(mode="json") for contract in contracts().values()]
     CONTRACTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 

@@ -14,12 +14,12 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from coterie.activities.contracts import (
-    CALL_SKILL,
+    CALL_FUNCTION,
     RUN_AGENT,
     AgentRequest,
     AgentResponse,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
 )
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.model.plan import Plan
@@ -73,9 +73,9 @@ async def run_agent(request: AgentRequest) -> AgentResponse:
     return await World(late=False).run_agent(request)
 
 
-@activity.defn(name=CALL_SKILL)
-async def call_skill(request: SkillRequest) -> SkillResult:
-    return await World(late=False).call_skill(
+@activity.defn(name=CALL_FUNCTION)
+async def call_function(request: FunctionRequest) -> FunctionResult:
+    return await World(late=False).call_function(
         request.model_copy(update={"key": f"local/{request.key.partition('/')[2]}"})
     )
 
@@ -87,7 +87,7 @@ async def worker(env: WorkflowEnvironment) -> AsyncGenerator[str]:
         env.client,
         task_queue=queue,
         workflows=[TeamWorkflow],
-        activities=[run_agent, call_skill],
+        activities=[run_agent, call_function],
         workflow_runner=prepared_sandbox(),
         workflow_failure_exception_types=DEFECTS,
         build_id="test",

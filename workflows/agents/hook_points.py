@@ -1,6 +1,7 @@
 """Hook points: a run asks its hooks, notes what they decide, and learns what follows.
 
-`dsl.hooks` decides. An expression costs nothing in the history; the skill of a hook is one call.
+`dsl.hooks` decides. An expression costs nothing in the history; the tool function of a hook is one
+call.
 """
 
 from collections.abc import Sequence
@@ -30,7 +31,7 @@ from coterie.dsl.model.plan import Persona, Plan
 from coterie.dsl.templates.template_filling import fill
 from coterie.dsl.tool_loop.tool_loop_progress import OpenCall, StoppedByHook
 from coterie.dsl.values import Json
-from coterie.workflows.agents.skill_calls import SkillCall, make_call
+from coterie.workflows.agents.function_calls import FunctionCall, make_call
 from coterie.workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
 from coterie.workflows.core.causes.agent_causes import HookDecided
 from coterie.workflows.core.location import Location, Skipped
@@ -143,7 +144,7 @@ async def _ruling(hook: Hook, own: Json, location: Location, scope: Scope) -> Ho
         if ruling is not True:
             return ruling or None
     if hook.skill is not None:
-        outcome = await _call_hook_skill(hook, facts, location, scope)
+        outcome = await _call_hook_function(hook, facts, location, scope)
         if not outcome.success:
             message = "" if outcome.error is None else outcome.error.message
             return undecided(hook, f"{hook.skill}: {message}")
@@ -167,20 +168,22 @@ def _facts(own: Json, location: Location, scope: Scope) -> Facts:
     )
 
 
-async def _call_hook_skill(hook: Hook, facts: Facts, location: Location, scope: Scope) -> Outcome:
-    """Call the skill of a hook."""
+async def _call_hook_function(
+    hook: Hook, facts: Facts, location: Location, scope: Scope
+) -> Outcome:
+    """Call the tool function of a hook."""
     at = location.at(hook.label)
     try:
-        skill_input = fill(hook.input, facts.names())
+        function_input = fill(hook.input, facts.names())
     except TemplateFailed as error:
         return Outcome.failed("TemplateFailed", str(error))
-    skill = hook.skill or ""
-    labelled = LabelledCall.of_skill(skill, hook.terms)
-    if refused := await refused_egress(labelled, skill_input, at, scope):
+    function = hook.skill or ""
+    labelled = LabelledCall.of_function(function, hook.terms)
+    if refused := await refused_egress(labelled, function_input, at, scope):
         return refused
     count = partial(scope.state.executed, at.step)
     # no boundary: what the hook looks at is not recorded yet
-    call = SkillCall(skill, skill_input, hook.terms)
+    call = FunctionCall(function, function_input, hook.terms)
     result = await make_call(call, at, scope, count, boundary=False)
     end_call(labelled, at, scope)
     skips = scope.state.skips

@@ -24,34 +24,34 @@ _MAX_KEPT = 200
 """Different calls that a loop remembers; it forgets the oldest."""
 
 
-def refused(skill: str, given: JsonValue, location: Location, scope: Scope) -> Outcome | None:
+def refused(function: str, given: JsonValue, location: Location, scope: Scope) -> Outcome | None:
     """Return the failure of a call that keeps giving the same result; None if it may be made."""
-    call = _calls(location, scope).get(_digest([skill, given]))
+    call = _calls(location, scope).get(_digest([function, given]))
     if call is None or call.times < STOPPED_AT - 1:
         return None
     because = (
-        f"{skill} was called {call.times} times in this loop with the same arguments and gave the "
-        "same result each time, so it is not called again; set `repeated_calls: allow` on a loop "
-        "that polls for a change"
+        f"{function} was called {call.times} times in this loop with the same arguments and gave "
+        "the same result each time, so it is not called again; set `repeated_calls: allow` on a "
+        "loop that polls for a change"
     )
     return Outcome.failed("RepeatedCall", because)
 
 
 def record_call(
-    skill: str, given: JsonValue, outcome: Outcome, location: Location, scope: Scope
+    function: str, given: JsonValue, outcome: Outcome, location: Location, scope: Scope
 ) -> None:
     """Remember a call and its result; the third equal result in a row appears in the trail."""
     calls = _calls(location, scope)
     error = outcome.error
     result = _digest(outcome.data if error is None else [error.type, outcome.data])
-    digest = _digest([skill, given])
+    digest = _digest([function, given])
     before = calls.pop(digest, None)  # the latest comes last
     times = before.times + 1 if before is not None and before.result == result else 1
-    calls[digest] = RepeatedCall(result, times, skill)
+    calls[digest] = RepeatedCall(result, times, function)
     while len(calls) > _MAX_KEPT:
         del calls[next(iter(calls))]
     if times == NUDGED_AT:
-        note_step(scope, location, "repeated", CallRepeated("call_repeated", skill, times))
+        note_step(scope, location, "repeated", CallRepeated("call_repeated", function, times))
 
 
 def notes(location: Location, scope: Scope) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""One call of a tool, whatever the tool is made of: a skill, a server's tool, an agent, a team.
+"""One call of a tool, whatever the tool is made of: a function, a server's tool, an agent, a team.
 
 With `cache: run`, the same call gets the first result again. Equal calls that are in progress at
 once become one call, whose result all get. Only successes of tools that read are kept, and any call
@@ -17,26 +17,26 @@ from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from coterie.dsl.model.decision_terms import call_approval
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.retryability import can_pass
-from coterie.dsl.model.step_kinds.step_base import SkillTerms
+from coterie.dsl.model.step_kinds.step_base import FunctionTerms
 from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.model.tools.tool_contract import (
     AgentTool,
     ApiTool,
+    FunctionTool,
     McpTool,
     NestedTool,
     OneCallTool,
     PlannedTool,
     ServerOffer,
-    SkillTool,
     TeamTool,
     Tool,
 )
 from coterie.dsl.model.traversal.callable_tools import agent_type_of
 from coterie.dsl.tool_loop.call_checks import fingerprint
 from coterie.dsl.values import Json
+from coterie.workflows.agents.function_calls import CalledFunction, FunctionCall, make_call
 from coterie.workflows.agents.repeatable_attempts import close_attempt, may_repeat, open_attempt
 from coterie.workflows.agents.shared_work import hand_over_work
-from coterie.workflows.agents.skill_calls import CalledSkill, SkillCall, make_call
 from coterie.workflows.agents.team_runs import MAX_NESTED, begin_team, follow_team
 from coterie.workflows.agents.time_limits import within_time
 from coterie.workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
@@ -49,8 +49,8 @@ from coterie.workflows.core.state_parts import CachedResult, ReadInProgress
 from coterie.workflows.core.trail import note_step
 
 
-def planned_call(name: str, terms: SkillTerms | None) -> PlannedCall | None:
-    """Return the call of a skill, a function or a server's tool, if it may change something."""
+def planned_call(name: str, terms: FunctionTerms | None) -> PlannedCall | None:
+    """Return the call of a function, a function or a server's tool, if it may change something."""
     if terms is None or terms.effect == "read":
         return None
     return PlannedCall(name=name, effect=terms.effect)
@@ -98,7 +98,7 @@ class CachedCall:
         self._scope = scope
         self._read = ReadInProgress()
 
-    async def known(self) -> CalledSkill | None:
+    async def known(self) -> CalledFunction | None:
         """Return the result of an equal call, which may still be in progress.
 
         None if this call must be made: there is no equal one, or it failed.
@@ -115,13 +115,13 @@ class CachedCall:
             result = self._usable(pending_read.result)
         return result
 
-    def _usable(self, cached_result: CachedResult | None) -> CalledSkill | None:
+    def _usable(self, cached_result: CachedResult | None) -> CalledFunction | None:
         if cached_result is None or (cached_result.name and not self._keep):
             return None
         if cached_result.name:
             kept_result = KeptResult(name=cached_result.name, size=cached_result.size, preview="")
-            return CalledSkill(Outcome.succeeded(), kept_result)
-        return CalledSkill(Outcome.succeeded(cached_result.data, cached_result.text))
+            return CalledFunction(Outcome.succeeded(), kept_result)
+        return CalledFunction(Outcome.succeeded(cached_result.data, cached_result.text))
 
     def __enter__(self) -> Self:
         """Begin the call: equal ones wait for it from now on."""
@@ -140,7 +140,7 @@ class CachedCall:
         if self._is_current():
             del self._scope.state.reads_in_progress[self._key]
 
-    def remember(self, called: CalledSkill) -> None:
+    def remember(self, called: CalledFunction) -> None:
         """Give the result of the call to equal ones, now and later, if it succeeded.
 
         One that depends on a person's answer is given to none: another call may get other answers.
@@ -210,33 +210,33 @@ class ToolCall(NamedTuple):
 
 async def call_tool(
     call: ToolCall, given: JsonValue, scope: Scope, interpreter: Interpreter
-) -> CalledSkill:
+) -> CalledFunction:
     """Call the tool with its whole input."""
     labelled = LabelledCall.of_tool(call.name, call.tool)
     match call.tool:
-        case SkillTool() | McpTool() | ApiTool() as tool:
+        case FunctionTool() | McpTool() | ApiTool() as tool:
             cache = CachedCall(call.name, tool, given, call.location, scope, keep=call.keep)
             result = await _cached_result(call, cache, scope)
             if result is None:
                 if refused := await refused_egress(labelled, given, call.location, scope):
-                    return CalledSkill(refused)
+                    return CalledFunction(refused)
                 result = await _cached_result(call, cache, scope)  # made meanwhile
             if result is None:
                 with cache:
-                    result = await _skill(call, tool, given, scope)
+                    result = await _function(call, tool, given, scope)
                     cache.remember(result)
         case AgentTool() | TeamTool() as tool:
             if refused := await refused_egress(labelled, given, call.location, scope):
-                return CalledSkill(refused)
+                return CalledFunction(refused)
             own = given if isinstance(given, dict) else {}
-            result = CalledSkill(await _whole(call, tool, own, scope, interpreter))
+            result = CalledFunction(await _whole(call, tool, own, scope, interpreter))
         case _:
             assert_never(call.tool)
     end_call(labelled, call.location, scope)
     return result
 
 
-async def _cached_result(call: ToolCall, cache: CachedCall, scope: Scope) -> CalledSkill | None:
+async def _cached_result(call: ToolCall, cache: CachedCall, scope: Scope) -> CalledFunction | None:
     """Return the cached result of an equal call, if any."""
     result = await cache.known()
     if result is not None:
@@ -244,21 +244,21 @@ async def _cached_result(call: ToolCall, cache: CachedCall, scope: Scope) -> Cal
     return result
 
 
-async def _skill(
+async def _function(
     call: ToolCall, tool: OneCallTool, tool_input: JsonValue, scope: Scope
-) -> CalledSkill:
-    """Call a skill or an MCP tool."""
+) -> CalledFunction:
+    """Call a tool function or an MCP tool."""
     location, state = call.location, scope.state
     count = call.counted or (lambda: state.executed(location.step))
-    return await make_call(skill_call(call, tool, tool_input), location, scope, count)
+    return await make_call(function_call(call, tool, tool_input), location, scope, count)
 
 
-def skill_call(call: ToolCall, tool: OneCallTool, given: JsonValue) -> SkillCall:
-    """Return the call of a skill or an MCP tool under the name of a tool."""
+def function_call(call: ToolCall, tool: OneCallTool, given: JsonValue) -> FunctionCall:
+    """Return the call of a tool function or an MCP tool under the name of a tool."""
     terms = tool.terms
     if call.retries is not None:
         terms = terms.model_copy(update={"retries": _fewest(call, terms.retries)})
-    return SkillCall(
+    return FunctionCall(
         tool.made_of,
         given,
         terms,

@@ -45,7 +45,7 @@ from coterie.workflows.core.state_parts import PendingNotification
 from coterie.workflows.core.trail import note_request
 
 _FILE = frozenset({"path", "file_path", "file", "paths"})
-"""Keys of a change of files, in the input of skills."""
+"""Keys of a change of files, in the input of tool functions."""
 
 
 def names_file(value: JsonValue) -> bool:

@@ -20,7 +20,7 @@ from coterie.dsl.egress.met_labels import KEPT, without_numbers
 from coterie.dsl.json_values import json_digest
 from coterie.dsl.model.capabilities import Effect, KeptLabel, Label
 from coterie.dsl.model.outcomes import Outcome
-from coterie.dsl.model.step_kinds.step_base import SkillTerms
+from coterie.dsl.model.step_kinds.step_base import FunctionTerms
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.workflows.approvals.approval_wait import PersonRequest, ask
 from coterie.workflows.approvals.decisions import is_approved, rejected
@@ -43,11 +43,11 @@ class LabelledCall(NamedTuple):
     """A call whose labels count."""
 
     name: str
-    """Of the tool, or of the skill of a step."""
+    """Of the tool, or of the tool function of a step."""
     labels: tuple[Label, ...] = ()
     grants: tuple[KeptLabel, ...] = ()
     runs: str = ""
-    """The skill, the server's tool, the agent or the team, if it is not the name."""
+    """The tool function, the server's tool, the agent or the team, if it is not the name."""
     effect: Effect = "once"
 
     @classmethod
@@ -56,9 +56,9 @@ class LabelledCall(NamedTuple):
         return cls(name, tool.labels, tool.grants, tool.made_of, tool.effect)
 
     @classmethod
-    def of_skill(cls, skill: str, terms: SkillTerms | None) -> "LabelledCall":
-        """Return the call of a skill by a step."""
-        return cls(skill) if terms is None else cls(skill, terms.labels, effect=terms.effect)
+    def of_function(cls, function: str, terms: FunctionTerms | None) -> "LabelledCall":
+        """Return the call of a tool function by a step."""
+        return cls(function) if terms is None else cls(function, terms.labels, effect=terms.effect)
 
     @property
     def planned(self) -> PlannedCall:

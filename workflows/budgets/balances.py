@@ -6,7 +6,7 @@ when it ends.
 
 from collections.abc import Iterator
 
-from coterie.activities.contracts import AgentResponse, SkillResult, Spent
+from coterie.activities.contracts import AgentResponse, FunctionResult, Spent
 from coterie.dsl.evaluate.because import route_because
 from coterie.dsl.model.budgets import Budget
 from coterie.dsl.model.causes import BudgetReached
@@ -72,12 +72,12 @@ def paid(
     scope: Scope,
     location: Location,
     personas: Personas,
-    what: AgentResponse | SkillResult | Spent,
+    what: AgentResponse | FunctionResult | Spent,
     model: str = "",
 ) -> None:
     """Take what a call used from the budgets that cover it."""
     usage, cost, unpriced, estimated = None, None, False, False
-    if not isinstance(what, SkillResult):
+    if not isinstance(what, FunctionResult):
         usage, cost, estimated = what.usage, what.cost, bool(what.estimated)
         unpriced = what.unpriced or (usage is not None and cost is None)
     tokens = usage.input_tokens + usage.output_tokens if usage is not None else 0

@@ -21,7 +21,7 @@ class PlannedCall(Frozen):
     """A call that a request is about, before it is made."""
 
     name: str
-    """`Name.method` of a skill, or the function or the server's tool."""
+    """`Name.method` of a tool function, or the function or the server's tool."""
     effect: Effect
     input: JsonValue = None
     """Its input, if it may change files, and the request shows something else."""
@@ -101,7 +101,7 @@ class Pending(Frozen):
 
     @property
     def changing_call(self) -> str:
-        """The skill, function or server's tool that would run, if it may change something."""
+        """The function, function or server's tool that would run, if it may change something."""
         return "" if self.call is None or self.call.effect == "read" else self.call.name
 
     @property

@@ -13,8 +13,8 @@ from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     CallOptions,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
     Spent,
 )
 from coterie.dsl.model.evaluation_budget import EvaluationWork
@@ -182,8 +182,8 @@ class Scope(Protocol):
         """Run one model turn. Raises CallFailed."""
         ...
 
-    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
-        """Call one skill. Raises CallFailed."""
+    async def call_function(self, request: FunctionRequest, call: Call) -> FunctionResult:
+        """Call one tool function. Raises CallFailed."""
         ...
 
     def notify(self, notification: PendingNotification) -> None:

@@ -121,12 +121,12 @@ class RunState:
     )
     """`{id of an activity: its step}`; none is in progress when the run continues as new."""
     model_calls: int = 0
-    skill_calls: int = 0
+    function_calls: int = 0
     usage: TokenUsage = field(default_factory=TokenUsage)
     queues: dict[str, OwnQueue] = field(default_factory=dict[str, OwnQueue])
     """`{provider: its own queue}`, if a worker has named one."""
     tallies: dict[str, Tally] = field(default_factory=dict[str, Tally])
-    """Usage by task, and model or skill."""
+    """Usage by task, and model or tool function."""
     balances: dict[str, BudgetBalance] = field(default_factory=dict[str, BudgetBalance])
     """Usage of each budget, by its id; budgets that no call has touched are missing."""
     cached_results: dict[str, CachedResult] = field(default_factory=dict[str, CachedResult])

@@ -234,8 +234,8 @@ class StepKey(str):
         return StepKey("/".join(part for part in self.split("/") if not part.isdigit()))
 
 
-class SkillCallKey(str):
-    """`run/execution/team/path#count`: the call of a skill that an execution of a step makes.
+class FunctionCallKey(str):
+    """`run/execution/team/path#count`: the call of a function that an execution of a step makes.
 
     It is the same in retries, and when the run continues as new or is reset. It differs from the
     keys of every other run, also of one with the same id. The id of a run has no slash, and the
@@ -245,7 +245,7 @@ class SkillCallKey(str):
     __slots__ = ()
 
     @classmethod
-    def of(cls, run: str, execution: str, step: str, count: int) -> "SkillCallKey":
+    def of(cls, run: str, execution: str, step: str, count: int) -> "FunctionCallKey":
         """Return the key of the call that an execution of a step makes."""
         return cls(f"{run}/{execution}/{step}#{count}")
 

@@ -106,7 +106,7 @@ class Frame:
 
 @dataclass(slots=True)
 class Tally:
-    """What the calls of one task have used, by model or skill."""
+    """What the calls of one task have used, by model or tool function."""
 
     task: str
     """`team/path`."""

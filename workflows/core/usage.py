@@ -6,7 +6,7 @@ Failed attempts count too, as far as their usage is known. Pure functions over R
 from functools import reduce
 from typing import TypeVar
 
-from coterie.activities.contracts import AgentResponse, SkillResult, Spent, TokenUsage
+from coterie.activities.contracts import AgentResponse, FunctionResult, Spent, TokenUsage
 from coterie.dsl.errors import EvaluationLimitExceeded, TemplateFailed
 from coterie.dsl.model.plan_key import PlanKey
 from coterie.workflows.core.location import Location
@@ -17,7 +17,7 @@ from coterie.workflows.core.state_parts import Tally
 DIGITS = 9
 """Decimal places of US dollars: all answers about a run round alike."""
 
-Used = TypeVar("Used", AgentResponse, SkillResult, Spent)
+Used = TypeVar("Used", AgentResponse, FunctionResult, Spent)
 
 
 def began(
@@ -88,7 +88,7 @@ def _may_have_been_called(answer: AgentResponse) -> bool:
 def together(cut: Spent, what: Used) -> Used:
     """Return the result of a repeated call, with the usage of the interrupted attempt."""
     seconds = cut.seconds + what.seconds
-    if isinstance(what, SkillResult):
+    if isinstance(what, FunctionResult):
         return what.model_copy(update={"seconds": seconds})
     usages = [part.usage for part in (cut, what) if part.usage is not None]
     costs = [part.cost for part in (cut, what) if part.cost is not None]

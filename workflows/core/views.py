@@ -32,7 +32,7 @@ class Paused(Frozen):
 
 
 class CollectedFiles(Frozen):
-    """What a skill has collected for prompts, shown before a model reads it."""
+    """What a tool function has collected for prompts, shown before a model reads it."""
 
     files: int
     estimated_tokens: int
@@ -60,7 +60,7 @@ class TrailEntry(Frozen):
     seconds: float | None = None
     tokens: int | None = None
     found: CollectedFiles | None = None
-    """With a skill that collects files."""
+    """With a tool function that collects files."""
     event: str | None = None
     """Of the start of a visit: the name that its team gives it."""
     ran_because: str = ""
@@ -170,7 +170,7 @@ class RunStatus(Frozen):
     """Messages of the session so far."""
     visits: dict[str, int]
     model_calls: int
-    skill_calls: int
+    function_calls: int
     usage: TokenUsage
     cost: float | None = None
     """US dollars of all calls so far; None when none has a price."""
@@ -227,7 +227,7 @@ class CostReport(Frozen):
     personas: tuple[CostRow, ...] = ()
     models: tuple[CostRow, ...] = ()
     tools: tuple[CostRow, ...] = ()
-    """Skills, by their own names."""
+    """Tool functions, by their own names."""
     budgets: tuple[BudgetUse, ...] = ()
     left_out: dict[str, int] = Field(default_factory=dict[str, int])
     """`{teams, tasks, ...: number of rows left out}`: those that used least."""
@@ -260,7 +260,7 @@ class TeamResult(Frozen):
     visits: dict[str, int]
     teams_run: int
     model_calls: int
-    skill_calls: int
+    function_calls: int
     usage: TokenUsage
     cost: float | None = None
     """US dollars of all calls; None when none has a price."""

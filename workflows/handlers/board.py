@@ -178,7 +178,7 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
         messages=state.session.received,
         visits=state.visits,
         model_calls=state.model_calls,
-        skill_calls=state.skill_calls,
+        function_calls=state.function_calls,
         usage=state.usage,
         cost=cost,
         unpriced=unpriced,
@@ -241,7 +241,7 @@ def board(plan: Plan, state: RunState) -> str:
         f"({counted_visits(state)[0]} of {plan.limits.max_total_teams} team visits)\n\n"
         f"{held}{doing}{waits}{_session(plan, state)}"
         f"- came here because: {plain(_cut(main.routed.because))}\n"
-        f"- {state.model_calls} model calls, {state.skill_calls} skill calls, "
+        f"- {state.model_calls} model calls, {state.function_calls} function calls, "
         f"{usage.input_tokens + usage.output_tokens} tokens"
         f"{' (estimated)' if estimated_calls(state) else ''}{_budgets(plan, state)}"
     )

@@ -13,6 +13,7 @@ from coterie.dsl.model.steps import (
     BlockStep,
     BranchStep,
     FailStep,
+    FunctionStep,
     LegacyAgentStep,
     LoopStep,
     ParallelStep,
@@ -20,7 +21,6 @@ from coterie.dsl.model.steps import (
     ReplyStep,
     ReturnStep,
     SetStep,
-    SkillStep,
     Step,
     TaskGraphStep,
     TeamStep,
@@ -69,7 +69,7 @@ def execute(  # noqa: C901  # one case a kind: that is the point
     match step:
         case PersonaStep() | LegacyAgentStep():
             return agent.execute(step, location, scope, interpreter)
-        case SkillStep():
+        case FunctionStep():
             return skill.execute(step, location, scope)
         case ToolStep():
             return tool.execute(step, location, scope, interpreter)

@@ -1,4 +1,4 @@
-"""A tool: a skill under the name that the document gives it, chosen now or at run time."""
+"""A tool: a tool function under the name that the document gives it, chosen now or at run time."""
 
 from pydantic import JsonValue
 
@@ -12,10 +12,15 @@ from coterie.dsl.model.tools.tool_contract import OneCallTool, Tool
 from coterie.dsl.templates.template_filling import fill
 from coterie.dsl.tool_loop.call_checks import argument_problems, edit_problem
 from coterie.dsl.values import Json
+from coterie.workflows.agents.function_calls import CalledFunction, call_function
 from coterie.workflows.agents.loop.tool_calls import CallHooks, HookedResult
 from coterie.workflows.agents.shared_work import publish_work
-from coterie.workflows.agents.skill_calls import CalledSkill, call_skill
-from coterie.workflows.agents.tool_kinds import ToolCall, call_tool, planned_tool_call, skill_call
+from coterie.workflows.agents.tool_kinds import (
+    ToolCall,
+    call_tool,
+    function_call,
+    planned_tool_call,
+)
 from coterie.workflows.approvals.egress_approval import LabelledCall, end_call, refused_egress
 from coterie.workflows.approvals.output_approval import ApprovalSubject, with_approval
 from coterie.workflows.core.causes.agent_causes import ToolCalled
@@ -54,7 +59,9 @@ def _valid_arguments(name: str, tool: Tool, arguments: JsonValue) -> Json | Outc
         kind = describe_kind(arguments)
         problem = f"the arguments of the tool {name!r} are {kind}, not a mapping"
         return Outcome.failed("InvalidArguments", problem)
-    if isinstance(tool, OneCallTool) or tool.input_schema is None:  # a skill checks its own input
+    if (
+        isinstance(tool, OneCallTool) or tool.input_schema is None
+    ):  # a tool function checks its own input
         return arguments
     own = {key: value for key, value in arguments.items() if key not in tool.fixed}
     problems = argument_problems(own, tool.input_schema)
@@ -68,7 +75,7 @@ async def _hooked_call(
 ) -> Outcome:
     """Call the tool between its hooks, which may change its arguments or answer for it."""
 
-    async def make(call: ToolCall, tool_input: JsonValue) -> CalledSkill:
+    async def make(call: ToolCall, tool_input: JsonValue) -> CalledFunction:
         return await _call_tool(call, tool_input, scope, interpreter)
 
     own: Json = {"agent": "", "task": task, "turn": 0}
@@ -141,14 +148,14 @@ async def _approved_call(
 
 async def _call_tool(
     call: ToolCall, tool_input: JsonValue, scope: Scope, interpreter: Interpreter
-) -> CalledSkill:
-    """Call the tool; a skill or an MCP tool also counts as a call of the loop around the step."""
+) -> CalledFunction:
+    """Call the tool; a function or an MCP tool also counts as a call of the loop around the step."""
     tool = call.tool
     if isinstance(tool, OneCallTool) and tool.cache is None:
         labelled = LabelledCall.of_tool(call.name, tool)
         if refused := await refused_egress(labelled, tool_input, call.location, scope):
-            return CalledSkill(refused)
-        outcome = await call_skill(skill_call(call, tool, tool_input), call.location, scope)
+            return CalledFunction(refused)
+        outcome = await call_function(function_call(call, tool, tool_input), call.location, scope)
         end_call(labelled, call.location, scope)
-        return CalledSkill(outcome)
+        return CalledFunction(outcome)
     return await call_tool(call, tool_input, scope, interpreter)

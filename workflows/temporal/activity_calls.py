@@ -1,4 +1,4 @@
-"""Calls: model turns, skills and notifications as activities of Temporal.
+"""Calls: model turns, tool functions and notifications as activities of Temporal.
 
 A notification never delays a decision and never fails a run. Failed deliveries appear in the trail.
 """
@@ -17,7 +17,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, CancelledErro
 from temporalio.workflow import ActivityCancellationType as Cancellation
 
 from coterie.activities.contracts import (
-    CALL_SKILL,
+    CALL_FUNCTION,
     HEARTBEAT_TIMEOUT,
     NOTIFY,
     RUN_AGENT,
@@ -25,9 +25,9 @@ from coterie.activities.contracts import (
     AgentResponse,
     CallOptions,
     FailureType,
+    FunctionRequest,
+    FunctionResult,
     OwnQueue,
-    SkillRequest,
-    SkillResult,
     Spent,
     id_after_detour,
     id_after_loss,
@@ -122,7 +122,7 @@ class Notifier:
 
 
 _STOPPED = Cancellation.WAIT_CANCELLATION_COMPLETED
-"""A skill changes the world, so the next step waits until a cancelled skill has stopped."""
+"""A function changes the world, so the next step waits until a cancelled function has stopped."""
 
 _ONE_ATTEMPT = RetryPolicy(maximum_attempts=1)
 
@@ -133,7 +133,7 @@ MAX_LOCAL_CALLS = 8
 recorded, messages wait for them, and all of them are recorded in one completion. Another number is
 another history."""
 
-T = TypeVar("T", AgentResponse, SkillResult)
+T = TypeVar("T", AgentResponse, FunctionResult)
 
 
 class CancelledEarly(asyncio.CancelledError, NeverCalled):
@@ -176,24 +176,24 @@ class Calls:
             detours += 1
             current_call = call._replace(id=id_after_detour(call.id, detours))
 
-    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
-        """Run one activity `call_skill`; if it is cancelled, wait until it has stopped."""
+    async def call_function(self, request: FunctionRequest, call: Call) -> FunctionResult:
+        """Run one activity `call_function`; if it is cancelled, wait until it has stopped."""
         answer = None
         if call.options.local_timeout is not None and self._local < MAX_LOCAL_CALLS:
             answer = await self._call_locally(request, call, call.options.local_timeout)
         if answer is None:
-            answer = await self._skill_activity(request, call)
+            answer = await self._function_activity(request, call)
         if _is_cancelled():  # it had ended before the request reached it
             raise asyncio.CancelledError
         return answer
 
-    async def _skill_activity(self, request: SkillRequest, call: Call) -> SkillResult:
-        """Run one activity `call_skill`; if nobody wants it any more, it ends instead of asking.
+    async def _function_activity(self, request: FunctionRequest, call: Call) -> FunctionResult:
+        """Run one activity `call_function`; if nobody wants it any more, it ends instead of asking.
 
         The SDK hands out what an activity ends with, also if a request to cancel it came first.
         """
         try:
-            return await self._call(CALL_SKILL, request, SkillResult, call, _STOPPED)
+            return await self._call(CALL_FUNCTION, request, FunctionResult, call, _STOPPED)
         except CallFailed as failed:
             if failed.asked is None:
                 raise
@@ -205,7 +205,7 @@ class Calls:
                 await self._give_up(request, failed.asked.task, call)
             raise unwanted from None
 
-    async def _give_up(self, request: SkillRequest, task: ServerTask, call: Call) -> None:
+    async def _give_up(self, request: FunctionRequest, task: ServerTask, call: Call) -> None:
         """End the task of a call; one that does not answer ends by itself."""
         question = AskedInput(task=task.model_copy(update={"unwanted": True}))
         ending = request.model_copy(
@@ -213,7 +213,7 @@ class Calls:
         )
         with suppress(CallFailed):
             named = call._replace(id=id_of_unwanted(call.id), options=_GIVE_UP)
-            await self._call(CALL_SKILL, ending, SkillResult, named)
+            await self._call(CALL_FUNCTION, ending, FunctionResult, named)
 
     def _reason_to_drop(self, call: Call) -> BaseException | None:
         """Return why nobody waits for a call any more; None if somebody does."""
@@ -223,18 +223,18 @@ class Calls:
         return None if skipped is None else Skipped(skipped.value)
 
     async def _call_locally(
-        self, request: SkillRequest, call: Call, seconds: float
-    ) -> SkillResult | None:
-        """Run one local activity `call_skill`; None if the worker wants an activity instead."""
+        self, request: FunctionRequest, call: Call, seconds: float
+    ) -> FunctionResult | None:
+        """Run one local activity `call_function`; None if the worker wants an activity instead."""
         sendable = _sendable(request, call)
         self._local += 1
         self._pacer.pace.unused = False
         call = call._replace(options=call.options._replace(timeout=seconds))
         try:
             handle = workflow.start_local_activity(
-                CALL_SKILL,
+                CALL_FUNCTION,
                 sendable,
-                result_type=SkillResult,
+                result_type=FunctionResult,
                 activity_id=call.id,
                 summary=call.summary,
                 start_to_close_timeout=timedelta(seconds=seconds),

@@ -11,7 +11,12 @@ from typing import Any
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Plan
 from coterie.workflows.control.cancellation import begin_to_stop
@@ -258,11 +263,11 @@ class DurableScope:
         with self._not_broken_off():
             return await self._calls.run_agent(request, call)
 
-    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
-        """Run one activity `call_skill`."""
+    async def call_function(self, request: FunctionRequest, call: Call) -> FunctionResult:
+        """Run one activity `call_function`."""
         stop_if_abandoned()
         with self._not_broken_off():
-            return await self._calls.call_skill(request, call)
+            return await self._calls.call_function(request, call)
 
     @contextmanager
     def _not_broken_off(self) -> Generator[None]:

@@ -172,7 +172,7 @@ def _figures(figures: Figures) -> Json:
     return {
         "visits": figures.visits,
         "model_calls": _bound(figures.model_calls),
-        "skill_calls": _bound(figures.skill_calls),
+        "function_calls": _bound(figures.function_calls),
         "approvals": _bound(figures.approvals),
         "output_tokens": _bound(figures.output_tokens),
         "cost_usd": None if figures.unpriced else cost,

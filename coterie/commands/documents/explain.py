@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from coterie.arguments import add_model
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
-from coterie.documents.tool_packages import known_skills
+from coterie.documents.tool_packages import known_functions
 from coterie.dsl.analysis.findings import with_needs
 from coterie.dsl.checks.context_declarations import PLACE
 from coterie.dsl.errors import nearest
@@ -43,7 +43,9 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     catalog = Catalog(settings)
     located = catalog.locate(args.target)
     compiled = compile_located(catalog, located, args.model)
-    values = explained(compiled, known_skills(settings, compiled.worker.tool_packages), args.model)
+    values = explained(
+        compiled, known_functions(settings, compiled.worker.tool_packages), args.model
+    )
     chosen = values if path is None else tuple(found(values, path))
     if path is not None and not chosen:
         known_parts = {part for value in values for part in parts(value.dotted)}

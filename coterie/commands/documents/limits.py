@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from coterie.arguments import add_model, add_target
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
-from coterie.documents.tool_packages import known_skills
+from coterie.documents.tool_packages import known_functions
 from coterie.explaining.effective_limits import limits
 from coterie.explaining.effective_values import explained
 from coterie.explaining.values_text import limits_text
@@ -27,7 +27,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     catalog = Catalog(settings)
     compiled = compile_located(catalog, catalog.locate(args.target), args.model)
     bounds = limits(
-        explained(compiled, known_skills(settings, compiled.worker.tool_packages), args.model)
+        explained(compiled, known_functions(settings, compiled.worker.tool_packages), args.model)
     )
     if args.json:
         say(json.dumps([bound.as_dict() for bound in bounds], indent=2, ensure_ascii=False))

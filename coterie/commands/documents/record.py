@@ -40,7 +40,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--workspace",
         metavar="DIR",
-        help="run skills on a copy of this folder; default: replay their results from the run",
+        help=(
+            "run tool functions on a copy of this folder; default: replay their results from the "
+            "run"
+        ),
     )
 
 
@@ -70,17 +73,19 @@ def _write(args: Namespace, settings: Settings, file: Path, recording: "Recorded
     if args.workspace is not None:
         workspace = os.path.relpath(settings.cwd / args.workspace, file.parent)
     document = recorded(recording, team=team, workspace=workspace)
-    skills_note = (
-        "skills run on a copy of it" if workspace else "results of skills are replayed too"
+    functions_note = (
+        "tool functions run on a copy of it"
+        if workspace
+        else "results of tool functions are replayed too"
     )
-    head = f"Recorded from the run {args.run} of {recording.plan.name}; {skills_note}."
+    head = f"Recorded from the run {args.run} of {recording.plan.name}; {functions_note}."
     write_output(settings.cwd, args.output, yaml_of(document, head))
     tests = read_tests(settings, file)
     case = tests.cases[0].document
     message_count = f", {counted(len(case.messages), 'message')}" if case.messages else ""
     say(
         f"{args.output}: {counted(len(document.answers), 'answer')}, "
-        f"{counted(len(document.skills), 'result')} of skills, "
+        f"{counted(len(document.functions), 'result')} of tool functions, "
         f"{counted(len(case.decisions), 'decision')}{message_count}"
     )
     note(f"run it with: coterie test {quote(args.output)}")

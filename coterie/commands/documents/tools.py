@@ -10,7 +10,7 @@ from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
 from coterie.documents.product_capabilities import capabilities, works_here
 from coterie.documents.server_listings import compared_listings
-from coterie.documents.tool_packages import known_skills
+from coterie.documents.tool_packages import known_functions
 from coterie.documents.trusted_catalog import trusted_catalog, trusted_document
 from coterie.documents.worker_trust import TrustedConfig, resolved
 from coterie.dsl.compile.compiler import Compiled
@@ -32,8 +32,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "name",
         nargs="?",
         metavar="NAME",
-        help="a tool, a skill (Name.method) or a tool of a server (server/tool); for `refresh` an "
-        "MCP server or HTTP API, default: all",
+        help="a tool, a tool function (Name.method) or a tool of a server (server/tool); for "
+        "`refresh` an MCP server or HTTP API, default: all",
     )
     parser.add_argument(
         "--of",
@@ -45,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--arguments", default="{}", metavar="JSON", help="the arguments of a call, a JSON object"
     )
     parser.add_argument(
-        "--workspace", metavar="FOLDER", help="the folder that skills may touch, for `call`"
+        "--workspace", metavar="FOLDER", help="the folder that tool functions may touch, for `call`"
     )
     parser.add_argument(
         "--yes", action="store_true", help="do not ask before a call that must not happen twice"
@@ -62,12 +62,12 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     if args.target is not None:
         compiled = compile_located(catalog, catalog.locate(args.target))
     trusted = _trusted_config(args, compiled, catalog, settings)
-    skills = known_skills(settings, trusted.tool_packages)
-    listed = capabilities(skills=skills, server_listings=compared_listings(settings))
+    functions = known_functions(settings, trusted.tool_packages)
+    listed = capabilities(functions=functions, server_listings=compared_listings(settings))
     labelled = _with_labels(listed, trusted, settings)
     offered = with_servers(labelled, trusted.mcp_servers, trusted.apis)
     plan = None if compiled is None else compiled.plan
-    tools = tool_listing(plan, offered.skills, offered.server_tools)
+    tools = tool_listing(plan, offered.functions, offered.server_tools)
     if args.action == "list":
         say(
             _json([listed_tool.as_dict() for listed_tool in tools])
@@ -86,15 +86,15 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
 def _with_labels(
     known_capabilities: Capabilities, trusted: TrustedConfig, settings: Settings
 ) -> Capabilities:
-    """Return the capabilities with the labels that calls of skills have on this worker."""
+    """Return the capabilities with the labels that calls of tool functions have on this worker."""
     mode = trusted.sandbox.mode
     is_sandboxed = not trusted.commands or mode == "bubblewrap"
     reach = trusted.reach(sandboxed=is_sandboxed or (mode == "auto" and works_here(settings)))
-    skills = {
-        name: skill.model_copy(update={"labels": call_labels(skill, None, reach)})
-        for name, skill in known_capabilities.skills.items()
+    functions = {
+        name: function.model_copy(update={"labels": call_labels(function, None, reach)})
+        for name, function in known_capabilities.functions.items()
     }
-    return known_capabilities.model_copy(update={"skills": skills})
+    return known_capabilities.model_copy(update={"functions": functions})
 
 
 def _refresh(args: Namespace, catalog: Catalog, settings: Settings) -> ExitCode:
@@ -122,7 +122,7 @@ def _trusted_config(
 
 
 def _tool_by_name(name: str | None, action: str, tools: list[ListedTool]) -> ListedTool:
-    """Return the tool of that name; a document's own comes before a skill."""
+    """Return the tool of that name; a document's own comes before a tool function."""
     if name is None:
         example = f": coterie tools {quote(action)} {quote(tools[0].name)}" if tools else ""
         raise CommandError(f"name the tool{example}")

@@ -3,10 +3,10 @@
 import time
 from argparse import ArgumentParser, Namespace
 
-from coterie.activities.skills.knowledge.knowledge_index import Indexed, update_index
-from coterie.activities.skills.knowledge.stores import INDEX_FILE, opened
+from coterie.activities.tool_functions.knowledge.knowledge_index import Indexed, update_index
+from coterie.activities.tool_functions.knowledge.stores import INDEX_FILE, opened
+from coterie.activities.workspace.function_failures import FunctionFailure, FunctionRefusal
 from coterie.activities.workspace.globs import Globs
-from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from coterie.documents.catalog import Catalog
 from coterie.documents.trusted_catalog import trusted_catalog
 from coterie.failures import CommandError, ExitCode
@@ -51,7 +51,7 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
                 store, path, source, globs, workspace.state_dir, time.time(), _announce
             )
             documents, passages = store.count()
-    except (SkillFailure, SkillRefusal) as error:
+    except (FunctionFailure, FunctionRefusal) as error:
         raise CommandError(str(error)) from None
     say(f"{source}: {_words(counts)}")
     say(f"the index has {passages} passages of {documents} files")

@@ -72,7 +72,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_model(parser)
     parser.add_argument(
-        "--workspace", metavar="DIR", help="with --mcp: the folder that skills may touch"
+        "--workspace", metavar="DIR", help="with --mcp: the folder that tool functions may touch"
     )
 
 

@@ -13,7 +13,9 @@ from coterie.worker.worker_service import serve
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("--workspace", metavar="DIR", help="the folder that skills may touch")
+    parser.add_argument(
+        "--workspace", metavar="DIR", help="the folder that tool functions may touch"
+    )
     parser.add_argument(
         "--grace",
         type=duration_given,

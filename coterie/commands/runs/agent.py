@@ -65,7 +65,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--verbose", action="store_true", help="print every event of the run with its reason"
     )
-    parser.add_argument("--workspace", metavar="DIR", help="the folder that skills may touch")
+    parser.add_argument(
+        "--workspace", metavar="DIR", help="the folder that tool functions may touch"
+    )
     add_screen(parser)
 
 

@@ -42,7 +42,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--by", type=who, help="who writes; default: your login name")
     add_context(parser)
     add_model(parser)
-    parser.add_argument("--workspace", metavar="DIR", help="the folder that skills may touch")
+    parser.add_argument(
+        "--workspace", metavar="DIR", help="the folder that tool functions may touch"
+    )
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:

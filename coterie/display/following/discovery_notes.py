@@ -1,4 +1,4 @@
-"""Report what skills collected for prompts, once, with the context windows of the models."""
+"""Report what functions collected for prompts, once, with the context windows of the models."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence

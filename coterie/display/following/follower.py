@@ -47,7 +47,7 @@ class Watch:
             run: The run.
             view: Shows progress.
             decider: Handles requests.
-            found: Reports what skills collect; default: knows providers only by name.
+            found: Reports what tool functions collect; default: knows providers only by name.
         """
         self._found = found or DiscoveryNotes({})
         self._run = run

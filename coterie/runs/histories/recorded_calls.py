@@ -1,7 +1,7 @@
 """Read the calls of steps from a run's history: requests, attempts, results.
 
 A local activity is one marker, written when it ended. Temporal does not record what it was asked; a
-skill's result repeats it.
+tool function's result repeats it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,16 +13,16 @@ from temporalio.client import WorkflowHistory
 
 from coterie.activities.agents.prompts import system_message, user_message
 from coterie.activities.contracts import (
-    CALL_SKILL,
+    CALL_FUNCTION,
     RUN_AGENT,
     AgentRequest,
     AgentResponse,
     FailureType,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
     TurnSuffix,
+    function_step,
     named_turn,
-    skill_step,
 )
 from coterie.dsl.errors import TemplateFailed
 from coterie.dsl.model.outcomes import Failure
@@ -36,7 +36,7 @@ from coterie.runs.histories.recorded_events import (
     RecordedEvent,
 )
 from coterie.runs.histories.recorded_values import NO_VALUE, RecordedFailure
-from coterie.workflows.core.state_keys import SkillCallKey, StepKey
+from coterie.workflows.core.state_keys import FunctionCallKey, StepKey
 from coterie.workflows.core.views import TrailEntry
 
 _LOCAL = "core_local_activity"
@@ -45,15 +45,15 @@ _MOMENT = timedelta(microseconds=1)
 
 @dataclass(slots=True)
 class RecordedCall:
-    """One model turn or one skill call."""
+    """One model turn or one function call."""
 
     id: str
     path: str
     """`team/path of the step`."""
     visit: int
     scheduled: datetime
-    request: AgentRequest | SkillRequest
-    """What was asked; of a failed local activity, only which skill."""
+    request: AgentRequest | FunctionRequest
+    """What was asked; of a failed local activity, only which tool function."""
     suffix: TurnSuffix = field(default_factory=TurnSuffix)
     """Of a model turn."""
     attempts: int = 0
@@ -63,7 +63,7 @@ class RecordedCall:
     """Of the attempt before the last one."""
     ended: datetime | None = None
     end: CallEnd | None = None
-    answer: AgentResponse | SkillResult | None = None
+    answer: AgentResponse | FunctionResult | None = None
     failure: RecordedFailure | None = None
     """Why the call failed after all attempts."""
     is_local: bool = False
@@ -77,7 +77,7 @@ class RecordedCall:
     @property
     def seconds(self) -> float:
         """From the request to the end, including retries."""
-        if self.is_local and isinstance(self.answer, SkillResult):
+        if self.is_local and isinstance(self.answer, FunctionResult):
             return self.answer.seconds
         return 0.0 if self.ended is None else (self.ended - self.scheduled).total_seconds()
 
@@ -92,7 +92,7 @@ class RecordedCall:
         return "" if self.failure is None else self.failure.text
 
     @property
-    def outcome(self) -> AgentResponse | SkillResult | Failure | None:
+    def outcome(self) -> AgentResponse | FunctionResult | Failure | None:
         """What the run saw of its end; None if nothing, or if the history lacks what was asked."""
         match self.end:
             case "completed":
@@ -175,9 +175,15 @@ def filled_prompts(request: AgentRequest) -> tuple[str | None, str]:
 
 def _call(event: CallScheduled) -> RecordedCall | None:
     """Return the call that an event schedules; None for another activity."""
-    if event.activity == CALL_SKILL and (skill := event.value.read_if(SkillRequest)) is not None:
-        path, visit = skill_step(event.summary, skill.skill), SkillCallKey(skill.key).execution
-        return RecordedCall(event.call, path, visit, event.at, skill)
+    if (
+        event.activity == CALL_FUNCTION
+        and (function := event.value.read_if(FunctionRequest)) is not None
+    ):
+        path, visit = (
+            function_step(event.summary, function.skill),
+            FunctionCallKey(function.key).execution,
+        )
+        return RecordedCall(event.call, path, visit, event.at, function)
     if event.activity == RUN_AGENT and (agent := event.value.read_if(AgentRequest)) is not None:
         path, suffix = named_turn(event.summary, agent.task)
         return RecordedCall(event.call, path, agent.visit, event.at, agent, suffix)
@@ -190,7 +196,7 @@ def _start(call: RecordedCall, event: CallStarted) -> None:
 
 def _end(call: RecordedCall, event: CallEnded) -> None:
     call.ended, call.end, call.failure = event.at, event.end, event.failure
-    model = AgentResponse if isinstance(call.request, AgentRequest) else SkillResult
+    model = AgentResponse if isinstance(call.request, AgentRequest) else FunctionResult
     call.answer = event.value.read_if(model)
 
 
@@ -211,25 +217,27 @@ class _LocalData(BaseModel):
 
 
 def local_call(marker: MarkerRecorded) -> tuple[int, RecordedCall] | None:
-    """Return the skill call that a marker stands for, with its number.
+    """Return the function call that a marker stands for, with its number.
 
     A call that its worker has handed on to an activity is none.
     """
     data = marker.details.get("data", NO_VALUE).read_if(_LocalData)
-    if data is None or data.activity_type != CALL_SKILL:
+    if data is None or data.activity_type != CALL_FUNCTION:
         return None
     if marker.failure is not None and marker.failure.type == FailureType.NOT_LOCAL:
         return None
-    result = marker.details.get("result", NO_VALUE).read_if(SkillResult)
-    skill = marker.summary.rpartition(": ")[2]
-    request = (None if result is None else result.request) or SkillRequest(skill=skill, key="")
+    result = marker.details.get("result", NO_VALUE).read_if(FunctionResult)
+    function = marker.summary.rpartition(": ")[2]
+    request = (None if result is None else result.request) or FunctionRequest(
+        skill=function, key=""
+    )
     at = data.complete_time
     ended_at = datetime.fromtimestamp(at.seconds + at.nanos / 1e9, UTC)
     began = ended_at - _MOMENT  # a visit that begins when the call has ended does not own it
     return data.seq, RecordedCall(
         data.activity_id,
-        skill_step(marker.summary, request.skill),
-        SkillCallKey(request.key).execution if result is not None else 1,
+        function_step(marker.summary, request.skill),
+        FunctionCallKey(request.key).execution if result is not None else 1,
         began,
         request,
         attempts=1,

@@ -17,9 +17,9 @@ from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     FailureType,
+    FunctionRequest,
+    FunctionResult,
     Notification,
-    SkillRequest,
-    SkillResult,
 )
 from coterie.dsl.model.evaluation_budget import EvaluationWork
 from coterie.dsl.model.outcomes import Outcome
@@ -43,8 +43,8 @@ class World(Protocol):
         """Run one model turn."""
         ...
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
-        """Run one skill."""
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
+        """Run one tool function."""
         ...
 
 
@@ -112,11 +112,11 @@ class LocalScope:
         finally:  # once the turn is over: another may wait for its conversation
             asyncio.get_running_loop().call_soon(self._stirred.set)
 
-    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
-        """Run one skill, once."""
+    async def call_function(self, request: FunctionRequest, call: Call) -> FunctionResult:
+        """Run one tool function, once."""
         try:
             async with asyncio.timeout(call.options.timeout):
-                return await self._world.call_skill(request)
+                return await self._world.call_function(request)
         except (ApplicationError, TimeoutError) as error:
             raise _expected_failure(error, call) from error
         finally:

@@ -31,10 +31,10 @@ Check = JsonValue
 """An expected value, or `{operator: value}`."""
 
 
-class SkillError(Frozen):
-    """A failure of a skill call, not retried."""
+class FunctionError(Frozen):
+    """A failure of a function call, not retried."""
 
-    type: str = Field(default="SkillFailed", min_length=1)
+    type: str = Field(default="FunctionFailed", min_length=1)
     message: str
 
 
@@ -46,8 +46,8 @@ class ToolQuestionDocument(Frozen):
     """JSON Schema of the answer, an object."""
 
 
-class SkillResultDocument(Frozen):
-    """The result of a skill call, returned instead of running the skill."""
+class FunctionResultDocument(Frozen):
+    """The result of a function call, returned instead of running the tool function."""
 
     step: str = Field(min_length=1)
     """`team/path` of the step, as in the trail; of a model's call, also without its turn:
@@ -59,10 +59,10 @@ class SkillResultDocument(Frozen):
     data: JsonValue = None
     text: str = ""
     """What a tool of an MCP server says beside its structured content."""
-    error: SkillError | None = None
+    error: FunctionError | None = None
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> "SkillResultDocument":
+    def _one_of_two(self) -> "FunctionResultDocument":
         if ("data" in self.model_fields_set) is ("error" in self.model_fields_set):
             raise form_mismatch("answer", "an entry has either `data` or an `error`")
         return self
@@ -232,7 +232,7 @@ class ExpectDocument(Frozen):
     """`{path in the workspace: check}` on the contents of files, which may be missing."""
     error: ErrorCheck | None = None
     model_calls: Check = None
-    skill_calls: Check = None
+    function_calls: Check = None
     tokens: Check = None
     cost: Check = None
     """In US dollars, by the public prices of the personas' models."""
@@ -247,7 +247,7 @@ class CaseDocument(Frozen):
     name: str = Field(min_length=1)
     context: Json = Field(default_factory=dict[str, JsonValue])
     answers: Several[ScriptedAnswer] = ()
-    skills: tuple[SkillResultDocument, ...] = ()
+    functions: tuple[FunctionResultDocument, ...] = ()
     files: dict[str, str] = Field(default_factory=dict[str, str])
     real: bool = False
     """Whether Python tools with the effect `once` really run where the file has no result."""
@@ -284,7 +284,7 @@ class TestDocument(Frozen):
     """Defaults for the context of every case."""
     answers: Several[ScriptedAnswer] = ()
     """The model's answers: entries of a script, or the name of its file."""
-    skills: tuple[SkillResultDocument, ...] = ()
+    functions: tuple[FunctionResultDocument, ...] = ()
     stand_ins: dict[str, StandInDocument] = Field(default_factory=dict[str, StandInDocument])
-    """`{Name.method: ...}`: skills that do not exist yet."""
+    """`{Name.method: ...}`: tool functions that do not exist yet."""
     cases: tuple[CaseDocument, ...] = Field(min_length=1)

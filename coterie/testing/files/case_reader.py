@@ -11,12 +11,12 @@ from coterie.dsl.analysis.findings import with_needs
 from coterie.dsl.compile.shapes import parse_as
 from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.dsl.evaluate.context import lacking_context
-from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.capabilities import FunctionContract
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.values import Json
 from coterie.settings import Settings
-from coterie.testing.files.case_document import CaseDocument, SkillResultDocument, TestDocument
+from coterie.testing.files.case_document import CaseDocument, FunctionResultDocument, TestDocument
 from coterie.testing.files.case_references import (
     check_names,
     check_operators,
@@ -43,7 +43,7 @@ class Case:
     context: Json
     answers: tuple[tuple[ScriptedAnswer, ...], ...]
     """Scripts in order of precedence: the first with a matching entry wins."""
-    skills: tuple[SkillResultDocument, ...]
+    functions: tuple[FunctionResultDocument, ...]
     """In order of precedence."""
     stand_ins: dict[str, StandInDocument]
     files: dict[str, str]
@@ -138,7 +138,7 @@ class _Reader(TeamFileReader):
                 self.problems.report(details, tree.key_at(("cases", number, "context")))
 
     def _team(
-        self, tree: Node, settings: Settings, skills: Mapping[str, SkillContract]
+        self, tree: Node, settings: Settings, functions: Mapping[str, FunctionContract]
     ) -> CompiledDocument | None:
         """Find the team that the file names, or is named after.
 
@@ -154,7 +154,7 @@ class _Reader(TeamFileReader):
             return None
         workspace = str(self.file.parent)
         return compile_target(
-            settings, target, model=model_name, workspace=workspace, skills=skills
+            settings, target, model=model_name, workspace=workspace, functions=functions
         )
 
     def target(self, tree: Node, settings: Settings) -> str | None:
@@ -195,7 +195,7 @@ def _case(
         document=case,
         context=merged_context(document.context, case.context),
         answers=tuple(scripts),
-        skills=(*case.skills, *document.skills),
+        functions=(*case.functions, *document.functions),
         stand_ins=document.stand_ins,
         files=document.files | case.files,
     )

@@ -22,7 +22,7 @@ from coterie.testing.files.full_names import PATTERN, names_within, split_step
 from coterie.testing.files.short_names import MAX_SHOWN, StepNames, base_of, nearest_names
 
 _MAPPINGS = ("visits", "context", "output", "files")
-_COUNTS = ("model_calls", "skill_calls", "tokens", "cost", "teams_run", "duration")
+_COUNTS = ("model_calls", "function_calls", "tokens", "cost", "teams_run", "duration")
 _TIMES = ("duration", "seconds")
 
 Placed = Iterator[tuple[Node, NodePath]]
@@ -125,10 +125,10 @@ class _Known:
         self.signals = waited_for(plan)
 
     def simulated_results(self, node: Node, path: NodePath) -> None:
-        """Check the names of simulated model and skill results."""
+        """Check the names of simulated model and tool function results."""
         for entry, inner_path in _items(node, "answers", path):
             self._key(entry, "task", inner_path, "task of an agent", self.tasks)
-        for entry, inner_path in _items(node, "skills", path):
+        for entry, inner_path in _items(node, "functions", path):
             self._step(entry, "step", inner_path)
 
     def scheduled_events(self, case: Node, path: NodePath) -> None:

@@ -23,7 +23,7 @@ def yaml_of(document: TestDocument, head: str) -> str:
     """
     plain = _lean(document.model_dump(mode="json", by_alias=True, exclude_unset=True))
     assert isinstance(plain, dict)  # a document is a mapping
-    for long in ("answers", "skills"):
+    for long in ("answers", "functions"):
         if long in plain:
             plain[long] = plain.pop(long)  # moved to the end, below what people look for
     text = yaml.dump(plain, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)

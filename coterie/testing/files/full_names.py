@@ -10,11 +10,11 @@ from coterie.testing.files.case_document import (
     CancelDocument,
     CaseDocument,
     DecisionDocument,
+    FunctionResultDocument,
     MessageDocument,
     PauseDocument,
     RedirectDocument,
     SignalDocument,
-    SkillResultDocument,
     SkipDocument,
     TestDocument,
     TrailCheck,
@@ -41,7 +41,7 @@ def with_full_names(document: TestDocument, plan: Plan) -> TestDocument:
     names = _FullNames(plan)
     return document.model_copy(
         update={
-            "skills": names.skills(document.skills),
+            "functions": names.functions(document.functions),
             "cases": tuple(names.case(case) for case in document.cases),
         }
     )
@@ -83,7 +83,9 @@ class _FullNames:
         self._steps = StepNames(step_paths(plan) | calls)
         self._asking = StepNames(asking_steps(plan) | calls)
 
-    def skills(self, entries: tuple[SkillResultDocument, ...]) -> tuple[SkillResultDocument, ...]:
+    def functions(
+        self, entries: tuple[FunctionResultDocument, ...]
+    ) -> tuple[FunctionResultDocument, ...]:
         return tuple(
             entry.model_copy(update={"step": self._steps.full(entry.step)}) for entry in entries
         )
@@ -94,7 +96,7 @@ class _FullNames:
         )
         return case.model_copy(
             update={
-                "skills": self.skills(case.skills),
+                "functions": self.functions(case.functions),
                 "decisions": tuple(self._decision(entry) for entry in case.decisions),
                 "signals": tuple(self._with_full_time(entry) for entry in case.signals),
                 "messages": tuple(self._with_full_time(entry) for entry in case.messages),

@@ -1,18 +1,18 @@
-"""Stand-ins: skills that do not exist yet, declared by the test that needs them."""
+"""Stand-ins: tool functions that do not exist yet, declared by the test that needs them."""
 
 import re
 from collections.abc import Collection, Mapping
 
 from pydantic import Field, JsonValue
 
-from coterie.activities.skills.skill_contracts import known_contracts
+from coterie.activities.tool_functions.function_contracts import known_contracts
 from coterie.dsl.errors import listed, nearest
 from coterie.dsl.json_schema.schema_checker import UnusableSchema, answer_mismatches
 from coterie.dsl.json_schema.schema_problems import schema_problem
-from coterie.dsl.model.capabilities import Effect, SkillContract
+from coterie.dsl.model.capabilities import Effect, FunctionContract
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.steps import SkillStep
-from coterie.dsl.model.tools.tool_contract import SkillTool
+from coterie.dsl.model.steps import FunctionStep
+from coterie.dsl.model.tools.tool_contract import FunctionTool
 from coterie.dsl.model.traversal.step_walk import lists_of_plan, walk
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
@@ -24,10 +24,10 @@ _PATH = "stand_ins"
 
 
 class StandInDocument(Frozen):
-    """A skill of the future: what it takes and returns, and the result of its calls here."""
+    """A function of the future: what it takes and returns, and the result of its calls here."""
 
     data: JsonValue = None
-    """The result of every call without an entry under `skills`."""
+    """The result of every call without an entry under `functions`."""
     effect: Effect = "read"
     input_schema: Json = Field(default_factory=lambda: {"type": "object"})
     output_schema: Json = Field(default_factory=dict[str, JsonValue])
@@ -35,12 +35,12 @@ class StandInDocument(Frozen):
 
     @property
     def has_result(self) -> bool:
-        """Whether calls without an entry under `skills` have a result."""
+        """Whether calls without an entry under `functions` have a result."""
         return "data" in self.model_fields_set
 
-    def contract(self, name: str) -> SkillContract:
+    def contract(self, name: str) -> FunctionContract:
         """Return the contract by which the team is compiled."""
-        return SkillContract(
+        return FunctionContract(
             name=name,
             description=self.description,
             effect=self.effect,
@@ -49,7 +49,7 @@ class StandInDocument(Frozen):
         )
 
 
-def contracts_of(stand_ins: Mapping[str, StandInDocument]) -> dict[str, SkillContract]:
+def contracts_of(stand_ins: Mapping[str, StandInDocument]) -> dict[str, FunctionContract]:
     """Return `{Name.method: contract}`."""
     return {name: stand_in.contract(name) for name, stand_in in stand_ins.items()}
 
@@ -57,7 +57,7 @@ def contracts_of(stand_ins: Mapping[str, StandInDocument]) -> dict[str, SkillCon
 @rule("W517")
 def unused_stand_in(name: str, used: Collection[str]) -> ProblemText:
     return ProblemText(
-        f"the team never calls the skill {name!r}, so nothing uses its stand-in",
+        f"the team never calls the tool function {name!r}, so nothing uses its stand-in",
         listed(used),
         nearest(name, used) or "remove it",
     )
@@ -65,34 +65,36 @@ def unused_stand_in(name: str, used: Collection[str]) -> ProblemText:
 
 def check_use(tree: Node, plan: Plan, problems: Problems) -> None:
     """Warn about stand-ins that the team never calls."""
-    skills = _skills_of(plan)
+    functions = _functions_of(plan)
     stand_in_nodes = tree.child(_PATH)
     for name, node in (stand_in_nodes.entries() if stand_in_nodes is not None else {}).items():
-        if name not in skills:
-            problems.report(unused_stand_in(name, skills), Place(node.at, (_PATH, name)))
+        if name not in functions:
+            problems.report(unused_stand_in(name, functions), Place(node.at, (_PATH, name)))
 
 
-def _skills_of(plan: Plan) -> set[str]:
-    """Return the skills that steps, tools and concentrators of a plan can call."""
+def _functions_of(plan: Plan) -> set[str]:
+    """Return the tool functions that steps, tools and concentrators of a plan can call."""
     tools = plan.tools.values()
-    names: set[str | None] = {tool.skill for tool in tools if isinstance(tool, SkillTool)}
+    names: set[str | None] = {tool.skill for tool in tools if isinstance(tool, FunctionTool)}
     names |= {team.collects.aggregate for team in plan.teams.values() if team.collects}
     for steps in lists_of_plan(plan):
-        names |= {step.skill for step, _ in walk(steps, ()) if isinstance(step, SkillStep)}
+        names |= {step.skill for step, _ in walk(steps, ()) if isinstance(step, FunctionStep)}
     return {name for name in names if name is not None and "." in name}
 
 
 @rule("E208")
-def stand_in_of_known_skill(name: str) -> ProblemText:
+def stand_in_of_known_function(name: str) -> ProblemText:
     return ProblemText(
-        f"the skill {name!r} exists, and a stand-in would hide it",
-        fix="remove the stand-in, and write the results of its calls under `skills`",
+        f"the tool function {name!r} exists, and a stand-in would hide it",
+        fix="remove the stand-in, and write the results of its calls under `functions`",
     )
 
 
 @rule("E105")
 def stand_in_name_refused(name: str) -> ProblemText:
-    return ProblemText(f"{name!r} is not the name of a skill", fix="write it like `Name.method`")
+    return ProblemText(
+        f"{name!r} is not the name of a tool function", fix="write it like `Name.method`"
+    )
 
 
 @rule("E505")
@@ -115,7 +117,7 @@ def check_stand_ins(
     for name, node in (stand_in_nodes.entries() if stand_in_nodes is not None else {}).items():
         place = Place(node.at, (_PATH, name))
         if name in known_contracts():
-            problems.report(stand_in_of_known_skill(name), place)
+            problems.report(stand_in_of_known_function(name), place)
         elif not _NAME.fullmatch(name):
             problems.report(stand_in_name_refused(name), place)
         if name in stand_ins:

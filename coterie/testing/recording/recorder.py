@@ -15,14 +15,14 @@ from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     FailureType,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
 )
 from coterie.activities.providers.scripts.script import ScriptedAnswer, ScriptedError
 from coterie.activities.storage.blobs import BlobMissing, Blobs, BlobsUnusable
 from coterie.dsl.model.outcomes import Failure
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.tools.tool_contract import SkillTool
+from coterie.dsl.model.tools.tool_contract import FunctionTool
 from coterie.dsl.paths import MISSING, get, parse
 from coterie.dsl.values import Json
 from coterie.failures import CommandError
@@ -40,8 +40,8 @@ from coterie.testing.files.case_document import (
     CaseDocument,
     ErrorCheck,
     ExpectDocument,
-    SkillError,
-    SkillResultDocument,
+    FunctionError,
+    FunctionResultDocument,
     TestDocument,
 )
 from coterie.testing.recording.recorded_prompts import AskedAnswer, first_prompt, with_own_texts
@@ -55,7 +55,7 @@ from coterie.testing.recording.recorded_steering import (
     recorded_skips,
     whole_seconds,
 )
-from coterie.workflows.core.state_keys import SkillCallKey
+from coterie.workflows.core.state_keys import FunctionCallKey
 from coterie.workflows.core.views import RunStatus, TrailEntry
 
 _MAX_VALUE_LENGTH = 300
@@ -82,7 +82,7 @@ def expected(
     if context:
         fields["context"] = context
     fields["model_calls"] = status.model_calls
-    fields["skill_calls"] = status.skill_calls
+    fields["function_calls"] = status.function_calls
     return ExpectDocument.model_validate(fields)
 
 
@@ -121,7 +121,7 @@ class RecordedRun:
     status: RunStatus
     received: Sequence[ReceivedMessage]
     stored: Mapping[str, JsonValue]
-    """Results of skills that the history only names, by the names of their values."""
+    """Results of tool functions that the history only names, by the names of their values."""
 
 
 async def recorded_run(client: Client, id: str, blobs: Blobs | None = None) -> RecordedRun:
@@ -134,7 +134,7 @@ async def recorded_run(client: Client, id: str, blobs: Blobs | None = None) -> R
 
     Raises:
         CommandError: The run does not exist, is open, or this code cannot follow it; or results of
-            its skills are not in the storage.
+            its tool functions are not in the storage.
     """
     parts = await _histories(client, id)
     trail: dict[int, TrailEntry] = {}
@@ -190,7 +190,7 @@ async def stored_results(
     """
     stored: dict[str, JsonValue] = {}
     for call in calls:
-        kept_result = call.answer.kept if isinstance(call.answer, SkillResult) else None
+        kept_result = call.answer.kept if isinstance(call.answer, FunctionResult) else None
         if kept_result is None:
             continue
         if blobs is None:
@@ -211,8 +211,8 @@ def recorded(run: RecordedRun, *, team: str, workspace: str | None) -> TestDocum
     Args:
         run: The run.
         team: How the file refers to the team.
-        workspace: A folder on which skills really run, relative to the file; without one, their
-            recorded results are used.
+        workspace: A folder on which tool functions really run, relative to the file; without one,
+            their recorded results are used.
     """
     ended = _finished_calls(run.parts)
     title: Json = {"name": f"as in the run {run.parts[0].workflow_id}"}
@@ -231,7 +231,7 @@ def recorded(run: RecordedRun, *, team: str, workspace: str | None) -> TestDocum
     once = _once_functions(run.plan)
     replayed = ended if workspace is None else [call for call in ended if _is_call_of(once, call)]
     if replayed or workspace is None:
-        document["skills"] = tuple(_skills(replayed, run.stored))
+        document["functions"] = tuple(_functions(replayed, run.stored))
     return TestDocument.model_validate({**document, "cases": (case,)})
 
 
@@ -337,29 +337,29 @@ def _calls(result: AgentResponse) -> dict[str, object]:
 
 def _once_functions(plan: Plan) -> Collection[str]:
     """Return the Python functions that must not run twice, and so do not run in a test."""
-    skills = (tool for tool in plan.tools.values() if isinstance(tool, SkillTool))
-    return {tool.skill for tool in skills if tool.effect == "once" and ":" in tool.skill}
+    functions = (tool for tool in plan.tools.values() if isinstance(tool, FunctionTool))
+    return {tool.skill for tool in functions if tool.effect == "once" and ":" in tool.skill}
 
 
-def _is_call_of(skills: Collection[str], call: RecordedCall) -> bool:
-    return isinstance(call.request, SkillRequest) and call.request.skill in skills
+def _is_call_of(functions: Collection[str], call: RecordedCall) -> bool:
+    return isinstance(call.request, FunctionRequest) and call.request.skill in functions
 
 
-def _skills(
+def _functions(
     ended: Iterable[RecordedCall], stored: Mapping[str, JsonValue]
-) -> Iterator[SkillResultDocument]:
+) -> Iterator[FunctionResultDocument]:
     for call in ended:
         if isinstance(call.request, AgentRequest):
             continue
-        key = SkillCallKey(call.request.key)
+        key = FunctionCallKey(call.request.key)
         match call.outcome:
-            case SkillResult(data=data, text=text, kept=kept_result):
+            case FunctionResult(data=data, text=text, kept=kept_result):
                 data = data if kept_result is None else stored[kept_result.name]
-                entry = SkillResultDocument(step=str(key.step), visit=key.execution, data=data)
+                entry = FunctionResultDocument(step=str(key.step), visit=key.execution, data=data)
                 yield entry.model_copy(update={"text": text}) if text else entry
             case Failure(type=kind, message=message):
-                error = SkillError(type=kind, message=message)
-                yield SkillResultDocument(step=str(key.step), visit=key.execution, error=error)
+                error = FunctionError(type=kind, message=message)
+                yield FunctionResultDocument(step=str(key.step), visit=key.execution, error=error)
             case AgentResponse() | None:
                 continue
 

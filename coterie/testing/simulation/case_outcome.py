@@ -29,7 +29,7 @@ class CaseOutcome:
     visits: dict[str, int]
     teams_run: int
     model_calls: int
-    skill_calls: int
+    function_calls: int
     tokens: int
     cost: float | None
     """US dollars, as counted by the run; None if no call has a price."""
@@ -72,7 +72,7 @@ async def outcome_of(run: Run, stage: Stage) -> CaseOutcome:
         visits=status.visits,
         teams_run=status.teams_run,
         model_calls=status.model_calls,
-        skill_calls=status.skill_calls,
+        function_calls=status.function_calls,
         tokens=status.usage.total,
         cost=status.cost,
         unpriced=await _models_without_price(run) if status.unpriced else (),

@@ -37,15 +37,15 @@ from coterie.storage.value_storage import ONE_BY_ONE
 from coterie.testing.files.case_reader import Case, TestFile
 from coterie.testing.simulation.gate import Gate
 from coterie.testing.simulation.simulated_signer import start_settings
+from coterie.testing.simulation.stub_functions import StubFunctions
 from coterie.testing.simulation.stub_model import StubModel
 from coterie.testing.simulation.stub_notifications import StubNotifications
-from coterie.testing.simulation.stub_skills import StubSkills
 from coterie.version import own_version
 from coterie.worker.command_sandbox import command_sandbox
 from coterie.worker.surroundings import (
     agent_types,
-    function_skills,
     provider_settings,
+    python_functions,
     user_code_of,
     workspace_of,
 )
@@ -103,7 +103,7 @@ class Stage:
     """The case's own workspace."""
     queue: str
     model: StubModel
-    skills: StubSkills
+    functions: StubFunctions
     user_code: UserCode
     reach: Reach = field(default_factory=Reach)
     notifications: StubNotifications = field(default_factory=StubNotifications)
@@ -137,8 +137,8 @@ class Stage:
             self.model,
             agent_types=agent_types(self.file.team.trusted),
             agent_packages=self.file.team.trusted.agent_packages,
-            call_skill=self.skills.call_skill,
-            inner_calls=InnerCalls(self.skills.contracts, self.reach),
+            call_function=self.functions.call_function,
+            inner_calls=InnerCalls(self.functions.contracts, self.reach),
             blobs=self.blobs,
             pricing=Pricing(provider_settings(self.file.team.trusted, self.file.settings)),
             user_code=self.user_code,
@@ -151,7 +151,7 @@ class Stage:
             workflows=[TeamWorkflow],
             activities=[
                 agents.run_agent,
-                self.skills.call_skill,
+                self.functions.call_function,
                 self.notifications.notify,
                 start_settings,
             ],
@@ -188,11 +188,11 @@ async def prepared_stage(
             folder=folder,
             queue=queue,
             model=StubModel(case.answers),
-            skills=StubSkills(
+            functions=StubFunctions(
                 workspace_of(trusted, file.settings, sandbox),
-                case.skills,
+                case.functions,
                 case.stand_ins,
-                function_skills(trusted, file.settings, tools),
+                python_functions(trusted, file.settings, tools),
                 real=case.document.real,
             ),
             user_code=user_code_of(trusted, file.settings),

@@ -29,9 +29,9 @@ from coterie.dsl.logic.solver import Effort
 from coterie.dsl.model.capabilities import KeptLabel, Label
 from coterie.dsl.model.hooks import Hook
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.step_kinds.step_base import SkillTerms
-from coterie.dsl.model.steps import SkillStep, Step
-from coterie.dsl.model.tools.tool_contract import SkillTool, Tool
+from coterie.dsl.model.step_kinds.step_base import FunctionTerms
+from coterie.dsl.model.steps import FunctionStep, Step
+from coterie.dsl.model.tools.tool_contract import FunctionTool, Tool
 from coterie.dsl.model.traversal.step_walk import rebuilt
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
@@ -241,7 +241,7 @@ def _steps(globs: Sequence[str], steps: Sequence[Step], path: NodePath) -> tuple
 
 
 def _step(globs: Sequence[str], step: Step) -> Step:
-    if not isinstance(step, SkillStep):
+    if not isinstance(step, FunctionStep):
         return step
     return step.model_copy(update={"terms": _terms(globs, step.skill, step.input, step.terms)})
 
@@ -252,15 +252,15 @@ def _hook(globs: Sequence[str], hook: Hook) -> Hook:
 
 
 def _terms(
-    globs: Sequence[str], skill: str, skill_input: JsonValue, terms: SkillTerms | None
-) -> SkillTerms | None:
-    if terms is None or writer_of_result(skill, skill_input, globs) != "known_at_run_time":
+    globs: Sequence[str], function: str, function_input: JsonValue, terms: FunctionTerms | None
+) -> FunctionTerms | None:
+    if terms is None or writer_of_result(function, function_input, globs) != "known_at_run_time":
         return terms
     return terms.model_copy(update={"labels": (*terms.labels, "untrusted")})
 
 
 def _tool(globs: Sequence[str], tool: Tool) -> Tool:
-    if not isinstance(tool, SkillTool):
+    if not isinstance(tool, FunctionTool):
         return tool
     if writer_of_result(tool.skill, tool.fixed, globs) != "known_at_run_time":
         return tool

@@ -7,7 +7,7 @@ from coterie.dsl.egress.egress_rules import hook_terms
 from coterie.dsl.egress.met_labels import KEPT
 from coterie.dsl.model.capabilities import Label
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.steps import ApprovalStep, PersonaStep, SkillStep, Step
+from coterie.dsl.model.steps import ApprovalStep, FunctionStep, PersonaStep, Step
 from coterie.dsl.model.traversal.callable_tools import tools_of
 from coterie.dsl.model.traversal.step_walk import lists_of_plan, walk
 
@@ -22,7 +22,7 @@ def sources(steps: Sequence[Step], plan: Plan, name: str) -> Iterator[Source]:
     """
     for step in steps:
         at = f"{name}/{step.name}"
-        if isinstance(step, SkillStep) and step.terms is not None:
+        if isinstance(step, FunctionStep) and step.terms is not None:
             yield from brought(step.terms.labels, at, step.skill)
         if not executes(step, plan):
             continue
@@ -43,13 +43,13 @@ def labels_of(plan: Plan) -> frozenset[Label]:
     label_lists += [terms.labels for _, terms in hook_terms(plan)]
     for steps in lists_of_plan(plan):
         for step, _ in walk(steps, ()):
-            if isinstance(step, SkillStep) and step.terms is not None:
+            if isinstance(step, FunctionStep) and step.terms is not None:
                 label_lists.append(step.terms.labels)
     return frozenset(label for labels in label_lists for label in labels)
 
 
 def hook_sources(plan: Plan) -> Iterator[Source]:
-    """Yield what the skills of hooks bring."""
+    """Yield what the tool functions of hooks bring."""
     for hook, terms in hook_terms(plan):
         yield from brought(terms.labels, f"the hook {hook.label!r}", hook.skill or "")
 

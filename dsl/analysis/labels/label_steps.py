@@ -31,11 +31,11 @@ from coterie.dsl.model.step_kinds.step_list import (
 )
 from coterie.dsl.model.steps import (
     ApprovalStep,
+    FunctionStep,
     LegacyAgentStep,
     ParallelStep,
     PersonaStep,
     ReturnStep,
-    SkillStep,
     Step,
     TaskGraphStep,
     TeamStep,
@@ -121,10 +121,10 @@ class StepFlow:
         self, step: Step, path: NodePath, points: Points, position: WalkPosition
     ) -> PointsByEnd:
         match step:
-            case SkillStep(skill=skill, terms=terms, requires_approval=approval):
+            case FunctionStep(skill=function, terms=terms, requires_approval=approval):
                 labels = () if terms is None else terms.labels
-                self._calls.note(skill, labels, approval, points, position)
-                success_points = bringing(points, brought(labels, position.name, skill))
+                self._calls.note(function, labels, approval, points, position)
+                success_points = bringing(points, brought(labels, position.name, function))
                 return PointsByEnd(success_points, union(points, success_points))
             case ToolStep():
                 results = [

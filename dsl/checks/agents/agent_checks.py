@@ -68,11 +68,11 @@ def _personas(step: PersonaStep, path: NodePath, tree: Node, problems: Problems)
 
 
 @rule("E203")
-def skill_as_agent(name: str, agent_types: Collection[str]) -> ProblemText:
+def function_as_agent(name: str, agent_types: Collection[str]) -> ProblemText:
     return ProblemText(
-        f"{name!r} is a skill, and a task needs an agent type",
+        f"{name!r} is a tool function, and a task needs an agent type",
         listed(agent_types),
-        "call the skill from an execution plan",
+        "call the tool function from an execution plan",
     )
 
 
@@ -83,8 +83,8 @@ def _agent_type(
     if step.agent_type is None or step.agent_type in agent_types:
         return
     key_path = (*path, "agent_type")
-    if step.agent_type in capabilities.skills:
-        problems.report(skill_as_agent(step.agent_type, agent_types), tree.value_at(key_path))
+    if step.agent_type in capabilities.functions:
+        problems.report(function_as_agent(step.agent_type, agent_types), tree.value_at(key_path))
         return
     if ":" not in step.agent_type:
         unknown(problems, tree.value_at(key_path), "agent type", step.agent_type, agent_types)

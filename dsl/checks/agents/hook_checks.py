@@ -20,8 +20,8 @@ from coterie.dsl.model.hooks import (
     Hook,
     HookSection,
 )
-from coterie.dsl.model.step_kinds.step_base import SkillTerms, terms_of
-from coterie.dsl.model.tools.tool_section import SkillToolSection, ToolSection
+from coterie.dsl.model.step_kinds.step_base import FunctionTerms, terms_of
+from coterie.dsl.model.tools.tool_section import FunctionToolSection, ToolSection
 from coterie.dsl.problem_details import Details, ProblemText, Remove, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
@@ -197,10 +197,11 @@ def hook_repeats_effect(tool: str) -> ProblemText:
 
 
 @rule("E510")
-def hook_sends_data(skill: str, is_function: bool) -> ProblemText:
+def hook_sends_data(function: str, is_function: bool) -> ProblemText:
     return ProblemText(
-        f"the hook's skill {skill!r} sends data out, and nobody approves the call of a hook",
-        "a skill without the label 'egress'",
+        f"the hook's tool function {function!r} sends data out, and nobody approves the call of a "
+        "hook",
+        "a tool function without the label 'egress'",
         "call it by a tool or a step"
         + (
             "; if the function uses no network, name it in `worker.offline_tools`"
@@ -221,14 +222,14 @@ class _HookChecks:
     offered: Sequence[str] | None
 
     def compiled(self, default_name: str, lines: dict[str, int]) -> Hook:
-        """Check the hook; return it with its name and the terms of its skill."""
+        """Check the hook; return it with its name and the terms of its tool function."""
         hook = self.hook
         self._name(lines)
         if self.offered is not None and hook.on in RUN_POINTS:
             self._note("on", hook_of_run(hook.on))
         self._tool()
         self._decision()
-        terms = self._skill()
+        terms = self._function()
         self._templates().check()
         return Hook(
             on=hook.on,
@@ -280,9 +281,9 @@ class _HookChecks:
         """Note a retry that would repeat an effect."""
         for name in self._matching_tools():
             section = self.tools.get(name)
-            if not isinstance(section, SkillToolSection):
+            if not isinstance(section, FunctionToolSection):
                 continue
-            contract = self.scope.capabilities.skills.get(section.skill)
+            contract = self.scope.capabilities.functions.get(section.skill)
             if contract is not None and contract.effect == "once":
                 self._note("decide", hook_repeats_effect(name))
                 return
@@ -320,7 +321,7 @@ class _HookChecks:
             if "value" not in hook.model_fields_set:
                 self._note("value", hook_value_missing(hook.on))
             return
-        contract = self._templates().called_skill()
+        contract = self._templates().called_function()
         if hook.on == "before_tool_call" and contract is not None:
             path: NodePath = (*self.path, "value")
             scope = self.scope
@@ -333,17 +334,19 @@ class _HookChecks:
         if (wants_mapping and not isinstance(hook.value, dict)) or (wants_text and not is_text):
             self._note_value("value", hook_value_of_kind(hook.on, describe_kind(hook.value)))
 
-    def _skill(self) -> SkillTerms | None:
+    def _function(self) -> FunctionTerms | None:
         hook, scope = self.hook, self.scope
         if hook.skill is None:
             if hook.input is not None:
                 self._note("input", hook_key_without_effect("input", "`skill`"))
             return None
         path: NodePath = (*self.path, "skill")
-        contract = scope.capabilities.skills.get(hook.skill)
+        contract = scope.capabilities.functions.get(hook.skill)
         if contract is None:
-            skills = scope.capabilities.skills
-            unknown(scope.problems, Place(scope.at(path), path), "skill", hook.skill, skills)
+            functions = scope.capabilities.functions
+            unknown(
+                scope.problems, Place(scope.at(path), path), "tool function", hook.skill, functions
+            )
             return None
         labels = call_labels(contract, hook.input, scope.capabilities.reach)
         if "egress" in labels:

@@ -9,14 +9,14 @@ from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.checks.steps.template_checks import check_value, parse_template
 from coterie.dsl.errors import listed
 from coterie.dsl.json_values import texts_within
-from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.capabilities import FunctionContract
 from coterie.dsl.model.conditions import ContextField, Expression
 from coterie.dsl.model.hooks import (
     CHECK,
     FACTS_AT,
     HookSection,
 )
-from coterie.dsl.model.tools.tool_section import SkillToolSection, ToolSection
+from coterie.dsl.model.tools.tool_section import FunctionToolSection, ToolSection
 from coterie.dsl.model.traversal.step_walk import leaves
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.templates.template import is_template
@@ -102,22 +102,22 @@ class HookTemplates:
             scope.report_value(hook_sees_not(wrong[0], visible_names), path)
         return wrong is not None
 
-    def called_skill(self) -> SkillContract | None:
-        """Return the contract of the one tool that the hook names, if it is a skill."""
+    def called_function(self) -> FunctionContract | None:
+        """Return the contract of the one tool that the hook names, if it is a tool function."""
         section = self.tools.get(self.hook.tool or "")
-        if not isinstance(section, SkillToolSection):
+        if not isinstance(section, FunctionToolSection):
             return None
-        return self.scope.capabilities.skills.get(section.skill)
+        return self.scope.capabilities.functions.get(section.skill)
 
     def _scope(self, names: tuple[str, ...]) -> StepScope:
         """Return the scope of the hook's templates; what they read is noted in the outer scope."""
         variables: dict[str, Json] = {}
-        contract = self.scope.capabilities.skills.get(self.hook.skill or "")
+        contract = self.scope.capabilities.functions.get(self.hook.skill or "")
         if CHECK in names and contract is not None:
             variables[CHECK] = contract.output_schema
-        called_skill = self.called_skill()
-        if "arguments" in names and called_skill is not None:
-            variables["arguments"] = called_skill.input_schema
+        called_function = self.called_function()
+        if "arguments" in names and called_function is not None:
+            variables["arguments"] = called_function.input_schema
         outputs = NO_OUTPUTS._replace(variables=variables, context=self.scope.outputs.context)
         return replace(
             self.scope,

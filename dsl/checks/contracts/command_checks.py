@@ -1,6 +1,6 @@
-"""Checks of the named commands that a skill step or a tool runs."""
+"""Checks of the named commands that a function step or a tool runs."""
 
-from coterie.dsl.egress.channel_labels import COMMAND_SKILLS, RUN, RUN_ONCE
+from coterie.dsl.egress.channel_labels import COMMAND_FUNCTIONS, RUN, RUN_ONCE
 from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
@@ -30,22 +30,22 @@ def check_command(
     capabilities: Capabilities,
     problems: Problems,
     tree: Node,
-    skill: str,
+    function: str,
     given: JsonValue,
     path: NodePath,
 ) -> None:
-    """Note a command that the worker does not have, or that this skill may not run.
+    """Note a command that the worker does not have, or that this tool function may not run.
 
     Args:
         capabilities: of the worker; its commands may be unknown.
         problems: collects the findings.
         tree: the document.
-        skill: the skill that runs the command.
-        given: the skill's input; a command that is a template is known only in the run.
+        function: the tool function that runs the command.
+        given: the tool function's input; a command that is a template is known only in the run.
         path: where the input is written.
     """
     commands = capabilities.commands
-    if skill not in COMMAND_SKILLS or not isinstance(given, dict):
+    if function not in COMMAND_FUNCTIONS or not isinstance(given, dict):
         return
     name = given.get("command")
     if not isinstance(name, str) or is_template(name):
@@ -55,5 +55,5 @@ def check_command(
         problems.report(no_commands(name), tree.value_at(key_path))
     elif commands is not None and name not in commands:
         unknown(problems, tree.value_at(key_path), "command", name, commands)
-    elif skill == RUN and name in capabilities.once_commands:
+    elif function == RUN and name in capabilities.once_commands:
         problems.report(once_command_retried(name, RUN, RUN_ONCE), tree.value_at(key_path))

@@ -1,7 +1,7 @@
-"""Checks whether a skill's contract accepts the input of a step or a tool.
+"""Checks whether a tool function's contract accepts the input of a step or a tool.
 
-As lenient as the skills are when they run: a text that reads as a number counts as one, and the
-words of an enum match in any case. The run checks whatever is known only there.
+As lenient as the tool functions are when they run: a text that reads as a number counts as one, and
+the words of an enum match in any case. The run checks whatever is known only there.
 """
 
 import re
@@ -12,7 +12,7 @@ from coterie.dsl.checks.contracts.known_answers import MAX_DEPTH, resolved
 from coterie.dsl.errors import asked_back, listed, nearest
 from coterie.dsl.evaluate.declared_values import KINDS
 from coterie.dsl.json_values import json_equal
-from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.capabilities import FunctionContract
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.redaction import HIDDEN, names_secret
 from coterie.dsl.regular_expressions import pattern
@@ -30,7 +30,7 @@ class ContractMismatch(NamedTuple):
     path: NodePath
     """Path within the input; a missing value has the path where it belongs."""
     message: str
-    """Follows "the skill takes": `no input 'pth'`; or, for a missing value, "the skill needs"."""
+    """Follows "the function takes": `no input 'pth'`; or, for a missing value, "the function needs"."""
     allowed: str = ""
     fix: str = ""
     missing: bool = False
@@ -320,7 +320,7 @@ def may_equal(given: Part, word: JsonValue) -> bool:
 def check_input(
     tree: Node,
     problems: Problems,
-    contract: SkillContract,
+    contract: FunctionContract,
     given: JsonValue,
     path: NodePath,
     *,
@@ -332,7 +332,7 @@ def check_input(
     Args:
         tree: the document.
         problems: collects the findings.
-        contract: of the skill.
+        contract: of the tool function.
         given: the input, templates not rendered.
         path: where it is written.
         fixed: the tool's values that override it; they are checked at the tool.
@@ -349,22 +349,22 @@ def check_input(
 
 
 @rule("E213")
-def skill_input(
-    skill: str, problem: str, allowed: str, fix: str, *, is_missing: bool
+def function_input(
+    function: str, problem: str, allowed: str, fix: str, *, is_missing: bool
 ) -> ProblemText:
-    return ProblemText(f"{skill} {'needs' if is_missing else 'takes'} {problem}", allowed, fix)
+    return ProblemText(f"{function} {'needs' if is_missing else 'takes'} {problem}", allowed, fix)
 
 
 def _note(
-    tree: Node, problems: Problems, skill: str, mismatch: ContractMismatch, path: NodePath
+    tree: Node, problems: Problems, function: str, mismatch: ContractMismatch, path: NodePath
 ) -> None:
     key_path = (*path, *mismatch.path)
     node = tree.find(key_path)
     there = tree.has(key_path)
     by_key = mismatch.missing or mismatch.unknown or not there
     problems.report(
-        skill_input(
-            skill, mismatch.message, mismatch.allowed, mismatch.fix, is_missing=mismatch.missing
+        function_input(
+            function, mismatch.message, mismatch.allowed, mismatch.fix, is_missing=mismatch.missing
         ),
         Place(node.at if by_key else node.mark, key_path),
     )

@@ -1,7 +1,7 @@
 """What tasks and variables hold, if a schema or a contract declares it.
 
-The data of an agent by its `output_schema`, of a skill or tool by its contract, of an agent with an
-execution plan by the variables of that plan; of other steps by their kind; the item of a
+The data of an agent by its `output_schema`, of a tool function or tool by its contract, of an agent
+with an execution plan by the variables of that plan; of other steps by their kind; the item of a
 loop by the list that it iterates on.
 """
 
@@ -12,7 +12,7 @@ from typing import NamedTuple, assert_never
 
 from coterie.dsl.checks.contracts.known_answers import inlined, resolved, schema_at
 from coterie.dsl.hooks.hook_reads import matches_tool
-from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.capabilities import FunctionContract
 from coterie.dsl.model.context.declarations import (
     UNDECLARED,
     Declarations,
@@ -31,12 +31,12 @@ from coterie.dsl.model.step_kinds.agent_types import (
 )
 from coterie.dsl.model.steps import (
     BlockStep,
+    FunctionStep,
     ParallelStep,
     PersonaDocument,
     PersonaStep,
     ReplyStep,
     ReturnStep,
-    SkillStep,
     Step,
     TeamStep,
     ToolStep,
@@ -45,9 +45,9 @@ from coterie.dsl.model.tools.tool_section import (
     AgentToolSection,
     ApiGroupSection,
     ApiToolSection,
+    FunctionToolSection,
     McpGroupSection,
     McpToolSection,
-    SkillToolSection,
     TeamToolSection,
     ToolSection,
 )
@@ -125,9 +125,11 @@ class DeclaredOutputs:
     """The outputs of one document."""
 
     _document: SystemDocument
-    _skills: Mapping[str, SkillContract]
+    _functions: Mapping[str, FunctionContract]
     context: Declarations = field(default_factory=lambda: UNDECLARED)
-    _server_tools: Mapping[str, SkillContract] = field(default_factory=dict[str, SkillContract])
+    _server_tools: Mapping[str, FunctionContract] = field(
+        default_factory=dict[str, FunctionContract]
+    )
     _known: dict[str, TaskSchemas] = field(default_factory=dict[str, TaskSchemas])
 
     def of(self, steps: Sequence[Step]) -> Outputs:
@@ -152,13 +154,13 @@ class DeclaredOutputs:
         return {name: schema for name, schema in pairs if schema}
 
     def _step(self, step: Step, depth: int) -> Json | None:
-        if isinstance(step, PersonaStep | SkillStep) and is_edited(step):
+        if isinstance(step, PersonaStep | FunctionStep) and is_edited(step):
             return None
         match step:
             case PersonaStep():
                 declared = [self._agent(choice, depth) for choice in step.choices]
                 return declared[0] if all(schema == declared[0] for schema in declared) else None
-            case SkillStep(skill=name):
+            case FunctionStep(skill=name):
                 return self._contract(name)
             case ToolStep(tool=name) if name in self._document.tools:
                 return self._tool(name, self._document.tools[name], depth)
@@ -190,8 +192,8 @@ class DeclaredOutputs:
         if is_edited(section) or is_modified(name, self._document):
             return None
         match section:
-            case SkillToolSection(skill=skill):
-                return self._contract(skill)
+            case FunctionToolSection(skill=function):
+                return self._contract(function)
             case McpToolSection() | McpGroupSection() | ApiToolSection() | ApiGroupSection():
                 offered = self._server_tools.get(section.made_of)
                 return None if offered is None else offered.output_schema or None
@@ -207,7 +209,7 @@ class DeclaredOutputs:
                 assert_never(section)
 
     def _contract(self, name: str) -> Json | None:
-        contract = self._skills.get(name)
+        contract = self._functions.get(name)
         return None if contract is None else contract.output_schema
 
     def _agent(self, step: PersonaStep, depth: int) -> Json | None:
@@ -345,7 +347,7 @@ def _or_null(*forms: JsonValue) -> Json:
     return {"anyOf": [*forms, {"type": "null"}]}
 
 
-def is_edited(called: PersonaStep | SkillStep | ToolSection) -> bool:
+def is_edited(called: PersonaStep | FunctionStep | ToolSection) -> bool:
     """Return whether a person may replace its output."""
     approval = called.requires_approval
     return isinstance(approval, CallApproval) and approval.at == "after" and approval.editable

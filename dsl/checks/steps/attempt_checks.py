@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from coterie.dsl.checks.steps.step_scope import StepScope
-from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.capabilities import FunctionContract
 from coterie.dsl.model.retryability import can_pass
-from coterie.dsl.model.steps import SkillStep, Step, ToolStep
+from coterie.dsl.model.steps import FunctionStep, Step, ToolStep
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.problem_texts import called
@@ -111,8 +111,8 @@ def check_retry_of_once(scope: StepScope, step: Step, path: NodePath) -> None:
 def _once_call(scope: StepScope, step: Step) -> str | None:
     """Return what a step calls, if its effect is `once`."""
     match step:
-        case SkillStep(skill=name):
-            contract: SkillContract | None = scope.capabilities.skills.get(name)
+        case FunctionStep(skill=name):
+            contract: FunctionContract | None = scope.capabilities.functions.get(name)
         case ToolStep(tool=name) if (section := scope.tools.get(name)) is not None:
             contract = scope.capabilities.contract_of(section.kind, section.made_of)
         case _:

@@ -7,7 +7,7 @@ from coterie.dsl.checks.questions_of_document import approval_of_tool
 from coterie.dsl.checks.steps.condition_checks import check_condition
 from coterie.dsl.checks.steps.step_scope import StepScope
 from coterie.dsl.json_schema.schema_problems import schema_problem
-from coterie.dsl.model.capabilities import Capabilities, Label, SkillContract
+from coterie.dsl.model.capabilities import Capabilities, FunctionContract, Label
 from coterie.dsl.model.conditions import Expression
 from coterie.dsl.model.decision_terms import CallApproval, call_approval
 from coterie.dsl.model.tools.local_activities import is_local, local_reasons
@@ -52,7 +52,7 @@ def check_grants(
     tree: Node,
     problems: Problems,
 ) -> None:
-    """Note a grant to a skill or an MCP tool that sends nothing out."""
+    """Note a grant to a tool function or an MCP tool that sends nothing out."""
     if section.grants and "egress" not in labels:
         _note(name, "grants", path, tree, problems, grant_of_nothing(name))
 
@@ -85,15 +85,15 @@ def once_retried(name: str) -> ProblemText:
     )
 
 
-def check_skill_tool(
+def check_function_tool(
     name: str,
     section: OneCallSection,
-    contract: SkillContract,
+    contract: FunctionContract,
     path: NodePath,
     tree: Node,
     problems: Problems,
 ) -> None:
-    """Note what a skill's effect rules out: a cache, and further attempts."""
+    """Note what a tool function's effect rules out: a cache, and further attempts."""
     is_long = section.timeout is not None and section.timeout > MAX_CALL_SECONDS
     if section.timeout is not None and is_long and not contract.continues_long:
         details = call_too_long(name, section.timeout, MAX_CALL_SECONDS)

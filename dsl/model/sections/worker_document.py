@@ -65,7 +65,7 @@ ParameterName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,49}$")]
 
 
 class CommandSection(Frozen):
-    """A named command that the skills `CommandRunner.run` and `run_once` may run."""
+    """A named command that the tool functions `CommandRunner.run` and `run_once` may run."""
 
     run: tuple[str, ...] = Field(
         min_length=1, json_schema_extra={"prefixItems": [{"type": "string", "pattern": r"\S"}]}
@@ -226,7 +226,7 @@ Engine = Literal["brave", "duckduckgo", "grokipedia", "mojeek", "startpage", "wi
 
 
 class WebSection(Frozen):
-    """What skills may reach on the web; nothing by default."""
+    """What tool functions may reach on the web; nothing by default."""
 
     fetch: bool = False
     """Whether `Web.fetch` may read pages."""
@@ -277,7 +277,7 @@ class WorkerSection(Frozen):
     """Settings of the worker's own configuration; a run can name them, never set them."""
 
     workspace: str = "."
-    """The folder that skills may touch, relative to this file."""
+    """The folder that tool functions may touch, relative to this file."""
     trusted_paths: tuple[Annotated[str, Field(min_length=1, max_length=500)], ...] = ()
     """Globs of files of the workspace that you vouch for, such as `src/*` or `**`; what is read
     from others is text that others wrote. `*` stands for any characters, also `/`."""
@@ -306,7 +306,7 @@ class WorkerSection(Frozen):
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
     """`{channel: how it reaches people}`; a document can only name channels."""
     web: WebSection | None = None
-    """What skills may reach on the web; nothing by default."""
+    """What tool functions may reach on the web; nothing by default."""
     accept_plans: bool | None = None
     """Run plans that this worker did not compile. Default: only with the embedded server."""
     decisions: DecisionsSection | None = None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, JsonValue
 
-from coterie.dsl.model.capabilities import Effect, Label, SkillContract
+from coterie.dsl.model.capabilities import Effect, FunctionContract, Label
 from coterie.dsl.model.conditions import Condition
 from coterie.dsl.model.decision_terms import CallApproval, DecisionTerms
 from coterie.dsl.model.step_kinds.step_list import StepList
@@ -44,8 +44,8 @@ class SetVariable(NamedTuple):
 class Retry(Frozen):
     """Additional attempts of a whole step after a failure.
 
-    Providers and skills have their own retries below this, for transient failures. A step never
-    retries what a person rejected, or what may have happened already.
+    Providers and tool functions have their own retries below this, for transient failures. A step
+    never retries what a person rejected, or what may have happened already.
     """
 
     retries: RetriesBound
@@ -200,8 +200,8 @@ class StepBase(Frozen):
         )
 
 
-class SkillTerms(Frozen):
-    """What the compiler takes over from a skill's contract; `terms_of` derives it."""
+class FunctionTerms(Frozen):
+    """What the compiler takes over from a tool function's contract; `terms_of` derives it."""
 
     effect: Effect
     timeout: Timeout
@@ -217,16 +217,16 @@ class SkillTerms(Frozen):
 
 
 def terms_of(
-    contract: SkillContract, *, timeout: float | None = None, retries: int | None = None
-) -> SkillTerms:
-    """Return the terms on which a run calls a skill with this contract.
+    contract: FunctionContract, *, timeout: float | None = None, retries: int | None = None
+) -> FunctionTerms:
+    """Return the terms on which a run calls a tool function with this contract.
 
     Args:
-        contract: of the skill.
+        contract: of the tool function.
         timeout: Replaces the contract's time limit of one attempt.
         retries: Replaces its additional attempts.
     """
-    return SkillTerms(
+    return FunctionTerms(
         effect=contract.effect,
         timeout=contract.timeout if timeout is None else timeout,
         retries=contract.retries if retries is None else retries,

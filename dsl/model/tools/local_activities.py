@@ -5,13 +5,13 @@ workflow task of its own. Nothing of it is recorded before that task ends, so a 
 and messages to the run wait for it. So it is for short reads only.
 """
 
-from coterie.dsl.model.capabilities import Effect, SkillContract
+from coterie.dsl.model.capabilities import Effect, FunctionContract
 
 MAX_LOCAL_SECONDS = 2.0
 """Longest time limit of a local activity, in seconds."""
 
 
-def is_local(asked: bool | None, contract: SkillContract) -> bool:
+def is_local(asked: bool | None, contract: FunctionContract) -> bool:
     """Return whether calls of a tool shall be local activities; a contract says so by default."""
     return contract.local_activity if asked is None else asked
 

@@ -6,7 +6,7 @@ from pydantic import Field, Tag
 from typing_extensions import TypeAliasType
 
 from coterie.dsl.model.capabilities import Effect
-from coterie.dsl.model.step_kinds.step_base import SkillTerms
+from coterie.dsl.model.step_kinds.step_base import FunctionTerms
 from coterie.dsl.model.tools.tool_section import OF_ONE_KIND, MemoryRead, OnToolError, ToolBase
 from coterie.dsl.values import Json, Timeout
 
@@ -15,8 +15,8 @@ class PlannedTool(ToolBase):
     """A named capability with a contract, that a model may choose and a plan may call."""
 
     input_schema: Json | None = None
-    """JSON Schema of the arguments that a caller gives, without what is `fixed`; None for a skill
-    that no model may call."""
+    """JSON Schema of the arguments that a caller gives, without what is `fixed`; None for a
+    function that no model may call."""
     offered_schema: Json | None = None
     """What a model sees instead of `input_schema`, because some vendor refuses that; a call has the
     names of `input_schema` again before it is checked."""
@@ -32,7 +32,7 @@ class PlannedTool(ToolBase):
 class OneCallTool(PlannedTool):
     """A tool whose call is one activity, which checks its own input."""
 
-    terms: SkillTerms
+    terms: FunctionTerms
     """Effect, time limit and retries of a call."""
     cache: Literal["run"] | None = None
     """`run`: a call with the same arguments gets the first result again."""
@@ -43,8 +43,8 @@ class OneCallTool(PlannedTool):
         return self.terms.effect
 
 
-class SkillTool(OneCallTool):
-    """A tool that is a skill."""
+class FunctionTool(OneCallTool):
+    """A tool that is a tool function."""
 
     kind = "skill"
     skill: str
@@ -111,7 +111,7 @@ class TeamTool(NestedTool):
 Tool = TypeAliasType(
     "Tool",
     Annotated[
-        Annotated[SkillTool, Tag("tool:skill")]
+        Annotated[FunctionTool, Tag("tool:skill")]
         | Annotated[AgentTool, Tag("tool:agent")]
         | Annotated[TeamTool, Tag("tool:team")]
         | Annotated[McpTool, Tag("tool:mcp")]

@@ -48,7 +48,7 @@ class ToolBase(Frozen):
     """Characters of a result that a model gets: the rest is cut off with a mark. Default: a quarter
     of the model's context window, at 4 characters a token; less if a turn makes many calls."""
     labels: tuple[Label, ...] = ()
-    """`private`, `untrusted`, `egress`; a skill's own labels stay."""
+    """`private`, `untrusted`, `egress`; a tool function's own labels stay."""
     grants: tuple[KeptLabel, ...] = ()
     """Of a tool with `egress`: its calls need no approval for what the run has met, because their
     destination may get `private` data, or because `untrusted` text may decide them. Of an agent or
@@ -59,7 +59,7 @@ class ToolBase(Frozen):
 
     @property
     def made_of(self) -> str:
-        """The skill, the agent, the team, the server's tool or the API's operation."""
+        """The tool function, the agent, the team, the server's tool or the API's operation."""
         return getattr(self, self.kind)
 
 
@@ -67,7 +67,7 @@ class ToolSectionBase(ToolBase):
     """The keys that a document may write of every tool."""
 
     timeout: Timeout | None = None
-    """Time limit: of one attempt of a skill, or of a whole call of an agent or a team."""
+    """Time limit: of one attempt of a tool function, or of a whole call of an agent or a team."""
     retries: int | None = Field(default=None, ge=0, le=100)
     """Additional attempts of a call."""
 
@@ -77,15 +77,15 @@ class OneCallSection(ToolSectionBase):
 
     cache: Literal["run"] | None = None
     """`run`: a call with the same arguments gets the first result again, until a call with an
-    effect; only for a skill whose effect is `read`."""
+    effect; only for a tool function whose effect is `read`."""
     local_activity: bool | None = None
     """`true`: a call writes one event to the history instead of three, and is repeated if the
     worker crashes before the next workflow task; only for short reads without retries and
-    approvals. Default: that of the skill."""
+    approvals. Default: that of the tool function."""
 
 
-class SkillToolSection(OneCallSection):
-    """A tool that is a skill."""
+class FunctionToolSection(OneCallSection):
+    """A tool that is a tool function."""
 
     kind = "skill"
     skill: str
@@ -206,7 +206,7 @@ OF_ONE_KIND = Discriminator(
 ToolSection = TypeAliasType(
     "ToolSection",
     Annotated[
-        Annotated[SkillToolSection, Tag("tool:skill")]
+        Annotated[FunctionToolSection, Tag("tool:skill")]
         | Annotated[AgentToolSection, Tag("tool:agent")]
         | Annotated[TeamToolSection, Tag("tool:team")]
         | Annotated[McpToolSection, Tag("tool:mcp")]

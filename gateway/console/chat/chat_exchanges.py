@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillResult
+from coterie.activities.contracts import AgentRequest, AgentResponse, FunctionResult
 from coterie.gateway.console.chat.session_history import SessionHistory, is_message
 from coterie.gateway.console.conversations_view import ToolCallRow, TurnRow, turn_rows
 from coterie.gateway.console.page_values import ShownValue, shown_value
@@ -309,7 +309,7 @@ def _reply(completed: UpdateCompleted) -> SentReply | None:
 
 
 def _call_steps(calls: Sequence[tuple[int, RecordedCall]]) -> Iterator[tuple[int, ChatStep]]:
-    """Yield the steps of the calls; a call of a skill by an agent is one of its tool calls."""
+    """Yield the steps of the calls; a call of a function by an agent is one of its tool calls."""
     turns: dict[str, list[tuple[int, RecordedCall]]] = {}
     for place, call in calls:
         if isinstance(call.request, AgentRequest):
@@ -321,7 +321,7 @@ def _call_steps(calls: Sequence[tuple[int, RecordedCall]]) -> Iterator[tuple[int
     for place, call in calls:
         is_within = any(call.path == path or call.path.startswith(f"{path}/") for path in turns)
         if not isinstance(call.request, AgentRequest) and not is_within:
-            yield place, _skill_step(call)
+            yield place, _function_step(call)
 
 
 def _turn_steps(path: str, call: RecordedCall, row: TurnRow) -> Iterator[ChatStep]:
@@ -344,12 +344,12 @@ def words_of(data: JsonValue) -> JsonValue:
             return data
 
 
-def _skill_step(call: RecordedCall) -> ChatStep:
+def _function_step(call: RecordedCall) -> ChatStep:
     assert not isinstance(call.request, AgentRequest)
     result: ShownValue | None = None
     if call.error:
         result = shown_value(call.error)
-    elif isinstance(call.answer, SkillResult):
+    elif isinstance(call.answer, FunctionResult):
         answer = call.answer
         brief = answer.text if answer.kept is None else answer.kept.preview
         result = shown_value(brief if answer.data is None else answer.data)

@@ -129,7 +129,7 @@ def _status_at_end(plan: Plan, result: TeamResult) -> RunStatus:
         max_total_teams=plan.limits.max_total_teams,
         visits=result.visits,
         model_calls=result.model_calls,
-        skill_calls=result.skill_calls,
+        function_calls=result.function_calls,
         usage=result.usage,
         cost=result.cost,
         unpriced=result.unpriced,

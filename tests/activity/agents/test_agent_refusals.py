@@ -18,7 +18,7 @@ PLAN = persona(execution_plan=[SetStep(name="one", kind="set", values={"a": 1})]
     ("wanted", "message"),
     [
         (request(changes={"agent_type": "nope"}), "unknown agent_type 'nope'"),
-        (request(changes={"agent_type": "Files.read"}), "'Files.read' is a skill"),
+        (request(changes={"agent_type": "Files.read"}), "'Files.read' is a tool function"),
         (request(changes={"agent_type": None}), "task 'design' needs `agent_type`"),
         (request(changes={"persona": None}), "unknown persona_key 'design'"),
         (legacy_request("Discovery"), r"not in a package that this worker allows \(none\)"),

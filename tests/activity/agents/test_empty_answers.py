@@ -25,7 +25,7 @@ from tests.support.servers.asking import APIS, settings
 from tests.support.servers.raw_server import RawServer, raw_server
 from tests.support.servers.vendor_rules import fault_of
 from tests.support.simulation.stopping import fresh
-from tests.support.tool_agents import persona, skill_tool, tool_plan
+from tests.support.tool_agents import function_tool, persona, tool_plan
 
 MESSAGE: Json = {"type": "message", "id": "msg_1", "role": "assistant", "content": []}
 EMPTY: dict[str, dict[str, bytes]] = {
@@ -56,7 +56,7 @@ def agent(api: str, reasks: int, *, with_tools: bool, tasks: int = 1) -> Plan:
     )
     step: Json = {"name": "act", "agent_type": kind, "persona_key": "actor", "input": "it"}
     steps = [{**step, "name": f"act{n}", "conversation": "talk"} for n in range(tasks)]
-    plan = tool_plan({"look": skill_tool()} if with_tools else {}, {"actor": actor})
+    plan = tool_plan({"look": function_tool()} if with_tools else {}, {"actor": actor})
     data = plan.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     data["teams"]["work"] |= {"steps": steps, "stop_on_failure": False}
     return Plan.model_validate(data).with_digest()

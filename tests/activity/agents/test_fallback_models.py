@@ -18,7 +18,7 @@ from tests.support.servers.raw_server import http, raw_server
 from tests.support.servers.vendor_rules import fault_of
 from tests.support.simulation.stopping import fresh
 from tests.support.simulation.stored_turns import Agents, Model, says, wants
-from tests.support.tool_agents import persona, skill_tool, tool_plan
+from tests.support.tool_agents import function_tool, persona, tool_plan
 
 BOUND = {
     "anthropic": ('"signature": "S"',),
@@ -36,7 +36,7 @@ def overloaded(kind: str, other: str, *, with_tools: bool) -> Plan:
     """A plan whose model is retried once before the one of another provider takes over."""
     own: Json = {"provider": kind, "model": "m-1", "retries": 1, "fallback": [f"{other}/m-2"]}
     if with_tools:
-        return tool_plan({"look": skill_tool()}, {"actor": {**persona("look"), **own}})
+        return tool_plan({"look": function_tool()}, {"actor": {**persona("look"), **own}})
     actor: Json = {"prompts": {"user": "Say it."}, **own}
     return tool_plan({}, {"actor": actor}, step={"agent_type": "generic_single_shot"})
 
@@ -71,7 +71,7 @@ async def test_an_overloaded_provider_leads_to_the_fallback(
 async def test_a_second_model_gets_nothing_that_only_the_first_one_takes(api: str) -> None:
     """Its thinking, and the ids that link its calls to that; a model without reasoning refuses."""
     own: Json = {"provider": api, "model": "m-1", "retries": 0, "fallback": [f"{api}/m-2"]}
-    plan = tool_plan({"look": skill_tool()}, {"actor": {**persona("look"), **own}})
+    plan = tool_plan({"look": function_tool()}, {"actor": {**persona("look"), **own}})
     state = fresh(plan, {})
     async with raw_server(CALL[api], OVERLOADED, SAYS[api]) as server:
         providers = Providers({api: settings(api, server.url + APIS[api].base)})

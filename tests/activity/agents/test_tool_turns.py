@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from coterie.activities.contracts import AgentRequest, Conversation, Reask, SkillRequest
+from coterie.activities.contracts import AgentRequest, Conversation, FunctionRequest, Reask
 from coterie.activities.providers.message_model import (
     ModelMessage,
     TextPart,
@@ -13,9 +13,9 @@ from coterie.activities.providers.message_model import (
     ToolCallPart,
     ToolResultPart,
 )
-from coterie.activities.skills.skill_activity import MAX_INLINE, SkillActivities
 from coterie.activities.storage.blobs import MemoryBlobs
-from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.tool_functions.function_activity import MAX_INLINE, FunctionActivities
+from coterie.activities.workspace.function_base import Workspace
 from coterie.dsl.tool_loop.exchange import OfferedTool, ToolCallRequest, ToolResult, ToolTurn
 from coterie.dsl.tool_loop.result_texts import LOST
 from tests.support.simulation.stored_turns import ACTOR, SEARCH, Agents, Model, says, texts, wants
@@ -245,12 +245,14 @@ async def test_a_turn_without_its_conversation_is_refused_for_good() -> None:
     assert agents.model.asked == []
 
 
-async def test_a_large_result_of_a_skill_stays_outside_the_history(tmp_path: Path) -> None:
+async def test_a_large_result_of_a_function_stays_outside_the_history(tmp_path: Path) -> None:
     (tmp_path / "long.txt").write_text("rain " * 1000)
     blobs = MemoryBlobs()
-    skills = SkillActivities(Workspace(root=tmp_path), blobs=blobs)
-    request = SkillRequest(skill="Discovery.collect", input={"path": "."}, key="r/t/s#1", keep=True)
-    result = await skills.call_skill(request)
+    functions = FunctionActivities(Workspace(root=tmp_path), blobs=blobs)
+    request = FunctionRequest(
+        skill="Discovery.collect", input={"path": "."}, key="r/t/s#1", keep=True
+    )
+    result = await functions.call_function(request)
     assert result.data is None
     assert result.kept is not None
     assert result.kept.size > 5000
@@ -264,13 +266,17 @@ async def test_a_large_result_of_a_skill_stays_outside_the_history(tmp_path: Pat
 
 
 async def test_a_small_result_is_returned_and_so_is_one_without_a_storage(tmp_path: Path) -> None:
-    request = SkillRequest(skill="Discovery.collect", input={"path": "."}, key="r/t/s#1", keep=True)
-    without = SkillActivities(Workspace(root=tmp_path))
-    small = await SkillActivities(Workspace(root=tmp_path), blobs=MemoryBlobs()).call_skill(request)
+    request = FunctionRequest(
+        skill="Discovery.collect", input={"path": "."}, key="r/t/s#1", keep=True
+    )
+    without = FunctionActivities(Workspace(root=tmp_path))
+    small = await FunctionActivities(Workspace(root=tmp_path), blobs=MemoryBlobs()).call_function(
+        request
+    )
     assert small.kept is None
     assert len(small.model_dump_json()) <= MAX_INLINE + 100
     (tmp_path / "long.txt").write_text("rain " * 1000)
-    large = await without.call_skill(request)
+    large = await without.call_function(request)
     assert large.kept is None
     assert isinstance(large.data, dict)
 

@@ -3,7 +3,12 @@
 import json
 
 from coterie.activities.agent_activity import AgentActivities
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.activities.providers.provider_registry import Providers
 from coterie.activities.storage.blobs import MemoryBlobs
 from coterie.dsl.values import Json
@@ -19,8 +24,8 @@ class Wired:
     async def run_agent(self, request: AgentRequest) -> AgentResponse:
         return await self.activities.run_agent(request)
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
-        return SkillResult(data="found")
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
+        return FunctionResult(data="found")
 
 
 def claude(*blocks: Json, stop: str = "end_turn") -> bytes:

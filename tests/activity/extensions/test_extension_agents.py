@@ -15,13 +15,13 @@ from coterie.activities.agents.inner_calls import InnerCalls
 from coterie.activities.contracts import (
     AgentResponse,
     FailureType,
+    FunctionRequest,
+    FunctionResult,
     InnerCall,
-    SkillRequest,
-    SkillResult,
     Spent,
 )
 from coterie.activities.providers.provider_failures import ProviderFailure
-from coterie.activities.skills.skill_registry import contracts
+from coterie.activities.tool_functions.function_registry import contracts
 from coterie.activities.user_code.child_messages import UserCodeTimeout
 from coterie.activities.user_code.child_pool import UserCode
 from coterie.activities.user_code.extension_messages import ExtensionTurn
@@ -40,11 +40,11 @@ async def asks(turn):
     return {"name": turn.name, "said": [first, *both], "inputs": turn.inputs}
 
 async def calls(turn):
-    return await turn.call_skill("Calculator.evaluate", {"expression": "1"})
+    return await turn.call_function("Calculator.evaluate", {"expression": "1"})
 
 async def reads(turn):
     for name in ("Files.read", "Files.read", "Files.write", turn.inputs["input"]):
-        await turn.call_skill(name, {})
+        await turn.call_function(name, {})
 
 async def gives(turn):
     return turn.inputs["input"]
@@ -96,15 +96,15 @@ async def ran(
     who: Persona | None = None,
     inputs: Json | None = None,
 ) -> AgentResponse:
-    async def call_skill(asked: SkillRequest) -> SkillResult:
+    async def call_function(asked: FunctionRequest) -> FunctionResult:
         if asked.input == {} and asked.skill == "Files.view":
-            raise ApplicationError("no such file", type=FailureType.SKILL_FAILED)
-        return SkillResult(data=[asked.skill, asked.input])
+            raise ApplicationError("no such file", type=FailureType.FUNCTION_FAILED)
+        return FunctionResult(data=[asked.skill, asked.input])
 
     activities = AgentActivities(
         model or RecordingModel(),
         agent_types={"mine": extension_agent(f"my_agents:{name}")},
-        call_skill=call_skill,
+        call_function=call_function,
         inner_calls=InnerCalls(contracts(), Reach(trusted_paths=("**",))),
         user_code=user_code,
     )
@@ -128,7 +128,7 @@ async def test_its_questions_are_answered_and_paid_by_the_worker(user_code: User
     assert [one.call.rpartition("/")[2] for one in model.requests] == ["1", "2", "3"]
 
 
-async def test_it_may_call_skills(user_code: UserCode) -> None:
+async def test_it_may_call_functions(user_code: UserCode) -> None:
     response = await ran(user_code, "calls")
     assert response.data == ["Calculator.evaluate", {"expression": "1"}]
 
@@ -137,7 +137,7 @@ READ = InnerCall(skill="Files.read", effect="read", labels=("private",))
 WRITE = InnerCall(skill="Files.write", effect="idempotent")
 
 
-async def test_the_run_learns_which_skills_it_called(user_code: UserCode) -> None:
+async def test_the_run_learns_which_functions_it_called(user_code: UserCode) -> None:
     response = await ran(user_code, "reads", inputs={"input": "Calculator.evaluate"})
     assert response.success
     assert response.inner_calls == (
@@ -147,7 +147,7 @@ async def test_the_run_learns_which_skills_it_called(user_code: UserCode) -> Non
     )
 
 
-async def test_it_may_call_no_skill_that_sends_data_out(user_code: UserCode) -> None:
+async def test_it_may_call_no_function_that_sends_data_out(user_code: UserCode) -> None:
     with pytest.raises(ApplicationError) as caught:
         await ran(user_code, "reads", inputs={"input": "Web.fetch"})
     assert (caught.value.type, caught.value.non_retryable) == (FailureType.AGENT_REFUSED, True)
@@ -160,7 +160,7 @@ async def test_it_may_call_no_skill_that_sends_data_out(user_code: UserCode) -> 
 async def test_the_run_learns_it_also_from_a_turn_that_failed(user_code: UserCode) -> None:
     with pytest.raises(ApplicationError, match="no such file") as caught:
         await ran(user_code, "reads", inputs={"input": "Files.view"})
-    assert (caught.value.type, caught.value.non_retryable) == (FailureType.SKILL_FAILED, False)
+    assert (caught.value.type, caught.value.non_retryable) == (FailureType.FUNCTION_FAILED, False)
     spent = Spent.model_validate(caught.value.details[0])
     assert [one.skill for one in spent.inner_calls] == ["Files.read", "Files.write", "Files.view"]
 

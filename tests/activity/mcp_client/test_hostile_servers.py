@@ -17,7 +17,7 @@ from tests.support.servers.mcp_tools import (
     listing_of,
     mcp_servers,
 )
-from tests.support.skills import environment
+from tests.support.tool_functions import environment
 
 
 def hostile(way: str, **more: object) -> McpServerSection:
@@ -48,7 +48,7 @@ async def test_a_pattern_of_a_server_cannot_stop_the_worker(tmp_path: Path) -> N
         # a backtracking matcher takes hours for this result
         async with asyncio.timeout(60):
             error = await failure_of(servers, "bad/evil", known["evil"])
-    assert error.type == "SkillFailed"
+    assert error.type == "FunctionFailed"
     assert "bad/evil returned a result that violates its contract" in error.message
 
 
@@ -60,7 +60,7 @@ async def test_a_number_that_json_has_not_is_no_result_and_no_schema(tmp_path: P
     assert [(one.name, one.why) for one in found.left_out] == [
         ("odd", "'input.properties.n.default' is not a JSON number (NaN or infinite)")
     ]
-    assert error.type == "SkillFailed"
+    assert error.type == "FunctionFailed"
     assert "'the result.s.1' is not a JSON number" in error.message
 
 
@@ -81,10 +81,10 @@ async def test_a_server_with_too_many_tools_is_read_no_further(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("code", "read", "once"),
     [
-        (-32600, ("SkillFailed", False), ("OutcomeUnknown", True)),
-        (-32603, ("SkillFailed", False), ("OutcomeUnknown", True)),
-        (-32601, ("SkillRefused", True), ("SkillRefused", True)),
-        (-32602, ("SkillRefused", True), ("SkillRefused", True)),
+        (-32600, ("FunctionFailed", False), ("OutcomeUnknown", True)),
+        (-32603, ("FunctionFailed", False), ("OutcomeUnknown", True)),
+        (-32601, ("FunctionRefused", True), ("FunctionRefused", True)),
+        (-32602, ("FunctionRefused", True), ("FunctionRefused", True)),
     ],
 )
 async def test_an_error_during_a_call_counts_by_what_it_rules_out(
@@ -111,7 +111,7 @@ async def test_a_question_belongs_to_the_call_that_was_in_progress(tmp_path: Pat
         assert "may be called only once, so nobody can answer it: Which one?" in error.message
         assert error.details[1:] == ()  # at most the usage, and no question
         error = await failure_of(servers, "bad/good", known["good"], {"n": -32603})
-        assert (error.type, "it broke" in error.message) == ("SkillFailed", True)
+        assert (error.type, "it broke" in error.message) == ("FunctionFailed", True)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ async def test_a_call_without_an_answer_may_be_repeated_only_if_it_reads(
     async with mcp_servers(tmp_path, {"bad": once}) as servers:
         known = digests(await listing_of(servers, "bad"))
         error = await failure_of(servers, "bad/good", known["good"], at=at)
-        assert (error.type, error.non_retryable) == ("SkillFailed", False)
+        assert (error.type, error.non_retryable) == ("FunctionFailed", False)
         assert said in error.message
         error = await failure_of(servers, "bad/evil", known["evil"], at=at)
         assert (error.type, error.non_retryable) == ("OutcomeUnknown", True)
@@ -136,7 +136,7 @@ async def test_a_line_without_end_ends_the_connection_and_not_the_worker(tmp_pat
     async with mcp_servers(tmp_path, {"bad": section}) as servers:
         known = digests(await listing_of(servers, "bad"))
         error = await failure_of(servers, "bad/good", known["good"])
-        assert (error.type, error.non_retryable) == ("SkillFailed", False)
+        assert (error.type, error.non_retryable) == ("FunctionFailed", False)
         assert f"a line of its output has more than {MAX_LINE} bytes" in error.message
         error = await failure_of(servers, "bad/evil", known["evil"])  # over a new connection
         assert (error.type, error.non_retryable) == ("OutcomeUnknown", True)

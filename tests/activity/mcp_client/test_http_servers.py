@@ -21,7 +21,7 @@ from tests.support.servers.mcp_tools import (
     mcp_servers,
 )
 from tests.support.servers.web_server import page, web_server
-from tests.support.skills import MAX_WAIT
+from tests.support.tool_functions import MAX_WAIT
 
 
 def free_port() -> int:
@@ -67,7 +67,7 @@ async def test_a_server_over_http_is_called_and_found_again_after_its_restart(
             assert await call_tool(servers, "demo/add", known["add"], {"a": 1}) == {"total": 2}
         error = await failure_of(servers, "demo/note", known["note"], {"text": "lost?"})
         # the listing before a call that may happen only once shows that nothing was sent
-        assert (error.type, error.non_retryable) == ("SkillFailed", False)
+        assert (error.type, error.non_retryable) == ("FunctionFailed", False)
         async with serving(tmp_path, port):
             assert await call_tool(servers, "demo/note", known["note"], {"text": "b"}) == "b"
     assert ledger(tmp_path) == ["add 1 1", "note b"]
@@ -86,7 +86,7 @@ async def test_secrets_travel_in_headers_and_a_refusal_is_a_failure(tmp_path: Pa
             assert "s3cret" not in repr(servers.servers["web"])
             error = await failure_of(servers, "web/add", "0" * 64)
         assert web.asked
-    assert error.type == "SkillFailed"
+    assert error.type == "FunctionFailed"
     assert "the MCP server 'web' cannot be reached" in error.message
 
 
@@ -103,6 +103,6 @@ async def test_an_answer_without_end_is_not_read_into_memory(tmp_path: Path) -> 
         async with mcp_servers(tmp_path, sections) as servers:
             for name, reason in reasons.items():
                 error = await failure_of(servers, f"{name}/add", "0" * 64)
-                assert error.type == "SkillFailed"
+                assert error.type == "FunctionFailed"
                 assert f"the MCP server {name!r} cannot be reached: " in error.message
                 assert reason in error.message

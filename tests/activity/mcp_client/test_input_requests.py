@@ -72,7 +72,7 @@ async def test_answers_that_a_once_server_has_forgotten_the_question_of_are_refu
     before = calls(demo, "remove")
     given = GivenInput(asked=asked, answers={key: {"sure": True} for key in asked.questions})
     error = await failure_of(demo.servers, "demo/remove", demo.known["remove"], given=given)
-    assert (error.type, calls(demo, "remove")) == ("SkillRefused", before)
+    assert (error.type, calls(demo, "remove")) == ("FunctionRefused", before)
 
 
 async def test_a_question_within_a_call_is_answered_when_the_call_is_made_again(

@@ -27,7 +27,7 @@ from tests.support.servers.mcp_tools import (
     listing_of,
     mcp_servers,
 )
-from tests.support.skills import MAX_WAIT, environment, said
+from tests.support.tool_functions import MAX_WAIT, environment, said
 
 READ = {"effect": "read"}
 
@@ -122,7 +122,7 @@ async def test_a_server_that_dies_in_a_call_fails_it_by_the_effect_of_the_tool(
     demo: Demo,
 ) -> None:
     error = await failure_of(demo.servers, "demo/die", demo.digests["die"])
-    assert (error.type, error.non_retryable) == ("SkillFailed", False)
+    assert (error.type, error.non_retryable) == ("FunctionFailed", False)
     assert "the MCP server 'demo' ended during the call" in error.message
     assert await call_tool(demo.servers, "demo/add", demo.digests["add"], {"a": 1}) == {"total": 2}
     assert ledger(demo.folder) == ["die", "add 1 1"]
@@ -220,7 +220,7 @@ async def test_a_server_that_cannot_be_started_is_a_failure_that_may_pass(
     section = McpServerSection.model_validate(given)
     async with mcp_servers(tmp_path, {"bad": section}) as servers:
         error = await failure_of(servers, "bad/add", "0" * 64)
-        assert (error.type, error.non_retryable) == ("SkillFailed", False)
+        assert (error.type, error.non_retryable) == ("FunctionFailed", False)
         assert said_of_it in error.message
 
 
@@ -233,5 +233,5 @@ async def test_a_secret_that_the_worker_lacks_is_named(tmp_path: Path) -> None:
 
 async def test_a_worker_without_the_server_says_so(demo: Demo) -> None:
     error = await failure_of(demo.servers, "dmo/add", "0" * 64)
-    assert error.type == "SkillRefused"
+    assert error.type == "FunctionRefused"
     assert "this worker has no MCP server 'dmo'" in error.message

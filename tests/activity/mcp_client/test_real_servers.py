@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from coterie.dsl.model.sections.mcp_document import McpServerSection
 from tests.stand_in.install import install, mcp_command
 from tests.support.servers.mcp_tools import call_tool, digests, failure_of, listing_of, mcp_servers
-from tests.support.skills import environment
+from tests.support.tool_functions import environment
 
 
 def section(module: str, *arguments: str) -> McpServerSection:

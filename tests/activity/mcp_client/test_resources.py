@@ -76,7 +76,7 @@ async def test_a_prompt_gives_its_messages(demo: Offers) -> None:
 
 async def test_an_error_while_reading_may_be_retried(demo: Offers) -> None:
     error = await failure_of(demo.servers, "demo/prompt:review", demo.digest("prompt:review"))
-    assert (error.type, error.non_retryable) == ("SkillFailed", False)
+    assert (error.type, error.non_retryable) == ("FunctionFailed", False)
 
 
 async def test_a_resource_that_is_gone_or_has_changed_is_not_read(

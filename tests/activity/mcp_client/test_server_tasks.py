@@ -21,7 +21,7 @@ from tests.support.servers.mcp_tools import (
     mcp_servers,
     tasks_section,
 )
-from tests.support.skills import MAX_WAIT, environment
+from tests.support.tool_functions import MAX_WAIT, environment
 from tests.support.watching.processes import children
 
 

@@ -42,9 +42,9 @@ async def test_a_call_that_the_server_did_not_take_is_sent_again(
     [
         ("once", 500, "OutcomeUnknown", True),
         ("once", 502, "OutcomeUnknown", True),
-        ("read", 500, "SkillFailed", False),
-        ("once", 401, "SkillRefused", True),
-        ("read", 403, "SkillRefused", True),
+        ("read", 500, "FunctionFailed", False),
+        ("once", 401, "FunctionRefused", True),
+        ("read", 403, "FunctionRefused", True),
     ],
 )
 async def test_a_status_fails_a_call_by_what_it_rules_out(

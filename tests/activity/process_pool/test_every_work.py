@@ -10,13 +10,18 @@ from coterie.activities.answers import AnswerProblem
 from coterie.activities.process_pool.process_pool import ProcessPool
 from coterie.activities.process_pool.thread_runner import ThreadRunner
 from coterie.activities.process_pool.work import Work, WorkEnded, find_object
-from coterie.activities.skills.compute.python_code import (
+from coterie.activities.tool_functions.compute.python_code import (
     EVALUATE_CODE,
     CodeEnd,
     PythonInput,
     PythonResult,
 )
-from coterie.activities.skills.web.page_work import ALLOWS, EXTRACT, PageSource, RobotsQuestion
+from coterie.activities.tool_functions.web.page_work import (
+    ALLOWS,
+    EXTRACT,
+    PageSource,
+    RobotsQuestion,
+)
 from coterie.documents.product_capabilities import capabilities
 from coterie.dsl.compile.compiler import SourceText
 from coterie.dsl.json_schema.schema_checker import UnusableSchema

@@ -20,7 +20,7 @@ from coterie.activities.process_pool.process_pool import (
 from coterie.activities.process_pool.work import Work, WorkEnded
 from coterie.dsl.values import Json
 from tests.support.programs.pool_work import FAIL, GROW, LEAVE, MISS, SPIN, SPIN_BRIEFLY, WHERE
-from tests.support.skills import environment
+from tests.support.tool_functions import environment
 from tests.support.watching.processes import is_running
 
 

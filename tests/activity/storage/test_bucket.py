@@ -13,7 +13,7 @@ from temporalio.converter import StorageDriverClaim, StorageDriverRetrieveContex
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from coterie.activities.contracts import SkillResult
+from coterie.activities.contracts import FunctionResult
 from coterie.activities.storage.absences import seconds_to_store
 from coterie.activities.storage.blobs import BlobMissing, BlobsUnusable
 from coterie.storage.bucket import BucketClient, BucketDriver, bucket_storage
@@ -50,20 +50,20 @@ async def test_a_workflow_task_stores_several_values_at_once(storage: Storage) -
 async def test_a_large_value_lies_in_the_bucket_and_comes_back(
     bucket: Bucket, storage: Storage
 ) -> None:
-    value = SkillResult(data="x" * 40_000)
+    value = FunctionResult(data="x" * 40_000)
     (payload,) = await storage.converter.encode([value])
     assert payload.ByteSize() < 500
     assert b"coterie.storage.bucket" in payload.data
     [path] = bucket.objects
     assert path.startswith("/team/v0/d/sha256/")
-    assert await storage.converter.decode([payload], [SkillResult]) == [value]
+    assert await storage.converter.decode([payload], [FunctionResult]) == [value]
 
 
 async def test_small_values_and_values_for_people_stay_in_history(
     bucket: Bucket, storage: Storage
 ) -> None:
     payloads: list[Payload] = await storage.converter.encode(
-        [SkillResult(data="x" * 1000), {"shown": "x" * 40_000}]
+        [FunctionResult(data="x" * 1000), {"shown": "x" * 40_000}]
     )
     assert [len(payload.data) > 1000 for payload in payloads] == [True, True]
     assert bucket.objects == {}
@@ -120,7 +120,7 @@ async def test_the_result_of_an_activity_is_stored_although_the_bucket_was_away(
     bucket: Bucket, storage: Storage, returning: Returning
 ) -> None:
     async def returned() -> list[Payload]:
-        return await storage.converter.encode([SkillResult(data="x" * 40_000)])
+        return await storage.converter.encode([FunctionResult(data="x" * 40_000)])
 
     env = ActivityEnvironment()
     env.info = dataclasses.replace(
@@ -138,7 +138,7 @@ async def test_a_value_outside_activities_is_tried_once(
     bucket: Bucket, storage: Storage, returning: Returning
 ) -> None:
     with pytest.raises(BlobsUnusable, match=r"could not write to the storage s3://team: "):
-        await storage.converter.encode([SkillResult(data="x" * 40_000)])
+        await storage.converter.encode([FunctionResult(data="x" * 40_000)])
     assert (returning.seen, bucket.objects) == (0, {})
 
 
@@ -168,14 +168,14 @@ async def test_a_result_waits_only_while_no_timeout_of_its_activity_can_pass(
 
 
 async def test_a_claim_of_another_place_reaches_no_bucket(bucket: Bucket, storage: Storage) -> None:
-    [payload] = await storage.converter.encode([SkillResult(data="x" * 40_000)])
+    [payload] = await storage.converter.encode([FunctionResult(data="x" * 40_000)])
     bucket.objects["/other/v0/key"] = b"secret"
     asked = BucketDriver(BucketClient(), "team")  # its client is never opened: it has no loop yet
     for change in ({"bucket": "other"}, {"key": "other/key"}):
         claim = {**json.loads(payload.data)["claimData"], **change}
         forged = reference("coterie.storage.bucket", claim)
         with pytest.raises(ApplicationError, match="it names another"):
-            await storage.converter.decode([forged], [SkillResult])
+            await storage.converter.decode([forged], [FunctionResult])
         with pytest.raises(BlobMissing, match="it names another"):
             await asked.retrieve(StorageDriverRetrieveContext(), [StorageDriverClaim(claim)])
 
@@ -183,9 +183,9 @@ async def test_a_claim_of_another_place_reaches_no_bucket(bucket: Bucket, storag
 async def test_the_error_of_a_changed_object_tells_no_hash_of_it(
     bucket: Bucket, storage: Storage
 ) -> None:
-    payloads = await storage.converter.encode([SkillResult(data="x" * 40_000)])
+    payloads = await storage.converter.encode([FunctionResult(data="x" * 40_000)])
     [path] = bucket.objects
     bucket.objects[path] = b"secret"
     with pytest.raises(BlobMissing, match="is damaged") as error:
-        await storage.converter.decode(payloads, [SkillResult])
+        await storage.converter.decode(payloads, [FunctionResult])
     assert sha256(b"secret").hexdigest() not in str(error.value)

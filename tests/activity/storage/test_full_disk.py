@@ -19,11 +19,11 @@ from coterie.activities.providers.provider import (
 from coterie.activities.providers.provider_failures import ProviderFailure
 from coterie.activities.providers.scripted import ScriptedProvider
 from coterie.activities.storage.blobs import BlobsUnusable, DirectoryBlobs
+from coterie.activities.workspace.function_base import Command, Workspace
 from coterie.activities.workspace.project_files import replace_file
-from coterie.activities.workspace.skill_base import Command, Workspace
 from coterie.dsl.model.plan import Persona
 from tests.support.full_disk import NAMED, PAGE, fill, fill_with_files, small_disk
-from tests.support.skills import call, refusal
+from tests.support.tool_functions import call, refusal
 
 BEFORE = {"a.txt": "a" * 6_000, "src/b.txt": "b" * 100}
 AFTER = {"a.txt": "A" * 9_000, "src/b.txt": "B" * 9_000, "src/new/c.txt": "c" * 9_000}
@@ -65,7 +65,7 @@ async def test_changes_are_written_all_or_none_wherever_the_disk_gets_full(
     root = project(disk)
     filler = fill(disk, pages * PAGE)
     message = await refusal(Workspace(root), "AssetManager.apply_changes", SET)
-    assert (message.type, message.non_retryable) == (FailureType.SKILL_FAILED, False)
+    assert (message.type, message.non_retryable) == (FailureType.FUNCTION_FAILED, False)
     assert NAMED in message.message
     assert str(disk) not in message.message
     assert files(root) == BEFORE
@@ -112,7 +112,7 @@ async def test_a_command_that_cannot_be_kept_alone_may_be_tried_again(disk: Path
     assert message.message == (
         f"could not write the lock that serialises commands, in 'calls': {NAMED}"
     )
-    assert (message.type, message.non_retryable) == (FailureType.SKILL_FAILED, False)
+    assert (message.type, message.non_retryable) == (FailureType.FUNCTION_FAILED, False)
 
 
 @pytest.mark.parametrize("pages", [0, 2])

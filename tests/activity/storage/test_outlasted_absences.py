@@ -18,22 +18,22 @@ from coterie.activities.contracts import (
     CompactionTurn,
     Conversation,
     FailureType,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
 )
 from coterie.activities.providers.provider import Completion, ModelRequest
-from coterie.activities.skills.knowledge.result_cache import CACHE_FOLDER
-from coterie.activities.skills.skill_activity import SkillActivities
-from coterie.activities.skills.skill_registry import SKILLS, AnySkill
 from coterie.activities.storage.absences import MAX_ABSENCE
 from coterie.activities.storage.blobs import DirectoryBlobs
 from coterie.activities.storage.conversations import Conversations
 from coterie.activities.storage.turn_records import Turn
-from coterie.activities.workspace.skill_base import Skill, SkillContext, Workspace
+from coterie.activities.tool_functions.function_activity import FunctionActivities
+from coterie.activities.tool_functions.function_registry import TOOL_FUNCTIONS, AnyFunction
+from coterie.activities.tool_functions.knowledge.result_cache import CACHE_FOLDER
+from coterie.activities.workspace.function_base import FunctionContext, ToolFunction, Workspace
 from coterie.dsl.tool_loop.exchange import ToolTurn
-from tests.activity.skills.test_long_calls import Caller
+from tests.activity.tool_functions.test_long_calls import Caller
 from tests.support.agents import RecordingModel, answer, environment, persona, request
-from tests.support.skills import environment as skill_environment
+from tests.support.tool_functions import environment as function_environment
 
 PNG = b"\x89PNG\r\n\x1a\n"
 STARTS: dict[str, object] = {"conversation": Conversation()}
@@ -92,14 +92,14 @@ class Site:
         activities = AgentActivities(self.model, blobs=self.blobs)
         return await environment(seconds).run(activities.run_agent, wanted)
 
-    async def call(self, skill: str, given: JsonValue, seconds: float = 60.0) -> SkillResult:
+    async def call(self, function: str, given: JsonValue, seconds: float = 60.0) -> FunctionResult:
         """A call whose result is to be stored."""
 
-        async def pay(amount: int, context: SkillContext) -> dict[str, JsonValue]:
+        async def pay(amount: int, context: FunctionContext) -> dict[str, JsonValue]:
             self.storage.leave()
             return {"receipt": "R" * amount}
 
-        paid = Skill(
+        paid = ToolFunction(
             "Till.pay",
             "Pays.",
             "once",
@@ -107,10 +107,10 @@ class Site:
             TypeAdapter(dict[str, JsonValue]),
             pay,
         )
-        skills: dict[str, AnySkill] = {**SKILLS, "Till.pay": paid}
-        activities = SkillActivities(self.workspace, skills, self.blobs)
-        wanted = SkillRequest(skill=skill, input=given, key="run/step#1", keep=True)
-        return await skill_environment(timeout=seconds).run(activities.call_skill, wanted)
+        functions: dict[str, AnyFunction] = {**TOOL_FUNCTIONS, "Till.pay": paid}
+        activities = FunctionActivities(self.workspace, functions, self.blobs)
+        wanted = FunctionRequest(skill=function, input=given, key="run/step#1", keep=True)
+        return await function_environment(timeout=seconds).run(activities.call_function, wanted)
 
 
 class _LeavingModel(RecordingModel):
@@ -253,8 +253,8 @@ async def test_a_long_call_is_collected_after_its_folder_was_away(tmp_path: Path
     jobs = Folder(tmp_path / ".coterie" / "jobs")
     jobs.leave()
     caller.free()
-    assert await caller.make(at=skill_environment(timeout=2)) is None
+    assert await caller.make(at=function_environment(timeout=2)) is None
     jobs.come_back()
-    result = await caller.make(at=skill_environment(timeout=MAX_ABSENCE + 60))
+    result = await caller.make(at=function_environment(timeout=MAX_ABSENCE + 60))
     assert isinstance(result, dict)
     assert await caller.ledger() == ["begun"]

@@ -13,12 +13,12 @@ import pytest
 from coterie.activities.changes.change import Change
 from coterie.activities.changes.change_writer import write
 from coterie.activities.changes.file_edits import plan_edits
-from coterie.activities.skills.asset_manager import apply_set
-from coterie.activities.skills.discovery import DiscoveryInput, collect
+from coterie.activities.tool_functions.asset_manager import apply_set
+from coterie.activities.tool_functions.discovery import DiscoveryInput, collect
+from coterie.activities.workspace.function_base import FunctionContext, Workspace
+from coterie.activities.workspace.function_failures import FunctionFailure, FunctionRefusal
 from coterie.activities.workspace.project_files import read_file, remove_file, replace_file
 from coterie.activities.workspace.secret_files import holds_secrets
-from coterie.activities.workspace.skill_base import SkillContext, Workspace
-from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
 from coterie.logs import PrivateLogFile
 from coterie.settings import load, state_folder
 from coterie.storage.large_values import storage_of
@@ -78,7 +78,7 @@ def test_a_swapped_folder_leads_no_read_and_no_write_outside(places: tuple[Path,
     assert done + refused == ROUNDS
 
 
-def test_a_swapped_folder_leads_no_change_of_a_skill_outside(places: tuple[Path, Path]) -> None:
+def test_a_swapped_folder_leads_no_change_of_a_function_outside(places: tuple[Path, Path]) -> None:
     root, outside = places
     workspace = Workspace(root)
     with swapping(root / "src", outside):
@@ -86,7 +86,7 @@ def test_a_swapped_folder_leads_no_change_of_a_skill_outside(places: tuple[Path,
             change = Change(file_path="src/a.txt", type="modify", content=f"new {number}")
             try:
                 apply_set(workspace, [change], f"call-{number}")
-            except (SkillFailure, SkillRefusal, OSError):
+            except (FunctionFailure, FunctionRefusal, OSError):
                 continue
     assert (outside / "a.txt").read_text() == "secret"
     assert os.listdir(outside) == ["a.txt"]
@@ -94,7 +94,7 @@ def test_a_swapped_folder_leads_no_change_of_a_skill_outside(places: tuple[Path,
 
 async def test_a_swapped_folder_shows_discovery_nothing_outside(places: tuple[Path, Path]) -> None:
     root, outside = places
-    context = SkillContext(Workspace(root), key="call")
+    context = FunctionContext(Workspace(root), key="call")
     with swapping(root / "src", outside):
         for _ in range(60):
             found = await collect(DiscoveryInput(), context)
@@ -109,7 +109,7 @@ def test_a_folder_that_is_swapped_after_the_check_is_refused(places: tuple[Path,
     edits = plan_edits(workspace, [change])
     (root / "src").rename(root / "kept")
     (root / "src").symlink_to(outside)
-    with pytest.raises(SkillFailure):
+    with pytest.raises(FunctionFailure):
         write(workspace, edits, (), "digest-of-the-set", "call")
     assert (outside / "a.txt").read_text() == "ours"
     assert os.listdir(outside) == ["a.txt"]
@@ -137,7 +137,7 @@ async def test_a_fifo_is_named_and_holds_nobody_up(places: tuple[Path, Path]) ->
     root, _ = places
     os.mkfifo(root / "pipe")
     os.mkfifo(root / "src" / ".gitignore")
-    context = SkillContext(Workspace(root), key="call")
+    context = FunctionContext(Workspace(root), key="call")
     for path in (".", "pipe"):
         found = await collect(DiscoveryInput(path=path), context)
         why = {one.path: one.why for one in found.left_out}
@@ -166,7 +166,7 @@ async def test_files_that_hold_secrets_are_named_and_not_shown(places: tuple[Pat
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_text("KEY=sk-very-secret")
     (root / ".gitignore").write_text(".env\n")
-    context = SkillContext(Workspace(root), key="call")
+    context = FunctionContext(Workspace(root), key="call")
     for path in (".", *SECRET):
         found = await collect(DiscoveryInput(path=path), context)
         left = {one.path for one in found.left_out if "contain secrets" in one.why}

@@ -21,7 +21,7 @@ class Phase(NamedTuple):
 PHASES = (
     Phase("planning", r"\.plan$"),
     Phase("acting: a model turn", r"\.act\.t1$"),
-    Phase("acting: the tests", r"\.shell_exec@", "call_skill"),
+    Phase("acting: the tests", r"\.shell_exec@", "call_function"),
     Phase("observing", r"\.observe$"),
     Phase("reasoning", r"\.reason$"),
     Phase("reflection", r"\.reflect$"),

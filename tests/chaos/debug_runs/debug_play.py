@@ -109,7 +109,7 @@ def _take(report: DebugReport, found: Mended) -> None:
     report.wrong += found.wrong
     report.green += not found.wrong
     turns = [call for call in found.calls if call.type == "run_agent"]
-    tools = [call for call in found.calls if call.type == "call_skill"]
+    tools = [call for call in found.calls if call.type == "call_function"]
     report.turns += len(turns)
     report.tools += len(tools)
     report.attempts += sum(call.attempts for call in tools)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from temporalio.client import WorkflowHistory
 
-from coterie.activities.contracts import SkillRequest, SkillResult
+from coterie.activities.contracts import FunctionRequest, FunctionResult
 from coterie.replay.rebuilt_run import NotFollowed, rebuilt
 from coterie.runs.effects_ledger import Certainty, LedgerEffect, effects_of
 from coterie.runs.ends.end_facts import RunEnd
@@ -42,16 +42,16 @@ def _answers(run: EffectRun, calls: Sequence[RecordedCall], end: RunEnd) -> list
     if run.kind == "asked":
         decisions = () if end.result is None else end.result.decisions
         return [decision.verdict == "approved" for decision in decisions]
-    checks = [call for call in calls if _skill(call) == _CHECK]
+    checks = [call for call in calls if _function(call) == _CHECK]
     return [_data(check) == "done" for check in checks]
 
 
-def _skill(call: RecordedCall) -> str:
-    return call.request.skill if isinstance(call.request, SkillRequest) else ""
+def _function(call: RecordedCall) -> str:
+    return call.request.skill if isinstance(call.request, FunctionRequest) else ""
 
 
 def _data(call: RecordedCall) -> object:
-    return call.answer.data if isinstance(call.answer, SkillResult) else None
+    return call.answer.data if isinstance(call.answer, FunctionResult) else None
 
 
 def check_run(seen: SeenRun, counted: Collection[str], effects: int) -> list[str]:

@@ -89,7 +89,7 @@ async def reckon_sessions(siege: RouterSiege, pages: frozenset[str], searches: i
             for name, sent in digests(log, id).items():
                 found.setdefault(name, set()).update(sent)
         report.wrong += check_gaps(calls, [one for one in siege.struck if one.session == session])
-        report.tools += sum(call.type == "call_skill" for call in calls)
+        report.tools += sum(call.type == "call_function" for call in calls)
         came_to = outcome(talk.replies, talk.end)
         if session == UNDISTURBED:
             expected, undisturbed = found, came_to
@@ -128,7 +128,7 @@ def check_gaps(calls: Sequence[Call], struck: Sequence[Struck]) -> list[str]:
     """
     wrong: list[str] = []
     for one in struck:
-        tools = [call for call in calls if call.type == "call_skill"]
+        tools = [call for call in calls if call.type == "call_function"]
         what = tools if one.strike.gap.where == "between two calls" else calls
         open_calls = [
             call.id
@@ -171,7 +171,7 @@ def existing(calls: Sequence[Call], corpus: Path, pages: frozenset[str]) -> set[
     """
     places: set[str] = set()
     for call in calls:
-        if call.type != "call_skill" or call.completed is None:
+        if call.type != "call_function" or call.completed is None:
             continue
         data = cast("Json", json.loads(call.result).get("data") or {})
         for found in cast("list[Mapping[str, object]]", data.get("passages") or []):

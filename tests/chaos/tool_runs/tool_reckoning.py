@@ -125,7 +125,7 @@ def check_results(plan: Plan, results: Mapping[str, str]) -> list[str]:
 
 
 def _count(report: ToolReport, calls: Sequence[Call]) -> None:
-    tools = [call for call in calls if call.type == "call_skill"]
+    tools = [call for call in calls if call.type == "call_function"]
     report.turns += len(calls) - len(tools)
     report.compactions += sum(".compact" in call.id for call in calls)
     report.tasks += sum(tool_of(call)[0] == "fire" for call in tools)
@@ -156,7 +156,7 @@ def with_tasks(calls: Sequence[Call]) -> list[Call]:
     found: list[Call] = []
     begun: dict[tuple[str, str], Call] = {}
     for call in calls:
-        if call.type != "call_skill":
+        if call.type != "call_function":
             found.append(call)
             continue
         key = tool_of(call)
@@ -187,7 +187,7 @@ def check_tools(play: Play, seen: Seen) -> list[str]:
     """
     made: dict[tuple[str, str], list[Call]] = defaultdict(list)
     for call in seen.calls:
-        if call.type == "call_skill":
+        if call.type == "call_function":
             made[tool_of(call)].append(call)
     wrong: list[str] = []
     for planned in calls_in(play):

@@ -106,7 +106,7 @@ def test_checking_a_document_loads_neither_temporal_nor_what_implements_it(
         "jsonschema",
         "filelock",
         "pathspec",
-        "coterie.activities.skills.skill_registry",
+        "coterie.activities.tool_functions.function_registry",
         "coterie.activities.contracts",
     )
     code = (

@@ -36,7 +36,7 @@ def test_a_run_is_reported_with_because_result_and_address(desk: Project) -> Non
     assert "because rule 1" not in done.stderr, "only with --verbose"
     assert "review/sign_off#1 approved by the-test" in done.stdout
     assert "It reads well." in done.stdout
-    assert "2 model calls, 0 skill calls, 37 tokens (30 in, 7 out)" in done.stdout
+    assert "2 model calls, 0 function calls, 37 tokens (30 in, 7 out)" in done.stdout
     assert f"http://127.0.0.1:{desk.server['ui_port']}/namespaces/default/workflows/article-" in (
         done.stdout
     )

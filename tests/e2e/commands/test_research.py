@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from coterie.activities.skills.knowledge.retriever import parts_of, readme_of, source_of
-from coterie.activities.skills.knowledge.stores import INDEX_FILE, opened
+from coterie.activities.tool_functions.knowledge.retriever import parts_of, readme_of, source_of
+from coterie.activities.tool_functions.knowledge.stores import INDEX_FILE, opened
 from tests.support.project import Project, project
 from tests.support.servers.asking import APIS, section
 from tests.support.servers.checking_proxy import CheckingProxy, checking_proxy
@@ -36,7 +36,7 @@ async def test_research_runs_by_each_api_and_every_turn_finds_its_beginning_in_t
 def index(folder: Path) -> None:
     """Index the documentation that the team searches: of each part only two passages, to be fast.
 
-    What is indexed counts as whole, so the skill does not do it again.
+    What is indexed counts as whole, so the tool function does not do it again.
     """
     source, file = source_of("temporalio"), folder / ".coterie" / INDEX_FILE
     with opened(file, "test") as store:

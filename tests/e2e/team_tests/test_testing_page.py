@@ -10,7 +10,7 @@ from coterie.testing.case_report import result_text
 from coterie.testing.files.case_document import (
     CaseDocument,
     ExpectDocument,
-    SkillResultDocument,
+    FunctionResultDocument,
     TestDocument,
     TrailCheck,
 )
@@ -48,6 +48,6 @@ async def test_the_report_is_what_a_wrong_expectation_prints(
 
 
 def test_the_page_names_every_key() -> None:
-    for model in (TestDocument, CaseDocument, ExpectDocument, SkillResultDocument, TrailCheck):
+    for model in (TestDocument, CaseDocument, ExpectDocument, FunctionResultDocument, TrailCheck):
         for name in model.model_fields:
             assert f"`{name}`" in PAGE, f"{model.__name__}.{name}"

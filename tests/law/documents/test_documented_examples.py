@@ -7,7 +7,7 @@ from textwrap import indent
 
 import pytest
 
-from coterie.activities.skills.skill_contracts import known_contracts
+from coterie.activities.tool_functions.function_contracts import known_contracts
 from coterie.cli import main
 from coterie.dsl.analysis.findings import findings
 from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
@@ -80,7 +80,7 @@ CAPABILITIES = Capabilities(
     providers=("scripted", "anthropic", "openai"),
     commands=("pytest", "deploy", "was_deployed"),
     once_commands=("deploy",),
-    skills=known_contracts(),
+    functions=known_contracts(),
     now=datetime(2026, 1, 1, tzinfo=UTC).timestamp(),
 )
 
@@ -117,7 +117,7 @@ def placed(example: str, *, in_plan: bool | None = None) -> str:
 
     Args:
         example: the part, or a whole document, which stays as it is.
-        in_plan: where steps stand; in a plan when unsaid and they call skills or tools.
+        in_plan: where steps stand; in a plan when unsaid and they call tool functions or tools.
     """
     shown = "\n".join(line for line in example.splitlines() if not line.startswith("#"))
     if shown.startswith("- condition:"):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from coterie.activities.skills.knowledge.embedding import tokenizer_file
+from coterie.activities.tool_functions.knowledge.embedding import tokenizer_file
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
 from coterie.evals.language_card import EXAMPLES, MAX_CHARACTERS, language_card

@@ -35,8 +35,8 @@ from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS, PersonaDocument, Re
 from coterie.dsl.model.tools.tool_section import (
     AgentToolSection,
     ApiGroupSection,
+    FunctionToolSection,
     McpGroupSection,
-    SkillToolSection,
     TeamToolSection,
 )
 from coterie.dsl.normalise.replacements import REPLACED_OPERATORS, REPLACEMENTS
@@ -60,7 +60,7 @@ from tests.law.sources import ROOT
 
 
 class AnyTool(
-    SkillToolSection, AgentToolSection, TeamToolSection, McpGroupSection, ApiGroupSection
+    FunctionToolSection, AgentToolSection, TeamToolSection, McpGroupSection, ApiGroupSection
 ):
     """The keys of all kinds of tools, which have one table."""
 

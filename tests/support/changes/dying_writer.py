@@ -14,8 +14,8 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from coterie.activities.changes.change import Change
-from coterie.activities.skills.asset_manager import apply_set
-from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.tool_functions.asset_manager import apply_set
+from coterie.activities.workspace.function_base import Workspace
 
 STEPS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod"}
 DIED = 9

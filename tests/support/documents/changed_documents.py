@@ -114,7 +114,7 @@ def _analysis(done: Compiled, found: Analysis) -> Json:
 
 
 def _figures(one: Figures) -> list[JsonValue]:
-    counts = (one.visits, one.model_calls, one.skill_calls, one.approvals, one.output_tokens)
+    counts = (one.visits, one.model_calls, one.function_calls, one.approvals, one.output_tokens)
     return [*map(_number, counts), _number(round(one.cost, 6))]
 
 

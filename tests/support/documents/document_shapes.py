@@ -265,14 +265,14 @@ def _tools(size: int) -> str:
     )
 
 
-def _steps_of_one_persona(skill: str) -> Callable[[int], str]:
+def _steps_of_one_persona(function: str) -> Callable[[int], str]:
     """Return the documents whose steps all have one persona, which has as many tools."""
     return lambda size: (
         HEAD + '    inner: { description: "Below.", prompts: { user: "Do {{ input.query }}." } }\n'
         '    caller: { prompts: { user: "Do." }, '
         + f"tools: [{', '.join(f'k{number}' for number in range(size))}] }}\n"
         + "tools:\n  look: { skill: Files.read }\n"
-        + lines(size, f"  kNNN: {{ {skill} }}\n")
+        + lines(size, f"  kNNN: {{ {function} }}\n")
         + team(
             lines(
                 size,

@@ -24,7 +24,7 @@ llm_config:
         - name: apply
           skill: AssetManager.process_action
           input: {file_path: "{{ input.change }}", type: modify}
-          retry: {retries: 2, interval: 5s, errors: [SkillFailed]}
+          retry: {retries: 2, interval: 5s, errors: [FunctionFailed]}
           output_variable: applied
           when: "{{ n < 3 }}"
         - name: each

@@ -23,7 +23,7 @@ CONTEXT: Json = {
     "flag": True,
 }
 """What every generated run begins with."""
-SKILLS = ("Discovery.collect", "CommandRunner.run", "AssetManager.process_action")
+TOOL_FUNCTIONS = ("Discovery.collect", "CommandRunner.run", "AssetManager.process_action")
 SIGNALS = ("go", "stop")
 
 
@@ -80,7 +80,7 @@ class Pen(LimitQuestion):
         if self.chance(30):
             ways = ("ignore", "fail", "ask") if self._attended else ("ignore", "fail")
             orchestration["no_progress"] = self.one(ways)
-        tools: Json = {"look": {"skill": SKILLS[0], "fixed": {"path": "."}}}
+        tools: Json = {"look": {"skill": TOOL_FUNCTIONS[0], "fixed": {"path": "."}}}
         llm: Json = {"default_provider": "scripted", "default_model": "demo", "personas": personas}
         return {"llm_config": llm, "orchestration": orchestration, "tools": tools}
 
@@ -155,7 +155,7 @@ class Pen(LimitQuestion):
         return made
 
     def _collect(self) -> Json:
-        made: Json = {"aggregate": self.one(("list", "merge_dict", SKILLS[0]))}
+        made: Json = {"aggregate": self.one(("list", "merge_dict", TOOL_FUNCTIONS[0]))}
         if self.chance(40):
             made["count"] = self.count(1, 3)
         if self.chance(30):
@@ -210,7 +210,7 @@ class Pen(LimitQuestion):
             self._team_step,
         ]
         if self.in_plan:
-            makers += [self._skill, self._tool]
+            makers += [self._function, self._tool]
         if depth > 0:
             makers += [self._loop_step, self._branch, self._parallel, self._try, self._block] * 2
             makers += [self._graph]
@@ -278,9 +278,9 @@ class Pen(LimitQuestion):
             step["config"] = {"temperature": 0}
         return step
 
-    def _skill(self, _: int) -> Json:
+    def _function(self, _: int) -> Json:
         given = self.value() if self.chance(25) else "{{ context.n }}"
-        return {"skill": self.one(SKILLS), "input": given}
+        return {"skill": self.one(TOOL_FUNCTIONS), "input": given}
 
     def _tool(self, _: int) -> Json:
         if self.chance(50):
@@ -415,7 +415,7 @@ class Pen(LimitQuestion):
         if self.chance(70):
             step["catch"] = [
                 {
-                    "error": self.one(("*", "Unsure", ["Failed", "SkillFailed"])),
+                    "error": self.one(("*", "Unsure", ["Failed", "FunctionFailed"])),
                     "steps": self.steps(depth),
                 }
             ]

@@ -226,7 +226,7 @@ def _prepare(command: str) -> None:
 
 @cache
 def _build() -> None:
-    from coterie.activities.skills.skill_registry import contracts
+    from coterie.activities.tool_functions.function_registry import contracts
     from coterie.commands.parser import load_command
     from coterie.dsl.values import build_validators
     from coterie.workflows.core.state import state_adapter

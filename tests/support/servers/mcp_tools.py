@@ -9,17 +9,17 @@ from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from coterie.activities.contracts import SkillRequest
+from coterie.activities.contracts import FunctionRequest
 from coterie.activities.mcp_client.server_pool import McpServers
 from coterie.activities.mcp_client.server_settings import McpServer
-from coterie.activities.skills.skill_activity import SkillActivities
-from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.tool_functions.function_activity import FunctionActivities
+from coterie.activities.workspace.function_base import Workspace
 from coterie.dsl.model.capabilities import ServerListing
 from coterie.dsl.model.sections.mcp_document import McpServerSection, digest_of_tool
 from coterie.dsl.model.tools.asked_input import AskedInput, GivenInput
 from coterie.dsl.values import Json
 from tests.support.programs.script_server import forked
-from tests.support.skills import environment
+from tests.support.tool_functions import environment
 
 DEMO = Path(__file__).parent / "mcp_demo.py"
 OLDER = Path(__file__).parent / "mcp_older.py"
@@ -82,15 +82,15 @@ async def call_tool(
 ) -> JsonValue:
     """Call `server/tool` of a plan with this digest."""
     folder = next(iter(servers.servers.values())).folder
-    activities = SkillActivities(Workspace(folder), servers=servers)
-    request = SkillRequest(
+    activities = FunctionActivities(Workspace(folder), servers=servers)
+    request = FunctionRequest(
         skill=tool,
         input=arguments or {},
         key="run-1/coder#1/apply",
         listing=digest,
         given_input=given,
     )
-    return (await (at or environment()).run(activities.call_skill, request)).data
+    return (await (at or environment()).run(activities.call_function, request)).data
 
 
 async def failure_of(

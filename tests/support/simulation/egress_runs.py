@@ -3,7 +3,12 @@
 from collections.abc import Callable
 from typing import Literal
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.core.messages import DecideInput
@@ -15,18 +20,18 @@ from coterie.workflows.core.state_parts import PendingNotification
 from coterie.workflows.core.views import TeamResult
 from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import carried, fresh
-from tests.support.tool_agents import ModelScope, ModelWorld, skill_tool
+from tests.support.tool_agents import ModelScope, ModelWorld, function_tool
 
 ANY: Json = {"type": "object"}
 LABELLED: dict[str, Json] = {
-    "files": skill_tool("Files.read", input_schema=ANY, labels=["private"]),
-    "page": skill_tool("Web.page", input_schema=ANY, labels=["untrusted"]),
-    "send": skill_tool("Mail.send", input_schema=ANY, labels=["egress"]),
-    "fetch": skill_tool("Web.fetch", input_schema=ANY, labels=["untrusted", "egress"]),
-    "clock": skill_tool("Clock.now", input_schema=ANY),
+    "files": function_tool("Files.read", input_schema=ANY, labels=["private"]),
+    "page": function_tool("Web.page", input_schema=ANY, labels=["untrusted"]),
+    "send": function_tool("Mail.send", input_schema=ANY, labels=["egress"]),
+    "fetch": function_tool("Web.fetch", input_schema=ANY, labels=["untrusted", "egress"]),
+    "clock": function_tool("Clock.now", input_schema=ANY),
 }
 SENT = ("Mail.send", "Web.fetch")
-"""The skills that send data out."""
+"""The tool functions that send data out."""
 
 Model = Callable[[AgentRequest, int], AgentResponse]
 Decide = Callable[[Pending], Literal["approve", "reject"]]
@@ -76,8 +81,8 @@ class Ran:
         return [(one.step, one.because) for one in self.state.trail if one.status in statuses]
 
 
-def found(request: SkillRequest) -> JsonValue:
-    """What skills return: a failing one is named `Broken`."""
+def found(request: FunctionRequest) -> JsonValue:
+    """What tool functions return: a failing one is named `Broken`."""
     return {"of": request.skill, "input": request.input}
 
 
@@ -85,14 +90,14 @@ async def ran(
     plan: Plan,
     model: Model,
     decide: Decide = lambda _: "reject",
-    skill: Callable[[SkillRequest], JsonValue | SkillResult] = found,
+    function: Callable[[FunctionRequest], JsonValue | FunctionResult] = found,
     *,
     everywhere: bool = False,
     context: Json | None = None,
     payload: JsonValue = None,
 ) -> Ran:
     """The run from beginning to end, or continued as new at every second checkpoint."""
-    world, state, asked = ModelWorld(model, skill), fresh(plan, context or {}), list[Pending]()
+    world, state, asked = ModelWorld(model, function), fresh(plan, context or {}), list[Pending]()
     notices: list[PendingNotification] = []
     for _ in range(1000):
         scope = PeopleScope(plan, state, world, 1 if everywhere else None)

@@ -14,9 +14,9 @@ from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     CallOptions,
+    FunctionRequest,
+    FunctionResult,
     OwnQueue,
-    SkillRequest,
-    SkillResult,
 )
 from coterie.dsl.model.plan import Persona
 from coterie.storage.wire import data_converter
@@ -26,13 +26,13 @@ from coterie.workflows.temporal.activity_calls import Calls
 from coterie.workflows.temporal.pacer import Pacer
 
 CALL = Call(id="7", summary="a/b", options=CallOptions(timeout=5, retries=0), step="a/b")
-SKILL = SkillRequest(skill="A.b", key="k")
+TOOL_FUNCTION = FunctionRequest(skill="A.b", key="k")
 
 
 class Handle:
     """An activity that has ended in this way, or never ends until it is cancelled."""
 
-    def __init__(self, end: SkillResult | AgentResponse | Exception | None) -> None:
+    def __init__(self, end: FunctionResult | AgentResponse | Exception | None) -> None:
         self.end = end
         self.cancelled = 0
         self.began = asyncio.Event()
@@ -58,7 +58,7 @@ class Handle:
 class Engine:
     """Temporal's side of one call: the options that it was started with, and its end."""
 
-    def __init__(self, end: SkillResult | AgentResponse | Exception | None = None) -> None:
+    def __init__(self, end: FunctionResult | AgentResponse | Exception | None = None) -> None:
         self.handle = Handle(end)
         self.options: dict[str, Any] = {}
         self.fairness_key: str | None = None

@@ -7,7 +7,11 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from coterie.activities.contracts import FailureType
-from coterie.activities.workspace.skill_base import Skill, SkillContext, SkillRefusal
+from coterie.activities.workspace.function_base import (
+    FunctionContext,
+    FunctionRefusal,
+    ToolFunction,
+)
 from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.tools.asked_input import AskedInput, ServerTask
@@ -25,7 +29,7 @@ class LateTask:
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     looks: int = 0
 
-    async def build(self, value: dict[str, JsonValue], context: SkillContext) -> None:
+    async def build(self, value: dict[str, JsonValue], context: FunctionContext) -> None:
         """Wait until nobody wants the call, then continue; as a task, end or count a look."""
         given = context.given_input
         if given is not None and given.asked.task is not None:
@@ -39,11 +43,11 @@ class LateTask:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             task = AskedInput(task=ServerTask(id="t-1"))
-            raise SkillRefusal("goes on", FailureType.INPUT_REQUIRED, task) from None
+            raise FunctionRefusal("goes on", FailureType.INPUT_REQUIRED, task) from None
 
-    def skill(self) -> Skill[Any, Any]:
-        """Return the skill that the tool is made of."""
-        return Skill[dict[str, JsonValue], None](
+    def function(self) -> ToolFunction[Any, Any]:
+        """Return the tool function that the tool is made of."""
+        return ToolFunction[dict[str, JsonValue], None](
             name=NAME,
             description="Builds.",
             effect="once",
@@ -53,7 +57,7 @@ class LateTask:
         )
 
     def plan(self, text: str) -> Plan:
-        """Compile a document with tools made of the skill."""
-        skills = {**CAPABILITIES.skills, NAME: self.skill().contract()}
-        capabilities = CAPABILITIES.model_copy(update={"skills": skills})
+        """Compile a document with tools made of the tool function."""
+        functions = {**CAPABILITIES.functions, NAME: self.function().contract()}
+        capabilities = CAPABILITIES.model_copy(update={"functions": functions})
         return compile_sources([SourceText("test.yml", text)], capabilities, name="test").plan

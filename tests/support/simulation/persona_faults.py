@@ -1,6 +1,6 @@
 """Shipped teams in one process, with a model of which one persona misbehaves.
 
-The agents are the real ones; skills return the shortest result that their contract allows.
+The agents are the real ones; tool functions return the shortest result that their contract allows.
 """
 
 import ast
@@ -17,15 +17,15 @@ from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     FailureType,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
 )
 from coterie.activities.model_prices import Pricing
 from coterie.activities.providers.message_model import ToolCallPart
 from coterie.activities.providers.provider import Completion, ModelRequest
 from coterie.activities.providers.provider_failures import ProviderFailure
-from coterie.activities.skills.skill_registry import find_skill
 from coterie.activities.storage.blobs import MemoryBlobs
+from coterie.activities.tool_functions.function_registry import find_function
 from coterie.dsl.json_schema.minimal_values import minimal_value
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json
@@ -38,7 +38,7 @@ Fault = Literal["fails", "prose", "minimal"]
 """The persona's provider refuses; it answers prose; it answers the required keys only."""
 
 FAILS = "fails"
-"""A skill's result that is a failure."""
+"""A tool function's result that is a failure."""
 REFUSAL = "the model is not well today"
 PROSE = "Hm, let me think about that first."
 
@@ -87,7 +87,7 @@ class OneFault:
 
 
 class FaultyWorld:
-    """The real agents with such a model, and skills that return little."""
+    """The real agents with such a model, and tool functions that return little."""
 
     def __init__(self, model: OneFault, results: Mapping[str, JsonValue]) -> None:
         self._agents = AgentActivities(model, blobs=MemoryBlobs(), pricing=Pricing({}))
@@ -97,18 +97,18 @@ class FaultyWorld:
         """Run one model turn."""
         return await self._agents.run_agent(request)
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
         """Return the result that the test names, else a short one."""
         if request.skill in self._results:
             result = self._results[request.skill]
             if result == FAILS:
-                raise ApplicationError("no disk", type="SkillFailed", non_retryable=True)
-            return SkillResult(data=result)
+                raise ApplicationError("no disk", type="FunctionFailed", non_retryable=True)
+            return FunctionResult(data=result)
         if request.skill == "Python.run":
             assert isinstance(request.input, dict)
-            return SkillResult(data={"value": value_of(request.input), "output": ""})
-        schema = find_skill(request.skill).contract().output_schema
-        return SkillResult(data=minimal_value(schema))
+            return FunctionResult(data={"value": value_of(request.input), "output": ""})
+        schema = find_function(request.skill).contract().output_schema
+        return FunctionResult(data=minimal_value(schema))
 
 
 def value_of(given: Json) -> JsonValue:

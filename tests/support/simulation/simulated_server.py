@@ -19,12 +19,12 @@ from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.workflow import ActivityCancellationType
 
 from coterie.activities.contracts import (
-    CALL_SKILL,
+    CALL_FUNCTION,
     RUN_AGENT,
     AgentRequest,
     AgentResponse,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
 )
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json
@@ -34,7 +34,7 @@ from tests.support.simulation.run_parts import CONVERTER, FAILURES, OpenCall, Pa
 _MAX_TASKS = 2_000
 """Workflow tasks after which a run counts as lost in a loop."""
 _STOP_SECONDS = 0.01
-"""What a skill takes to stop when it is cancelled."""
+"""What a tool function takes to stop when it is cancelled."""
 
 
 class Task(NamedTuple):
@@ -68,7 +68,7 @@ class Effect(NamedTuple):
 
 
 Answer = Callable[
-    [AgentRequest | SkillRequest], tuple[float, AgentResponse | SkillResult | Exception]
+    [AgentRequest | FunctionRequest], tuple[float, AgentResponse | FunctionResult | Exception]
 ]
 """Returns how many seconds a call takes, and its answer."""
 
@@ -113,7 +113,7 @@ class SimulatedServer:
         """Take what is outside of the run.
 
         Args:
-            answer: The models and the skills.
+            answer: The models and the tool functions.
             messages: What people send, and when.
             suggests: In which workflow tasks the server suggests to continue as new.
             earlier_events: How many events each history has more than its run could know.
@@ -246,7 +246,7 @@ class SimulatedServer:
         return []
 
     def _call(self, part: Part, asked: Any, *, is_local: bool) -> list[WorkflowActivationJob]:
-        kinds: dict[str, type[Any]] = {RUN_AGENT: AgentRequest, CALL_SKILL: SkillRequest}
+        kinds: dict[str, type[Any]] = {RUN_AGENT: AgentRequest, CALL_FUNCTION: FunctionRequest}
         kind = kinds[asked.activity_type]
         request = CONVERTER.from_payload(asked.arguments[0], kind)
         what = request.task if isinstance(request, AgentRequest) else request.skill
@@ -282,7 +282,7 @@ class SimulatedServer:
 
 
 def _resolution(
-    answer: AgentResponse | SkillResult | BaseException, call: OpenCall
+    answer: AgentResponse | FunctionResult | BaseException, call: OpenCall
 ) -> ActivityResolution:
     resolution = ActivityResolution()
     match answer:

@@ -16,8 +16,8 @@ from temporalio.exceptions import ApplicationError
 from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
     TokenUsage,
 )
 from coterie.agents.in_process_world import InProcessScope
@@ -92,7 +92,7 @@ class World:
     def __init__(self, *, late: bool = True) -> None:
         self.calls = 0
         self._late = 20.0 if late else 0.0
-        """How long a late skill takes."""
+        """How long a late tool function takes."""
 
     def _chosen(self, key: str, ways: int) -> int:
         self.calls += 1
@@ -112,15 +112,15 @@ class World:
             data = {"status": ("PASS", "FAIL")[way % 2], "n": way}
         return AgentResponse(success=True, data=data, usage=usage)
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
         """A result, now and then a failure, now and then late."""
         way = self._chosen(request.key, 5)
         if way == 0:
-            raise ApplicationError("it could not", type="SkillFailed", non_retryable=True)
+            raise ApplicationError("it could not", type="FunctionFailed", non_retryable=True)
         if way == 1:
             await asyncio.sleep(self._late)
         results: list[JsonValue] = [["x", "y"], {"k": 1}, "done", None, {"passed": True}]
-        return SkillResult(data=results[way])
+        return FunctionResult(data=results[way])
 
 
 class SkippingScope(LocalScope):

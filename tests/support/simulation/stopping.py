@@ -6,7 +6,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, cast
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.dsl.model.evaluation_budget import EvaluationWork
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Plan
@@ -23,7 +28,7 @@ from coterie.workflows.handlers.start_checks import begin
 from coterie.workflows.interpreter import run
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
-Answer = Callable[[AgentRequest | SkillRequest], Json]
+Answer = Callable[[AgentRequest | FunctionRequest], Json]
 
 
 @dataclass
@@ -34,7 +39,7 @@ class World:
     calls: list[str] = field(default_factory=list[str])
     seconds: float = 0.0
 
-    def call(self, request: AgentRequest | SkillRequest, call: Call) -> Json:
+    def call(self, request: AgentRequest | FunctionRequest, call: Call) -> Json:
         """Answer one call; an answer `{"fails": type}` is a failed call."""
         self.calls.append(call.id)
         self.seconds += 1
@@ -108,8 +113,8 @@ class StoppingScope:
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
         return AgentResponse(success=True, data=self.world.call(request, call))
 
-    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
-        return SkillResult(data=self.world.call(request, call))
+    async def call_function(self, request: FunctionRequest, call: Call) -> FunctionResult:
+        return FunctionResult(data=self.world.call(request, call))
 
     async def wait_until(
         self,

@@ -2,7 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.activities.contracts.model_turn import AgentError, StartedBatch
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.tool_loop.exchange import ToolCallRequest
@@ -18,10 +23,10 @@ MOVES = (2, 3, 5)
 """Workflow tasks after which each history of a run is full."""
 
 
-def answer(request: AgentRequest | SkillRequest) -> tuple[float, AgentResponse | SkillResult]:
-    """Answer a call: 0.8 s for a model, half of one for a skill; names say what else."""
-    if isinstance(request, SkillRequest):
-        return 0.5, SkillResult(data=["a", "b"])
+def answer(request: AgentRequest | FunctionRequest) -> tuple[float, AgentResponse | FunctionResult]:
+    """Answer a call: 0.8 s for a model, half of one for a tool function; names say what else."""
+    if isinstance(request, FunctionRequest):
+        return 0.5, FunctionResult(data=["a", "b"])
     return seconds_of(request), model_answer(request)
 
 

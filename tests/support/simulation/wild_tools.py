@@ -15,20 +15,20 @@ from coterie.activities.agent_activity import AgentActivities
 from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
     StopReason,
 )
 from coterie.activities.providers.message_model import ModelMessage, TextPart, ToolCallPart
 from coterie.activities.providers.provider import Completion, ModelRequest
 from coterie.activities.providers.provider_failures import ProviderFailure
 from coterie.activities.providers.translation.request_checks import check_request
-from coterie.activities.skills.skill_activity import SkillActivities
-from coterie.activities.skills.skill_registry import AnySkill
-from coterie.activities.skills.skill_results import MAX_RESULT_SIZE
 from coterie.activities.storage.blobs import MemoryBlobs
-from coterie.activities.workspace.skill_base import Skill, SkillContext, Workspace
-from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.tool_functions.function_activity import FunctionActivities
+from coterie.activities.tool_functions.function_registry import AnyFunction
+from coterie.activities.tool_functions.function_results import MAX_RESULT_SIZE
+from coterie.activities.workspace.function_base import FunctionContext, ToolFunction, Workspace
+from coterie.activities.workspace.function_failures import FunctionFailure, FunctionRefusal
 from coterie.dsl.model.capabilities import Effect
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.tool_loop.result_texts import LOST
@@ -157,44 +157,44 @@ _RESULTS: dict[Behaviour, Any] = {
     "is no JSON": {"text": "\ud83d"},
 }
 _FAILURES: dict[Behaviour, Exception] = {
-    "fails": SkillFailure("on purpose", may_pass=True),
-    "fails for good": SkillFailure("on purpose"),
-    "refuses": SkillRefusal("on purpose"),
+    "fails": FunctionFailure("on purpose", may_pass=True),
+    "fails for good": FunctionFailure("on purpose"),
+    "refuses": FunctionRefusal("on purpose"),
     "has no disk": OSError(errno.ENOSPC, "No space left on device"),
 }
 
 
-def wild_skill(
+def wild_function(
     name: str, effect: Effect, behaviours: Sequence[Behaviour]
-) -> Skill[dict[str, JsonValue], dict[str, JsonValue]]:
-    """Return a skill whose calls behave one after another as the list says, again and again."""
+) -> ToolFunction[dict[str, JsonValue], dict[str, JsonValue]]:
+    """Return a function whose calls behave one after another as the list says, again and again."""
     ways, numbers = cycle(behaviours), count()
 
-    async def run(value: dict[str, JsonValue], context: SkillContext) -> dict[str, JsonValue]:
+    async def run(value: dict[str, JsonValue], context: FunctionContext) -> dict[str, JsonValue]:
         number, way = next(numbers), next(ways)
         if way in _FAILURES:
             raise _FAILURES[way]
         if way == "is lost":
-            raise SkillFailure("nobody knows" if effect == "once" else "gone")
+            raise FunctionFailure("nobody knows" if effect == "once" else "gone")
         if way == "hangs":
             await asyncio.sleep(HOURS)
         return _RESULTS.get(way, {"n": number})
 
     any_object: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
-    return Skill(name, "Does anything.", effect, any_object, any_object, run)
+    return ToolFunction(name, "Does anything.", effect, any_object, any_object, run)
 
 
 class WildWorld:
-    """The real activities, of a wild model and wild skills; counts the attempts of each call."""
+    """The real activities, of a wild model and wild functions; counts the attempts of each call."""
 
     def __init__(
         self,
         model: WildModel,
-        skills: Mapping[str, AnySkill],
+        functions: Mapping[str, AnyFunction],
     ) -> None:
         blobs = MemoryBlobs()
         self._agents = AgentActivities(model, blobs=blobs)
-        self._skills = SkillActivities(Workspace(Path.cwd()), skills, blobs)
+        self._functions = FunctionActivities(Workspace(Path.cwd()), functions, blobs)
         self.attempts: Counter[int] = Counter()
         """By the identity of the request, which all attempts of a call share."""
 
@@ -203,10 +203,10 @@ class WildWorld:
         self.attempts[id(request)] += 1
         return await self._agents.run_agent(request)
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
-        """Call a skill."""
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
+        """Call a tool function."""
         self.attempts[id(request)] += 1
-        return await self._skills.call_skill(request)
+        return await self._functions.call_function(request)
 
 
 class CountingScope(RetryingScope):
@@ -215,12 +215,12 @@ class CountingScope(RetryingScope):
     def __init__(self, plan: Plan, state: RunState, world: World) -> None:
         super().__init__(plan, state, world)
         self.turns: list[tuple[Call, AgentRequest]] = []
-        self.calls: list[tuple[Call, SkillRequest]] = []
+        self.calls: list[tuple[Call, FunctionRequest]] = []
 
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
         self.turns.append((call, request))
         return await super().run_agent(request, call)
 
-    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
+    async def call_function(self, request: FunctionRequest, call: Call) -> FunctionResult:
         self.calls.append((call, request))
-        return await super().call_skill(request, call)
+        return await super().call_function(request, call)

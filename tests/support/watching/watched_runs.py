@@ -35,7 +35,7 @@ def status_of(**fields: object) -> RunStatus:
         "max_total_teams": 30,
         "visits": {"agent": 1},
         "model_calls": 2,
-        "skill_calls": 1,
+        "function_calls": 1,
         "usage": TokenUsage(input_tokens=500, output_tokens=267),
         "cost": 0.25,
         "events": 4,

@@ -4,8 +4,8 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from coterie.activities.contracts import FailureType
-from coterie.activities.skills.skill_activity import MAX_LOCAL_RESULT, check_local_size
-from coterie.activities.skills.skill_results import (
+from coterie.activities.tool_functions.function_activity import MAX_LOCAL_RESULT, check_local_size
+from coterie.activities.tool_functions.function_results import (
     MAX_RESULT_SIZE,
     asked_of,
     encoded_result,
@@ -26,10 +26,10 @@ def test_a_result_as_large_as_a_history_takes_is_sent_and_a_byte_more_is_refused
     assert encoded_result("Files.read", text) == f'"{text}"'.encode()
     with pytest.raises(ApplicationError, match="at most 1500000 fit in a run's history") as refused:
         encoded_result("Files.read", f"{text}x")
-    assert (refused.value.type, refused.value.non_retryable) == (FailureType.SKILL_FAILED, True)
+    assert (refused.value.type, refused.value.non_retryable) == (FailureType.FUNCTION_FAILED, True)
     with pytest.raises(ApplicationError, match="a value that is not JSON") as refused:
         encoded_result("Files.read", "half \ud800")
-    assert (refused.value.type, refused.value.non_retryable) == (FailureType.SKILL_FAILED, True)
+    assert (refused.value.type, refused.value.non_retryable) == (FailureType.FUNCTION_FAILED, True)
 
 
 def test_a_failure_that_asks_carries_its_question_behind_what_was_spent() -> None:
@@ -44,4 +44,4 @@ def test_a_failure_that_asks_carries_its_question_behind_what_was_spent() -> Non
 
     assert asked_of(failure(FailureType.INPUT_REQUIRED, {}, wanted)) == asked
     assert asked_of(failure(FailureType.INPUT_REQUIRED, {})) is None
-    assert asked_of(failure(FailureType.SKILL_FAILED, {}, wanted)) is None
+    assert asked_of(failure(FailureType.FUNCTION_FAILED, {}, wanted)) is None

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from coterie.activities.contracts import (
     TurnSuffix,
     first_id,
+    function_step,
+    function_summary,
     id_after_detour,
     id_after_loss,
     named_turn,
-    skill_step,
-    skill_summary,
 )
 
 _NUMBERS = st.integers(0, 120)
@@ -39,9 +39,9 @@ def test_a_summary_keeps_step_and_turn_apart(
 
 
 @given(_ABOVE, _NAMES)
-def test_the_summary_of_a_skill_call_names_its_step(above: str, task: str) -> None:
+def test_the_summary_of_a_function_call_names_its_step(above: str, task: str) -> None:
     step = f"{above}/{task}"
-    assert skill_step(skill_summary(step, "Files.read"), "Files.read") == step
+    assert function_step(function_summary(step, "Files.read"), "Files.read") == step
 
 
 @given(st.integers(1, 9999), _ABOVE, _SUFFIXES, st.integers(1, 9), st.integers(0, 3))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coterie.activities.workspace.command_lock import alone
-from coterie.activities.workspace.skill_failures import SkillFailure
+from coterie.activities.workspace.function_failures import FunctionFailure
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -69,8 +69,8 @@ async def test_a_lock_that_another_process_holds_is_waited_for_without_open_file
         pass
 
 
-async def test_a_folder_that_takes_no_lock_is_a_failure_of_the_skill(tmp_path: Path) -> None:
+async def test_a_folder_that_takes_no_lock_is_a_failure_of_the_function(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SkillFailure, match="could not write the lock that serialises commands"):
+    with pytest.raises(FunctionFailure, match="could not write the lock that serialises commands"):
         async with alone(tmp_path / "file", "make"):
             pass

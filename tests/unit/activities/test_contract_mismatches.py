@@ -3,16 +3,16 @@
 import pytest
 from pydantic import JsonValue
 
-from coterie.activities.skills.skill_contracts import known_contracts
-from coterie.activities.skills.skill_registry import SKILLS
+from coterie.activities.tool_functions.function_contracts import known_contracts
+from coterie.activities.tool_functions.function_registry import TOOL_FUNCTIONS
 from coterie.dsl.checks.contracts.contract_checks import ContractMismatch, contract_mismatches
 from coterie.dsl.templates.literal_parts import known_parts
 
 CONTRACTS = known_contracts()
 
 
-def faults(skill: str, given: JsonValue, *, whole: bool = True) -> list[ContractMismatch]:
-    return contract_mismatches(known_parts(given), CONTRACTS[skill].input_schema, whole=whole)
+def faults(function: str, given: JsonValue, *, whole: bool = True) -> list[ContractMismatch]:
+    return contract_mismatches(known_parts(given), CONTRACTS[function].input_schema, whole=whole)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_misspelt_input_is_not_also_a_missing_one() -> None:
 @pytest.mark.parametrize(
     "given", [{"file": "a", "action": "Modify"}, {"path": "a", "type": "d{{ x }}"}]
 )
-def test_further_names_of_an_input_are_taken_as_the_skill_takes_them(given: JsonValue) -> None:
+def test_further_names_of_an_input_are_taken_as_the_function_takes_them(given: JsonValue) -> None:
     assert faults("AssetManager.process_action", given) == []
 
 
@@ -82,9 +82,9 @@ def test_a_word_that_is_none_of_the_contract_s_is_a_fault(given: JsonValue) -> N
     assert fault.allowed == "create, modify, delete"
 
 
-@pytest.mark.parametrize("name", sorted(SKILLS))
-def test_the_written_contracts_are_those_of_the_skills(name: str) -> None:
-    assert CONTRACTS[name] == SKILLS[name].contract()
+@pytest.mark.parametrize("name", sorted(TOOL_FUNCTIONS))
+def test_the_written_contracts_are_those_of_the_functions(name: str) -> None:
+    assert CONTRACTS[name] == TOOL_FUNCTIONS[name].contract()
 
 
 @pytest.mark.parametrize(

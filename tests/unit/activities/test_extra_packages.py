@@ -16,7 +16,7 @@ from coterie.activities.extra_packages import (
     command_for,
     install_command,
 )
-from coterie.activities.skills.missing_packages import SKILL_EXTRAS
+from coterie.activities.tool_functions.missing_packages import FUNCTION_EXTRAS
 from coterie.doctor.checkup import EXTRAS
 from coterie.dsl.model.model_options import Cloud
 from tests.law.sources import ROOMS, modules
@@ -63,6 +63,6 @@ def test_each_extra_that_is_named_exists() -> None:
     named = set(re.findall(r"""\binstall_command\(["'](\w+)""", "".join(sources)))
     assert named >= {"mcp", "s3", "sql", "ui"}
     clouds = {*get_args(Cloud)} - {"foundry"}  # takes keys only, so it needs no package
-    tables = {*EXTRAS, *SKILL_EXTRAS.values(), *clouds}
+    tables = {*EXTRAS, *FUNCTION_EXTRAS.values(), *clouds}
     known = set(distribution("coterie").metadata.get_all("Provides-Extra") or [])
     assert known == named | tables

@@ -130,9 +130,9 @@ def test_an_unknown_agent_type_is_reported_with_what_there_is_and_the_nearest() 
 
 
 @pytest.mark.parametrize("name", ["AssetManager.process_action", "AssetManager"])
-def test_a_skill_as_agent_type_is_refused_and_the_difference_explained(name: str) -> None:
-    factory = recording_factory(skills=["AssetManager.process_action"])
-    with pytest.raises(UnknownAgentType, match=f"'{name}' is a skill, not an agent type. "):
+def test_a_function_as_agent_type_is_refused_and_the_difference_explained(name: str) -> None:
+    factory = recording_factory(functions=["AssetManager.process_action"])
+    with pytest.raises(UnknownAgentType, match=f"'{name}' is a tool function, not an agent type. "):
         factory.create_agent({**TASK, "agent_type": name})
 
 

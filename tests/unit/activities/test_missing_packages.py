@@ -7,15 +7,19 @@ from importlib import import_module
 import pytest
 
 from coterie.activities.extra_packages import install_command
-from coterie.activities.skills.missing_packages import SKILL_EXTRAS, needing, needing_packages
-from coterie.activities.skills.skill_registry import SKILLS
-from coterie.activities.workspace.skill_base import Skill
-from coterie.activities.workspace.skill_failures import SkillFailure
+from coterie.activities.tool_functions.function_registry import TOOL_FUNCTIONS
+from coterie.activities.tool_functions.missing_packages import (
+    FUNCTION_EXTRAS,
+    needing,
+    needing_packages,
+)
+from coterie.activities.workspace.function_base import ToolFunction
+from coterie.activities.workspace.function_failures import FunctionFailure
 from coterie.doctor.checkup import EXTRAS
 
 
 def test_a_missing_package_names_the_command_that_installs_it() -> None:
-    with pytest.raises(SkillFailure) as caught, needing("web", "Web.fetch"):
+    with pytest.raises(FunctionFailure) as caught, needing("web", "Web.fetch"):
         raise ModuleNotFoundError("No module named 'lxml'", name="lxml")
     assert str(caught.value) == (
         "Web.fetch needs the package 'lxml', which is not installed; install it with "
@@ -24,26 +28,26 @@ def test_a_missing_package_names_the_command_that_installs_it() -> None:
     assert not caught.value.may_pass
 
 
-def test_the_table_of_extras_has_each_skill_that_needs_packages() -> None:
-    """Such a skill opens a store, or imports its packages where it runs."""
+def test_the_table_of_extras_has_each_function_that_needs_packages() -> None:
+    """Such a tool function opens a store, or imports its packages where it runs."""
     needs: set[str] = set()
-    for name, skill in SKILLS.items():
-        assert isinstance(skill, Skill)
-        text = inspect.getsource(inspect.getmodule(skill.run) or inspect)
+    for name, function in TOOL_FUNCTIONS.items():
+        assert isinstance(function, ToolFunction)
+        text = inspect.getsource(inspect.getmodule(function.run) or inspect)
         if re.search(r"needing_packages\(|stores import", text):
             needs.add(name)
-    assert needs == SKILL_EXTRAS.keys()
-    assert set(SKILL_EXTRAS.values()) <= EXTRAS.keys()
-    for skill, extra in SKILL_EXTRAS.items():
-        noun = skill if extra == "web" else skill.replace(".store", ".search")
-        assert noun in EXTRAS[extra], skill
+    assert needs == FUNCTION_EXTRAS.keys()
+    assert set(FUNCTION_EXTRAS.values()) <= EXTRAS.keys()
+    for function, extra in FUNCTION_EXTRAS.items():
+        noun = function if extra == "web" else function.replace(".store", ".search")
+        assert noun in EXTRAS[extra], function
 
 
-@pytest.mark.parametrize("skill", SKILL_EXTRAS)
-def test_a_skill_without_its_packages_names_the_command(skill: str) -> None:
-    command = re.escape(f"`{install_command(SKILL_EXTRAS[skill])}`")
+@pytest.mark.parametrize("function", FUNCTION_EXTRAS)
+def test_a_function_without_its_packages_names_the_command(function: str) -> None:
+    command = re.escape(f"`{install_command(FUNCTION_EXTRAS[function])}`")
     with (
-        pytest.raises(SkillFailure, match=f"{skill} needs the package 'nowhere'.*{command}"),
-        needing_packages(skill),
+        pytest.raises(FunctionFailure, match=f"{function} needs the package 'nowhere'.*{command}"),
+        needing_packages(function),
     ):
         import_module("nowhere")

@@ -8,8 +8,8 @@ import pytest
 from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
-from coterie.activities.contracts import SkillRequest, SkillResult
-from coterie.dsl.model.tools.tool_contract import SkillTool
+from coterie.activities.contracts import FunctionRequest, FunctionResult
+from coterie.dsl.model.tools.tool_contract import FunctionTool
 from coterie.dsl.values import Json
 from tests.support.documents.shipped import compiled
 from tests.support.simulation.persona_faults import (
@@ -103,8 +103,8 @@ def test_the_rules_accept_a_result_that_says_something(output: JsonValue) -> Non
 
 
 def test_an_empty_result_is_not_completed_not_remembered_and_says_why() -> None:
-    skill, result = NOTHING["file_search"]
-    ended = run("file_search", {skill: result})
+    function, result = NOTHING["file_search"]
+    ended = run("file_search", {function: result})
     assert (
         "PlanNotCompleted: Left: Ask file_search. Problems: Ask file_search: the step has no"
         in (message_of(ended))
@@ -138,13 +138,13 @@ class AllAtOnce(FaultyWorld):
         self._missing = strategies
         self._begun = asyncio.Event()
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
         if any(f"/by_{name}" in request.key for name in FOUND_BY):
             self._missing = self._missing - {request.skill}
             if not self._missing:
                 self._begun.set()
             await self._begun.wait()
-        return await super().call_skill(request)
+        return await super().call_function(request)
 
 
 PASSAGE: Json = {
@@ -163,9 +163,9 @@ def test_exploratory_asks_all_at_once_and_the_first_in_rank_wins(fails: tuple[st
     """The tool before the texts, the texts before the web, whoever answers first."""
     ranked = [name for name in FOUND_BY if name not in fails]
     results: Json = {
-        skill: FAILS if name in fails else data for name, (skill, data) in FOUND_BY.items()
+        function: FAILS if name in fails else data for name, (function, data) in FOUND_BY.items()
     }
-    strategies = {skill for skill, _ in FOUND_BY.values()}
+    strategies = {function for function, _ in FOUND_BY.values()}
     model = OneFault(PLAN, "", "minimal", {"steps": [step("file_read")]})
     given: Json = {"query": "Add", "heuristics": True, "strategy": "exploratory"}
     world = AllAtOnce(model, results, strategies)
@@ -179,10 +179,10 @@ def test_exploratory_asks_all_at_once_and_the_first_in_rank_wins(fails: tuple[st
 class Searched(FaultyWorld):
     """Keeps what the memory is searched for."""
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
         if request.skill == "Memory.search":
             self.asked = request.input
-        return await super().call_skill(request)
+        return await super().call_function(request)
 
 
 def test_the_search_query_is_made_from_the_perception_and_never_from_the_query() -> None:
@@ -195,13 +195,13 @@ def test_the_search_query_is_made_from_the_perception_and_never_from_the_query()
 
 
 class SlowTools(FaultyWorld):
-    """Every call of a skill that a plan names ends as an outage, which may be retried."""
+    """Every call of a tool function that a plan names ends as an outage, which may be retried."""
 
     slow = 0
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
         if request.skill != "Files.list":
-            return await super().call_skill(request)
+            return await super().call_function(request)
         self.slow += 1
         raise ApplicationError("no answer", type="Timeout")
 
@@ -219,7 +219,7 @@ def test_a_call_has_the_fewest_retries_of_tool_profile_and_step(
     )
     plan = compiled("coordinator", tmp_path).compiled.plan
     tool, profiles = plan.tools["listing"], plan.settings["profiles"]
-    assert isinstance(tool, SkillTool)
+    assert isinstance(tool, FunctionTool)
     assert isinstance(profiles, dict)
     most: Any = profiles[profile]
     wanted: Json = {"steps": [{**step("python"), "tool": "listing", "arguments": "{}"}]}

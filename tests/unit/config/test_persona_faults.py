@@ -44,7 +44,7 @@ class Scenario:
     wanted: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """Values of answers, by key."""
     results: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    """Results of skills."""
+    """Results of tool functions."""
     message: str | None = None
     approves: bool = True
     """Whether a person approves at once, or nobody decides in time."""

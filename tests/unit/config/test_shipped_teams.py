@@ -13,7 +13,7 @@ from coterie.activities.providers.translation.output_schemas import (
 from coterie.documents.catalog import shipped_root
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.steps import ApprovalStep, PersonaStep
-from coterie.dsl.model.tools.tool_contract import SkillTool
+from coterie.dsl.model.tools.tool_contract import FunctionTool
 from coterie.dsl.source.yaml_reader import read
 from tests.support.documents.shipped import TEAMS, all_steps, compiled, model_calls, team_file
 
@@ -47,7 +47,7 @@ def test_the_shipped_teams_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", TEAMS)
-def test_a_team_compiles_against_the_real_skills_without_a_warning(name: str) -> None:
+def test_a_team_compiles_against_the_real_functions_without_a_warning(name: str) -> None:
     assert compiled(name).compiled.warnings == ()
 
 
@@ -61,7 +61,7 @@ def test_rules_of_the_shipped_teams_have_time_to_start_on_a_busy_machine() -> No
         name: tool.terms.timeout
         for team in TEAMS
         for name, tool in plan(team).tools.items()
-        if isinstance(tool, SkillTool) and tool.skill == "Python.run" and "code" in tool.fixed
+        if isinstance(tool, FunctionTool) and tool.skill == "Python.run" and "code" in tool.fixed
     }
     assert {"judge_rules", "perceive_rules", "critic_rules"} <= limits.keys()
     assert [name for name, seconds in limits.items() if seconds < 60] == []

@@ -1,4 +1,4 @@
-"""The scripted changes, applied by the real skills, do to the example what is reported of them."""
+"""The scripted changes, applied by the real functions, do to the example what is reported of them."""
 
 import shutil
 import subprocess
@@ -9,9 +9,9 @@ import pytest
 from pydantic import TypeAdapter
 
 from coterie.activities.providers.scripts.script import read_script
-from coterie.activities.skills.skill_registry import SKILLS
-from coterie.activities.workspace.skill_base import SkillContext, Workspace
-from coterie.activities.workspace.skill_failures import SkillFailure
+from coterie.activities.tool_functions.function_registry import TOOL_FUNCTIONS
+from coterie.activities.workspace.function_base import FunctionContext, Workspace
+from coterie.activities.workspace.function_failures import FunctionFailure
 from coterie.dsl.model.sections.worker_document import CommandSection
 from tests.support.documents.shipped import SAMPLE, compiled, script_file
 
@@ -42,9 +42,9 @@ async def apply(project: Path, script: str, task: str, visit: int) -> int:
         for entry in read_script(script_file(script))
         if entry.task == task and (entry.visit or 1) == visit
     ]
-    context = SkillContext(Workspace(project), key=f"{task}#{visit}")
-    changes = await SKILLS["SemanticIterator.initialize"].call(answer, context)
-    result = await SKILLS["AssetManager.apply_changes"].call(changes, context)
+    context = FunctionContext(Workspace(project), key=f"{task}#{visit}")
+    changes = await TOOL_FUNCTIONS["SemanticIterator.initialize"].call(answer, context)
+    result = await TOOL_FUNCTIONS["AssetManager.apply_changes"].call(changes, context)
     applied = TypeAdapter(dict[str, object]).validate_python(result)["applied"]
     return len(TypeAdapter(list[object]).validate_python(applied))
 
@@ -58,7 +58,7 @@ async def test_the_first_change_leaves_one_test_red_and_the_correction_none(proj
 
 
 async def test_the_new_tests_fit_the_second_time_and_reveal_a_defect(project: Path) -> None:
-    with pytest.raises(SkillFailure, match=r"the file has no line .* the nearest is line"):
+    with pytest.raises(FunctionFailure, match=r"the file has no line .* the nearest is line"):
         await apply(project, "test_automation", "test_writing/write_changes", 1)
     assert red(project) == [BOUNDARY, ROUNDING]
     assert await apply(project, "test_automation", "test_writing/write_changes", 2) == 2

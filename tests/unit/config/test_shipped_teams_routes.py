@@ -101,11 +101,11 @@ def facts_of(stopped: str, tasks: Outcomes) -> dict[str, JsonValue]:
 def test_the_error_team_tells_who_stopped_and_why() -> None:
     tasks = {
         "run_tests": Outcome.succeeded({}),
-        "read_result": Outcome.failed("SkillFailed", "the disk is gone"),
+        "read_result": Outcome.failed("FunctionFailed", "the disk is gone"),
     }
     assert facts_of("test_automation", tasks) == {
         "stopped": "test_automation",
-        "kind": "SkillFailed",
+        "kind": "FunctionFailed",
         "message": "the disk is gone",
     }
 

@@ -54,9 +54,9 @@ def test_a_release_that_is_missing_doubled_or_strange_is_found(tmp_path: Path) -
     ]
 
 
-def skill(method: str, failure: str | None = None, code: int = 0) -> Call:
+def function(method: str, failure: str | None = None, code: int = 0) -> Call:
     return Call(
-        "call_skill",
+        "call_function",
         "x",
         0.0,
         1,
@@ -72,15 +72,15 @@ def skill(method: str, failure: str | None = None, code: int = 0) -> Call:
     ("after", "became"),
     [
         ([], "nothing"),
-        ([skill("run", code=0)], "had completed"),
-        ([skill("run", code=1), skill("run_once")], "repeated"),
-        ([skill("run", code=7)], "accepted by a person"),
-        ([skill("run", code=7), skill("run_once")], "rejected by a person and repeated"),
-        ([skill("run_once")], "nothing"),
+        ([function("run", code=0)], "had completed"),
+        ([function("run", code=1), function("run_once")], "repeated"),
+        ([function("run", code=7)], "accepted by a person"),
+        ([function("run", code=7), function("run_once")], "rejected by a person and repeated"),
+        ([function("run_once")], "nothing"),
     ],
 )
 def test_ledger_resolves_an_unknown_outcome_from_the_next_entry(
     after: list[Call], became: str
 ) -> None:
-    lost = skill("run_once", "timed out")
+    lost = function("run_once", "timed out")
     assert unknowns("r1", [lost, *after]) == [Unknown("r1", became)]

@@ -26,7 +26,7 @@ WRONG = f"so compare with i + 2 {TASK}"
     [
         ("planning", "0003.agent.plan", "run_agent"),
         ("acting: a model turn", "0010.agent.act.t1", "run_agent"),
-        ("acting: the tests", "0016.agent.shell_exec@3.1", "call_skill"),
+        ("acting: the tests", "0016.agent.shell_exec@3.1", "call_function"),
         ("observing", "0018.agent.observe", "run_agent"),
         ("reasoning", "0009.agent.reason", "run_agent"),
         ("reflection", "0028.agent.reflect", "run_agent"),
@@ -66,13 +66,13 @@ def test_the_script_patches_what_was_read_and_corrects_it_by_what_the_tests_say(
 
 
 def mended(text: str = "fixed") -> Mended:
-    calls = [Call("call_skill", "0014.agent.file_write@2.1", 1.0, 1, 2.0)]
+    calls = [Call("call_function", "0014.agent.file_write@2.1", 1.0, 1, 2.0)]
     return Mended(RunEnd("completed"), calls, 1, ["Mend it"], 1, text, [])
 
 
 def test_work_that_is_done_twice_is_found_and_another_order_is_none() -> None:
     usual = mended()
-    other = replace(usual, calls=[Call("call_skill", "0015.agent.file_write@2.1", 1.0, 2, 2.0)])
+    other = replace(usual, calls=[Call("call_function", "0015.agent.file_write@2.1", 1.0, 2, 2.0)])
     assert differences(other, usual) == []
     assert [one.partition(":")[0] for one in differences(mended("else"), usual)] == [
         "the mended file"

@@ -43,9 +43,9 @@ def test_a_request_with_another_digest_is_found() -> None:
 )
 def test_a_kill_that_misses_its_gap_is_found(at: float, gap: int, met: str) -> None:
     calls = [
-        Call("call_skill", "tool-1", 1.0, ended=2.0),
+        Call("call_function", "tool-1", 1.0, ended=2.0),
         Call("run_agent", "model-1", 2.1, ended=4.0),
-        Call("call_skill", "tool-2", 4.1),
+        Call("call_function", "tool-2", 4.1),
     ]
     strike = RouterStrike(GAPS[gap], "worker", 0.1)
     wrong = check_gaps(calls, [Struck("s", strike, at)])
@@ -53,7 +53,7 @@ def test_a_kill_that_misses_its_gap_is_found(at: float, gap: int, met: str) -> N
 
 
 def found(**data: object) -> Call:
-    return Call("call_skill", "1", 1.0, completed=2.0, result=json.dumps({"data": data}))
+    return Call("call_function", "1", 1.0, completed=2.0, result=json.dumps({"data": data}))
 
 
 def test_a_source_exists_only_if_its_text_and_its_page_do() -> None:

@@ -11,7 +11,12 @@ from tests.chaos.tool_runs.planned_runs import CALLS, MIX, Plan, PlannedCall, ca
 from tests.chaos.tool_runs.tool_reckoning import Seen, check_results, check_tools, with_tasks
 
 PLAY = ((PlannedCall("pay", 1, 0.5, 3, False), PlannedCall("look", 2, 0.5, 3, False)),)
-SKILLS = {"pay": "shop:pay", "look": "shop:look", "fire": "depot/fire", "was_done": "shop:was_done"}
+TOOL_FUNCTIONS = {
+    "pay": "shop:pay",
+    "look": "shop:look",
+    "fire": "depot/fire",
+    "was_done": "shop:was_done",
+}
 
 
 def test_a_plan_is_the_same_for_a_seed_and_another_one_for_another_seed() -> None:
@@ -35,9 +40,9 @@ def test_a_plan_has_so_many_kills_each_at_a_call_of_a_run_of_thirty(kills: int) 
 
 def made(tool: str, at: float = 0.0, *, fails: str | None = None, number: int = 1) -> Call:
     """A call that took a second."""
-    given = json.dumps({"skill": SKILLS[tool], "input": {"id": f"r0000/{number:02}"}})
+    given = json.dumps({"skill": TOOL_FUNCTIONS[tool], "input": {"id": f"r0000/{number:02}"}})
     ended = None if fails else at + 1
-    return Call("call_skill", f"{at:.0f}.work.act", at, 1, ended, at + 1, fails, given)
+    return Call("call_function", f"{at:.0f}.work.act", at, 1, ended, at + 1, fails, given)
 
 
 LOOKED = made("look", number=2)

@@ -4,7 +4,7 @@ import pytest
 
 from coterie.workflows.core.progress.progress_kinds import SequenceProgress
 from coterie.workflows.core.state import RunState
-from coterie.workflows.core.state_keys import MAIN, SkillCallKey, StateKey, StepKey
+from coterie.workflows.core.state_keys import MAIN, FunctionCallKey, StateKey, StepKey
 from coterie.workflows.core.state_parts import Frame, Track
 
 VISIT = StateKey.visit(MAIN, "plan", 2)
@@ -101,15 +101,15 @@ def test_a_place_names_its_step(key: str, step: str) -> None:
 @pytest.mark.parametrize(
     ("key", "step", "execution"),
     [
-        (SkillCallKey.of("run-1", "e1", "plan/code/apply", 3), "plan/code/apply", 3),
-        (SkillCallKey("run-1/e1/plan/code#999999999"), "plan/code", 999_999_999),
-        (SkillCallKey("run-1/e1/plan/code#1234567890"), "plan/code", 1),
-        (SkillCallKey("run-1/e1/plan/code#²"), "plan/code", 1),
-        (SkillCallKey("run-1/e1/plan/code#"), "plan/code", 1),
-        (SkillCallKey("run-1/e1/plan/code#x"), "plan/code", 1),
+        (FunctionCallKey.of("run-1", "e1", "plan/code/apply", 3), "plan/code/apply", 3),
+        (FunctionCallKey("run-1/e1/plan/code#999999999"), "plan/code", 999_999_999),
+        (FunctionCallKey("run-1/e1/plan/code#1234567890"), "plan/code", 1),
+        (FunctionCallKey("run-1/e1/plan/code#²"), "plan/code", 1),
+        (FunctionCallKey("run-1/e1/plan/code#"), "plan/code", 1),
+        (FunctionCallKey("run-1/e1/plan/code#x"), "plan/code", 1),
     ],
 )
-def test_key_of_a_skill_call_says_which_execution_of_which_step_calls(
-    key: SkillCallKey, step: str, execution: int
+def test_key_of_a_function_call_says_which_execution_of_which_step_calls(
+    key: FunctionCallKey, step: str, execution: int
 ) -> None:
     assert (key.step, key.execution) == (step, execution)

@@ -146,7 +146,7 @@ async def test_a_changed_answer_meets_the_schema_that_the_agent_declares(
         ]
 
 
-async def test_a_skill_is_allowed_with_its_arguments_changed_within_its_contract(
+async def test_a_function_is_allowed_with_its_arguments_changed_within_its_contract(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
     terms = "{editable: true, approvers: [ann]}"
@@ -167,7 +167,7 @@ async def test_a_skill_is_allowed_with_its_arguments_changed_within_its_contract
         assert (tmp_path / "a.txt").read_text() == "two"
 
 
-async def test_a_skill_s_result_is_accepted_or_the_step_fails(
+async def test_a_function_s_result_is_accepted_or_the_step_fails(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
     async with engine(env, tmp_path, ANSWERS) as running:

@@ -11,13 +11,13 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json
 from tests.support.engine import engine, trail
 from tests.support.runs import asked, decide, scheduled
-from tests.support.tool_agents import persona, skill_tool, tool_plan
+from tests.support.tool_agents import function_tool, persona, tool_plan
 
 ANY: Json = {"type": "object"}
 TOOLS: dict[str, Json] = {
-    "look": skill_tool("Files.list", input_schema=ANY, labels=["private"]),
-    "page": skill_tool("Files.list", input_schema=ANY, labels=["untrusted"]),
-    "send": skill_tool("Files.list", input_schema=ANY, labels=["egress"]),
+    "look": function_tool("Files.list", input_schema=ANY, labels=["private"]),
+    "page": function_tool("Files.list", input_schema=ANY, labels=["untrusted"]),
+    "send": function_tool("Files.list", input_schema=ANY, labels=["egress"]),
 }
 LOOK: Json = {"tool": "look", "arguments": {}}
 PAGE: Json = {"tool": "page", "arguments": {}}

@@ -46,7 +46,7 @@ async def test_the_third_time_is_reported_and_the_fifth_is_not_made(
         error = await failure(handle)
         assert "RepeatedCall: Discovery.collect was called 4 times in this loop" in error.message
         calls = await scheduled(handle)
-        assert [call["type"] for call in calls].count("call_skill") == 4
+        assert [call["type"] for call in calls].count("call_function") == 4
         found = [call["input"].get("notices") for call in calls if call["type"] == "run_agent"]
         note = (
             "[Note: Discovery.collect was called {} times with the same arguments and gave the "

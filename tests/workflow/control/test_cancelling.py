@@ -14,7 +14,7 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from coterie.activities.providers.provider import ProviderSettings
-from coterie.activities.workspace.skill_base import Command
+from coterie.activities.workspace.function_base import Command
 from coterie.dsl.values import Json
 from coterie.settings import load
 from coterie.storage.wire import data_converter

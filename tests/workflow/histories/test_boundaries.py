@@ -16,7 +16,7 @@ from coterie.workflows.core.messages import TeamInput
 from tests.support.engine import HEAD, Engine, engine, plan_of, trail
 from tests.support.runs import asked, failure, refused
 
-SKILLED = """
+FUNCTIONED = """
     skilled:
       execution_plan:
         - {name: save, skill: AssetManager.process_action,
@@ -25,7 +25,7 @@ SKILLED = """
 """
 TEAM = (
     HEAD
-    + SKILLED
+    + FUNCTIONED
     + """
 orchestration:
   entry_team: work
@@ -51,7 +51,7 @@ CASES = {
         f"{ASK}{HALF}}}",
         f"task 'ask' of team 'work' failed: TemplateFailed: {NO_CHARACTER}",
     ),
-    "skill input": (
+    "tool function input": (
         "        - {name: write, agent_type: generic_orchestrating, persona_key: skilled}",
         "work/write/save: AssetManager.process_action: it has 2,7",
     ),

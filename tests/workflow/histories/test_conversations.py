@@ -14,11 +14,11 @@ from coterie.activities.agents.agent_base import ProviderAccess
 from coterie.activities.contracts import AgentRequest, Conversation, FailureType
 from coterie.activities.providers.message_model import ModelMessage
 from coterie.activities.providers.provider import Completion, ModelRequest
-from coterie.activities.skills.skill_activity import SkillActivities
 from coterie.activities.storage.blobs import BlobsUnusable, MemoryBlobs
 from coterie.activities.storage.conversations import Conversations, Turn
 from coterie.activities.storage.open_conversation import AddedTurn, OpenConversation
-from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.tool_functions.function_activity import FunctionActivities
+from coterie.activities.workspace.function_base import Workspace
 from coterie.dsl.values import Json
 from coterie.storage.large_values import directory_storage
 from tests.support.engine import engine, plan_of
@@ -81,7 +81,7 @@ class World:
 
     def __init__(self, model: ProviderAccess, folder: Path) -> None:
         self.run_agent = AgentActivities(model, blobs=MemoryBlobs()).run_agent
-        self.call_skill = SkillActivities(Workspace(root=folder, commands={})).call_skill
+        self.call_function = FunctionActivities(Workspace(root=folder, commands={})).call_function
 
 
 async def asked(document: str, folder: Path) -> list[list[str]]:

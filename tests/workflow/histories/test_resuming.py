@@ -4,7 +4,12 @@ import json
 from collections.abc import Callable, Set
 from typing import cast
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json
 from coterie.runs.in_process.local_scope import LocalScope
@@ -86,7 +91,7 @@ class World:
         self.calls.append(f"{request.team}/{request.task}#{request.visit}")
         return AgentResponse(success=True, data={"text": f"answer {len(self.calls)}"})
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
         raise AssertionError(request.skill)
 
 

@@ -8,7 +8,7 @@ from textwrap import indent
 import pytest
 from pydantic import JsonValue
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json
 from coterie.workflows.core.progress.step_progress import StepProgress
@@ -224,7 +224,7 @@ orchestration:
 }
 
 
-def answer(request: AgentRequest | SkillRequest) -> Json:
+def answer(request: AgentRequest | FunctionRequest) -> Json:
     assert isinstance(request, AgentRequest)
     if request.task == "hopeless" or (request.task == "flaky" and request.visit == 2):
         return {"fails": "ProviderUnavailable"}

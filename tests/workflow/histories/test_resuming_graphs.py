@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 from pydantic import JsonValue
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json
 from coterie.workflows.core.progress.step_progress import StepProgress
@@ -92,7 +92,7 @@ CASES: dict[str, Plan] = {
 CONTEXT: dict[str, JsonValue] = {"topic": "tea"}
 
 
-def answer(request: AgentRequest | SkillRequest) -> Json:
+def answer(request: AgentRequest | FunctionRequest) -> Json:
     assert isinstance(request, AgentRequest)
     if request.task == "flaky" and request.visit == 2:
         return {"fails": "ProviderUnavailable"}

@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.sizes import MAX_VALUE_SIZE
 from coterie.dsl.values import Json
@@ -56,7 +56,7 @@ CASES = {
 }
 
 
-def answer(request: AgentRequest | SkillRequest) -> Json:
+def answer(request: AgentRequest | FunctionRequest) -> Json:
     return {"text": "word " * 400}
 
 

@@ -10,7 +10,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from coterie.activities.contracts import HEARTBEAT_EVERY, MAX_HEARTBEAT_DELAY
 from coterie.activities.providers.provider import ProviderSettings
-from coterie.activities.workspace.skill_base import Command
+from coterie.activities.workspace.function_base import Command
 from tests.support.engine import Engine, engine, trail
 from tests.support.servers.raw_server import RawServer, raw_server
 from tests.support.watching.processes import is_running, pid_in

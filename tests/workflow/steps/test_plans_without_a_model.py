@@ -24,7 +24,7 @@ orchestration:
 """
 
 
-async def test_a_plan_of_skills_runs_without_a_provider(
+async def test_a_plan_of_functions_runs_without_a_provider(
     env: WorkflowEnvironment, tmp_path: Path
 ) -> None:
     plan = plan_of(TEAM)

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from temporalio.testing import WorkflowEnvironment
 
-from coterie.activities.workspace.skill_base import Command
+from coterie.activities.workspace.function_base import Command
 from coterie.workflows.core.messages import TeamInput
 from tests.support.engine import engine, plan_of
 from tests.support.runs import Handle

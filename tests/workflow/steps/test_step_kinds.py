@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.values import Json
 from coterie.workflows.core.results import RunFailed
@@ -62,11 +62,11 @@ class Ended:
         return [(step.removeprefix("code/"), status) for step, status in found if "/" in step]
 
 
-def answer(request: AgentRequest | SkillRequest) -> Json:
+def answer(request: AgentRequest | FunctionRequest) -> Json:
     if isinstance(request, AgentRequest):
         return {"text": f"{request.task} {request.visit}"}
     if request.skill == "AssetManager.process_action":
-        return {"fails": "SkillFailed"}
+        return {"fails": "FunctionFailed"}
     return {"skill": request.skill, "input": request.input}
 
 
@@ -115,7 +115,7 @@ ROWS: dict[str, Row] = {
         "   output_variable: sub}",
         {"sub": {"deepest": 5}},
     ),
-    "a skill gets its filled input": (
+    "a tool function gets its filled input": (
         '- {name: r, skill: CommandRunner.run, input: {command: "{{ input.name }}"},\n'
         "   output_variable: ran}",
         {"ran": {"skill": "CommandRunner.run", "input": {"command": "ann"}}},
@@ -282,7 +282,7 @@ async def test_a_return_ends_the_plan_with_a_value(steps: str, returned: object)
         ("- {name: f, type: fail, error: Bad, message: 'no {{ input.name }}'}", "Bad: no ann"),
         (
             "- {name: a, skill: AssetManager.process_action, input: {file_path: a, type: delete}}",
-            "SkillFailed: on purpose",
+            "FunctionFailed: on purpose",
         ),
         (
             "- {name: l, iterate_on: '{{ input.name }}', loop_variable: n, body: [{name: s}]}",

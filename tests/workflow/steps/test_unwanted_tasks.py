@@ -34,7 +34,7 @@ async def test_a_task_that_begins_too_late_is_ended_and_nobody_asks_for_it(
     env: WorkflowEnvironment, tmp_path: Path, way: str
 ) -> None:
     builder = LateTask()
-    functions = {NAME: builder.skill()}
+    functions = {NAME: builder.function()}
     async with engine(env, tmp_path, [], functions=functions, everything=False) as running:
         handle: Any = await running.start(builder.plan(TEAM))
         await asyncio.wait_for(builder.begun.wait(), PATIENCE)

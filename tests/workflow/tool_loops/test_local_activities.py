@@ -9,24 +9,24 @@ from pydantic import TypeAdapter
 from temporalio.api.enums.v1 import EventType
 from temporalio.testing import WorkflowEnvironment
 
-from coterie.activities.contracts import SkillRequest
-from coterie.activities.skills.skill_activity import MAX_LOCAL_RESULT
-from coterie.activities.workspace.skill_base import Skill, SkillContext
+from coterie.activities.contracts import FunctionRequest
+from coterie.activities.tool_functions.function_activity import MAX_LOCAL_RESULT
+from coterie.activities.workspace.function_base import FunctionContext, ToolFunction
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
 from coterie.replay.replay import replay
 from coterie.runs.histories.recorded_calls import recorded_calls
 from coterie.workflows.temporal.activity_calls import MAX_LOCAL_CALLS
 from tests.support.engine import engine, trail
-from tests.support.tool_agents import persona, skill_tool, tool_plan
+from tests.support.tool_agents import function_tool, persona, tool_plan
 
 
-async def wait_for_ever(value: dict[str, JsonValue], context: SkillContext) -> None:
+async def wait_for_ever(value: dict[str, JsonValue], context: FunctionContext) -> None:
     """Wait until the call is cancelled."""
     await asyncio.Event().wait()
 
 
-WAIT = Skill[dict[str, JsonValue], None](
+WAIT = ToolFunction[dict[str, JsonValue], None](
     name="Test.wait",
     description="Waits.",
     effect="read",
@@ -39,7 +39,7 @@ ANYTHING: Json = {"type": "object", "properties": {"path": {"type": "string"}}}
 
 
 def plan(**of_tool: Any) -> Plan:
-    tool = skill_tool("Files.read", input_schema=ANYTHING, terms=LOCAL, **of_tool)
+    tool = function_tool("Files.read", input_schema=ANYTHING, terms=LOCAL, **of_tool)
     return tool_plan({"look": tool}, {"actor": persona("look")})
 
 
@@ -89,7 +89,7 @@ async def test_a_turn_with_two_local_calls_writes_eight_events_and_replays(
         f"work/act/look@{n}" for n in ("1.1", "1.2", "2.1", "2.2")
     ]
     asked = [one.request for one in shown if one.outcome is not None]
-    assert [one.input for one in asked if isinstance(one, SkillRequest)] == [
+    assert [one.input for one in asked if isinstance(one, FunctionRequest)] == [
         {"path": path} for path in ("long.txt", "short.txt", "short.txt", "long.txt")
     ]
 
@@ -98,7 +98,7 @@ async def test_local_calls_fail_like_activities(env: WorkflowEnvironment, tmp_pa
     (tmp_path / "large.txt").write_text("x" * (MAX_LOCAL_RESULT + 1))
     answers = [turn(1, "missing.txt", "../outside", "large.txt"), done(2)]
     unkept = {"actor": persona("look", tool_policy=[{"tool": "look", "exit_on_success": True}])}
-    tool = skill_tool("Files.read", input_schema=ANYTHING, terms=LOCAL)
+    tool = function_tool("Files.read", input_schema=ANYTHING, terms=LOCAL)
     async with engine(env, tmp_path, answers) as running:
         handle: Any = await running.start(tool_plan({"look": tool}, unkept))
         await handle.result()
@@ -106,13 +106,13 @@ async def test_local_calls_fail_like_activities(env: WorkflowEnvironment, tmp_pa
         reasons = {one.step: one.because for one in await trail(handle) if one.status == "failure"}
     assert kinds_of(history)["MARKER_RECORDED"] == 3
     assert {step: because.partition(":")[0] for step, because in reasons.items()} == {
-        "act/look@1.1": "SkillFailed",
-        "act/look@1.2": "SkillRefused",
-        "act/look@1.3": "SkillFailed",
+        "act/look@1.1": "FunctionFailed",
+        "act/look@1.2": "FunctionRefused",
+        "act/look@1.3": "FunctionFailed",
     }
     assert "a local activity returns at most 64000" in reasons["act/look@1.3"]
     shown = [one.error.partition(":")[0] for one in recorded_calls(history) if one.is_local]
-    assert shown == ["SkillFailed", "SkillRefused", "SkillFailed"]
+    assert shown == ["FunctionFailed", "FunctionRefused", "FunctionFailed"]
     assert (await replay(history)).differences == ()
 
 
@@ -122,7 +122,7 @@ async def test_a_local_call_that_takes_too_long_fails_by_name(
     """Its own limit holds, not that of the workflow task."""
     slow: Json = {"effect": "read", "timeout": 0.1, "retries": 0, "local_activity": True}
     code: Json = {"type": "object", "properties": {"code": {"type": "string"}}}
-    tool = skill_tool("Test.wait", input_schema=code, terms=slow)
+    tool = function_tool("Test.wait", input_schema=code, terms=slow)
     calls: list[JsonValue] = [{"tool": "wait", "arguments": {}}]
     answers: list[Json] = [{"task": "act", "turn": 1, "tool_calls": calls}, done(2)]
     async with engine(env, tmp_path, answers, functions={"Test.wait": WAIT}) as running:

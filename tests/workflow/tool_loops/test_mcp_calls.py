@@ -87,7 +87,7 @@ async def test_an_agent_calls_an_mcp_tool_with_one_activity_per_call(
     assert sorted(ledger(tmp_path)) == ["add 1 1", "add 2 1", "note Five."]
     kinds = Counter(EventType.Name(event.event_type) for event in history.events)
     assert kinds["EVENT_TYPE_ACTIVITY_TASK_SCHEDULED"] == 5  # two turns, and three calls
-    calls = [one["input"] for one in made if one["type"] == "call_skill"]
+    calls = [one["input"] for one in made if one["type"] == "call_function"]
     used = (plan.tools["demo_add"], plan.tools["demo_note"])
     pinned = {one.listing for one in used if isinstance(one, McpTool)}
     assert {one["listing"] for one in calls} == pinned

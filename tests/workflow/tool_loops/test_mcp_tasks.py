@@ -13,7 +13,7 @@ from temporalio.testing import WorkflowEnvironment
 from tests.support.engine import engine
 from tests.support.runs import asked, scheduled
 from tests.support.servers.mcp_tools import ledger, listing_of, mcp_servers, tasks_section
-from tests.support.skills import MAX_WAIT
+from tests.support.tool_functions import MAX_WAIT
 from tests.workflow.tool_loops.test_mcp_calls import plan_with, replay
 
 TEAM = """

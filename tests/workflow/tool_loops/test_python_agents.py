@@ -8,7 +8,7 @@ import pytest
 import yaml
 from temporalio.testing import WorkflowEnvironment
 
-from coterie.activities.skills.functions.function_skills import FunctionSkill, find_tools
+from coterie.activities.tool_functions.functions.python_functions import PythonFunction, find_tools
 from coterie.activities.user_code.child_pool import UserCode
 from coterie.agents import AgentAnswer, AgentFactory, DurableRun, SharedMemoryGraph
 from coterie.dsl.values import Json
@@ -56,7 +56,7 @@ async def test_the_same_agent_gives_the_same_result_in_the_process_and_on_tempor
     code = UserCode(tmp_path, {}, (str(ROOT),))
     try:
         found = await find_tools(code, ["tests.support.programs.weather_tools"])
-        functions = {one.name: FunctionSkill(one, code) for one in found}
+        functions = {one.name: PythonFunction(one, code) for one in found}
         async with engine(env, tmp_path, SCRIPT, functions=functions) as running:
             plan = planner.durable(context).plan
             handle: Any = await running.start(plan, {"query": "Where?"})

@@ -13,7 +13,7 @@ from coterie.dsl.values import Json, JsonValue
 from tests.support.engine import engine, trail
 from tests.support.runs import asked, decide, failure, scheduled
 from tests.support.servers.temporal_server import suggesting_after
-from tests.support.tool_agents import persona, skill_tool, tool_plan
+from tests.support.tool_agents import function_tool, persona, tool_plan
 
 PATH: Json = {
     "type": "object",
@@ -22,9 +22,9 @@ PATH: Json = {
     "additionalProperties": False,
 }
 TOOLS: dict[str, Json] = {
-    "look": skill_tool(input_schema=PATH),
-    "guarded": skill_tool(input_schema=PATH, requires_approval={"editable": True}),
-    "count": skill_tool("SemanticIterator.initialize", input_schema={"type": "object"}),
+    "look": function_tool(input_schema=PATH),
+    "guarded": function_tool(input_schema=PATH, requires_approval={"editable": True}),
+    "count": function_tool("SemanticIterator.initialize", input_schema={"type": "object"}),
 }
 
 
@@ -118,10 +118,10 @@ async def test_each_call_of_a_turn_fails_in_its_own_way(
         step: because.partition(":")[0] for step, status, because in reasons if status == "failure"
     }
     assert failed == {
-        "act/look@1.4": "SkillRefused",
-        "act/look@1.5": "SkillFailed",
+        "act/look@1.4": "FunctionRefused",
+        "act/look@1.5": "FunctionFailed",
         "act/guarded@1.6": "Rejected",
-        "act/count@1.7": "SkillRefused",
+        "act/count@1.7": "FunctionRefused",
     }
     (later,) = [
         one["input"]
@@ -153,7 +153,7 @@ async def test_edited_arguments_run_and_the_result_says_so(
         await handle.execute_update("decide", payload)
         await handle.result()
         calls = await scheduled(handle)
-    assert [one["input"]["input"] for one in calls if one["type"] == "call_skill"] == [
+    assert [one["input"]["input"] for one in calls if one["type"] == "call_function"] == [
         {"path": "."}
     ]
 
@@ -172,7 +172,7 @@ async def test_edited_arguments_are_checked_again(env: WorkflowEnvironment, tmp_
         given = {"id": request["id"], "decision": "approve", "by": "ann", "payload": payload}
         await handle.execute_update("decide", given)
         result = await handle.result()
-    assert result["skill_calls"] == 0
+    assert result["function_calls"] == 0
 
 
 async def test_a_person_skips_one_call_and_gives_its_result(
@@ -210,7 +210,12 @@ async def test_a_budget_of_tool_calls_counts_the_calls_of_models(
         error = await failure(handle)
         calls = await scheduled(handle)
     assert error.type == "BudgetExceeded"
-    assert [one["type"] for one in calls] == ["run_agent", "call_skill", "call_skill", "run_agent"]
+    assert [one["type"] for one in calls] == [
+        "run_agent",
+        "call_function",
+        "call_function",
+        "run_agent",
+    ]
 
 
 async def test_a_loop_continues_as_new_between_its_calls_and_repeats_nothing(
@@ -221,7 +226,7 @@ async def test_a_loop_continues_as_new_between_its_calls_and_repeats_nothing(
         for name in (f"f{number}", f"g{number}"):
             (tmp_path / name).write_text(name)
         answers.append(turn(number, look(f"f{number}"), look(f"g{number}")))
-    tools = {"look": skill_tool(input_schema={"type": "object"})}
+    tools = {"look": function_tool(input_schema={"type": "object"})}
     async with (
         suggesting_after(20) as server,
         engine(server, tmp_path, [*answers, {**DONE, "turn": 9}]) as running,
@@ -234,4 +239,4 @@ async def test_a_loop_continues_as_new_between_its_calls_and_repeats_nothing(
     assert first.status is not None
     assert first.status.name == "CONTINUED_AS_NEW"
     assert result["output"] == {"act": {"text": "Done."}}
-    assert (result["model_calls"], result["skill_calls"]) == (9, 16)
+    assert (result["model_calls"], result["function_calls"]) == (9, 16)

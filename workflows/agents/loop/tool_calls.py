@@ -23,9 +23,9 @@ from coterie.dsl.tool_loop.tool_loop_progress import OpenCall, StoppedByHook
 from coterie.dsl.tool_loop.tool_loop_terms import REMINDED_AT, LoopTerms
 from coterie.dsl.values import Json
 from coterie.dsl.visible import shortened_text
+from coterie.workflows.agents.function_calls import CalledFunction
 from coterie.workflows.agents.hook_points import HookVerdict, ask_hooks, stopped_by, stopped_outcome
 from coterie.workflows.agents.shared_work import has_result, is_read, note_tool_result, publish_work
-from coterie.workflows.agents.skill_calls import CalledSkill
 from coterie.workflows.agents.tool_kinds import (
     ToolCall,
     call_tool,
@@ -46,12 +46,12 @@ from coterie.workflows.core.trail import note_step, skip_cause
 class HookedResult(NamedTuple):
     """What a call came to after its hooks."""
 
-    called: CalledSkill
+    called: CalledFunction
     stop: HookRuling | None = None
     """The hook that stops the agent."""
 
 
-Make = Callable[[ToolCall, JsonValue], Awaitable[CalledSkill]]
+Make = Callable[[ToolCall, JsonValue], Awaitable[CalledFunction]]
 """Makes the call with its whole input."""
 
 
@@ -91,7 +91,7 @@ class CallHooks:
             if problems:
                 by = ", ".join(verdict.changed_by)
                 message = f"the hook {by!r} changed the arguments: {'; '.join(problems)}"
-                return HookedResult(CalledSkill(Outcome.failed("InvalidArguments", message)))
+                return HookedResult(CalledFunction(Outcome.failed("InvalidArguments", message)))
         hooked_calls[key] = HookedCall(changed, verdict.changed_by)
         return hooked_calls[key]
 
@@ -127,11 +127,11 @@ class CallHooks:
                 return _hook_failure(HookRuling(ruling.hook, "fail", message))
             forget_result(self._call.name, tool, given, self._call.location, self._scope)
 
-    def _let_through(self, result: CalledSkill, verdict: HookVerdict) -> HookedResult:
+    def _let_through(self, result: CalledFunction, verdict: HookVerdict) -> HookedResult:
         if verdict.stop is not None:
             return _hook_failure(verdict.stop)
         if verdict.changed_by:
-            return HookedResult(CalledSkill(Outcome.succeeded(verdict.facts["result"])))
+            return HookedResult(CalledFunction(Outcome.succeeded(verdict.facts["result"])))
         return HookedResult(result)
 
     def ended(self) -> None:
@@ -158,7 +158,7 @@ class CallHooks:
 def _hook_failure(ruling: HookRuling) -> HookedResult:
     """Return the failure: a rejection refuses one call, a failure stops the agent."""
     stop = ruling if ruling.decision == "fail" else None
-    return HookedResult(CalledSkill(stopped_outcome(ruling)), stop)
+    return HookedResult(CalledFunction(stopped_outcome(ruling)), stop)
 
 
 _MAX_ERROR_LENGTH = 4_000
@@ -381,10 +381,10 @@ class _Turn:
         note = f"[The hook {hooked.changed_by[-1]} changed the arguments: {', '.join(differences)}]"
         return ran._replace(note=f"{note}\n{ran.note}".strip())
 
-    async def _call(self, call: ToolCall, tool_input: JsonValue) -> CalledSkill:
+    async def _call(self, call: ToolCall, tool_input: JsonValue) -> CalledFunction:
         end = self._progress.loop.end
         if isinstance(end, StoppedByHook):  # of another call of the turn, while this one waited
-            return CalledSkill(Outcome.failed(end.type, end.message))
+            return CalledFunction(Outcome.failed(end.type, end.message))
         return await call_tool(call, tool_input, self._scope, self._interpreter)
 
     def _take_hooked_result(self, result: HookedResult, note: str = "") -> MadeCall:

@@ -99,7 +99,7 @@ class CallRepeated:
 
     code: Literal["call_repeated"]
     call: str
-    """The skill's name."""
+    """The tool function's name."""
     times: int
 
 

@@ -51,7 +51,7 @@ def _patch_worker() -> None:
 
     async def handle_start(self: Any, token: bytes, start: Any, running: Any) -> None:
         found = [_ORDER.search(payload.data) for payload in start.input]
-        if start.activity_type == "call_skill" and found and found[0]:
+        if start.activity_type == "call_function" and found and found[0]:
             await _hold(self._bridge_worker(), token, "delivered", found[0][1])
         await handle(self, token, start, running)
 

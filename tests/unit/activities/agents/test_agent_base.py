@@ -6,7 +6,7 @@ from pydantic import JsonValue
 from coterie.activities.agents.agent_base import AgentServices, BaseAgent
 from coterie.activities.agents.refusals import AgentRefused
 from coterie.activities.agents.single_shot import GenericSingleShotAgent
-from coterie.activities.contracts import AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import AgentResponse, FunctionRequest, FunctionResult
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.values import Json
 from tests.support.agents import RecordingModel, answer
@@ -18,18 +18,18 @@ class Plain(BaseAgent):
     """An agent type of one's own."""
 
     async def process(self, context: Json) -> AgentResponse:
-        return AgentResponse(data=await self.call_skill("Files.read", context))
+        return AgentResponse(data=await self.call_function("Files.read", context))
 
 
 async def key_of(given: Json, own: str = "run/act#1") -> str:
     keys: list[str] = []
 
-    async def call(request: SkillRequest) -> SkillResult:
+    async def call(request: FunctionRequest) -> FunctionResult:
         keys.append(request.key)
-        return SkillResult(data=None)
+        return FunctionResult(data=None)
 
     agent = Plain(CONFIG, "planner", {})
-    agent.attach(AgentServices(call_skill=call, key=own))
+    agent.attach(AgentServices(call_function=call, key=own))
     await agent.process(given)
     return keys[0]
 

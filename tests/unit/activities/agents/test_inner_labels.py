@@ -5,32 +5,32 @@ from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
 from coterie.activities.agents.inner_calls import InnerCaller, InnerCalls
-from coterie.activities.contracts import InnerCall, SkillRequest, SkillResult, Spent
+from coterie.activities.contracts import FunctionRequest, FunctionResult, InnerCall, Spent
 from coterie.activities.metering import Meter
 from coterie.dsl.model.capabilities import KeptLabel, Reach
 from tests.support.compiling import CAPABILITIES
 
-CALLS = InnerCalls(CAPABILITIES.skills, Reach(trusted_paths=("**",)))
-READ = SkillRequest(skill="Files.read", input={"path": "a.md"}, key="r/1")
-WRITE = SkillRequest(skill="Files.write", input={"path": "b.md", "content": "x"}, key="r/2")
+CALLS = InnerCalls(CAPABILITIES.functions, Reach(trusted_paths=("**",)))
+READ = FunctionRequest(skill="Files.read", input={"path": "a.md"}, key="r/1")
+WRITE = FunctionRequest(skill="Files.write", input={"path": "b.md", "content": "x"}, key="r/2")
 
 
-class Skills:
-    """Skills whose reads bring what their files have."""
+class Functions:
+    """Tool functions whose reads bring what their files have."""
 
     def __init__(self, labels: tuple[KeptLabel, ...], *, fails: bool) -> None:
         self.labels, self.fails = labels, fails
         self.told: list[bool] = []
 
-    async def call(self, request: SkillRequest) -> SkillResult:
+    async def call(self, request: FunctionRequest) -> FunctionResult:
         """Keep what the request says."""
         self.told.append(request.untrusted)
         labels = self.labels if request.skill == "Files.read" else ()
         if self.fails and labels:
             read = InnerCall(skill=request.skill, effect="read", labels=labels)
             details: JsonValue = Spent(inner_calls=(read,)).model_dump(mode="json")
-            raise ApplicationError("on purpose", details, type="SkillFailed")
-        return SkillResult(labels=labels)
+            raise ApplicationError("on purpose", details, type="FunctionFailed")
+        return FunctionResult(labels=labels)
 
 
 @pytest.mark.parametrize("run", [False, True])
@@ -39,8 +39,8 @@ class Skills:
 async def test_a_write_is_labelled_only_after_text_of_others(
     run: bool, fails: bool, labels: tuple[KeptLabel, ...]
 ) -> None:
-    skills, meter = Skills(labels, fails=fails), Meter()
-    call = InnerCaller(skills.call, CALLS, meter, untrusted=run)
+    functions, meter = Functions(labels, fails=fails), Meter()
+    call = InnerCaller(functions.call, CALLS, meter, untrusted=run)
     await call(WRITE)
     if fails and labels:
         with pytest.raises(ApplicationError, match="on purpose"):
@@ -48,6 +48,6 @@ async def test_a_write_is_labelled_only_after_text_of_others(
     else:
         await call(READ)
     await call(WRITE)
-    assert skills.told == [run, run, run or bool(labels)]
+    assert functions.told == [run, run, run or bool(labels)]
     met = {one.skill: one.labels for one in meter.spent.inner_calls}
     assert met == {"Files.read": ("private", *labels), "Files.write": ()}

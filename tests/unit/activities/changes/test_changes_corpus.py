@@ -9,10 +9,10 @@ from shutil import copytree
 
 import pytest
 
-from coterie.activities.skills.asset_manager import apply_set
-from coterie.activities.skills.semantic_iterator import initialize
-from coterie.activities.workspace.skill_base import SkillContext, Workspace
-from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.tool_functions.asset_manager import apply_set
+from coterie.activities.tool_functions.semantic_iterator import initialize
+from coterie.activities.workspace.function_base import FunctionContext, Workspace
+from coterie.activities.workspace.function_failures import FunctionFailure, FunctionRefusal
 from tests.support.places import DATA
 
 CORPUS = DATA / "change_corpus"
@@ -29,12 +29,12 @@ def tree(root: Path) -> dict[str, bytes]:
     }
 
 
-def project(case: Path, root: Path) -> SkillContext:
+def project(case: Path, root: Path) -> FunctionContext:
     copytree(case / "before", root, dirs_exist_ok=True)
-    return SkillContext(Workspace(root), key="run/1/apply")
+    return FunctionContext(Workspace(root), key="run/1/apply")
 
 
-async def read_and_apply(case: Path, context: SkillContext) -> None:
+async def read_and_apply(case: Path, context: FunctionContext) -> None:
     changes = await initialize((case / "answer.txt").read_bytes().decode(), context)
     apply_set(context.workspace, changes, context.key)
 
@@ -62,7 +62,7 @@ async def test_a_usable_answer_applied_again_changes_nothing(case: Path, tmp_pat
 @pytest.mark.parametrize("case", BAD, ids=lambda case: case.name)
 async def test_an_unusable_answer_is_named_and_changes_nothing(case: Path, tmp_path: Path) -> None:
     context = project(case, tmp_path)
-    with pytest.raises((SkillFailure, SkillRefusal)) as caught:
+    with pytest.raises((FunctionFailure, FunctionRefusal)) as caught:
         await read_and_apply(case, context)
     for line in (case / "problem.txt").read_text().splitlines():
         assert line in str(caught.value)

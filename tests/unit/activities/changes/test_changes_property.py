@@ -12,9 +12,9 @@ from coterie.activities.changes.change import Change
 from coterie.activities.changes.diff import parse_diff
 from coterie.activities.changes.diff_header import DiffProblem
 from coterie.activities.changes.hunk_application import patch
-from coterie.activities.skills.asset_manager import apply_set
-from coterie.activities.workspace.skill_base import Workspace
-from coterie.activities.workspace.skill_failures import SkillFailure
+from coterie.activities.tool_functions.asset_manager import apply_set
+from coterie.activities.workspace.function_base import Workspace
+from coterie.activities.workspace.function_failures import FunctionFailure
 
 # Few different lines, some of which differ by one leading or trailing space only, so that
 # hunks fit in many places and dropped prefixes are easily misread.
@@ -114,7 +114,7 @@ def test_applying_twice_is_applying_once(case: Edited) -> None:
         change = Change(file_path="f", type="modify", diff=case.diff)
         try:
             first = apply_set(workspace, [change], key="first")
-        except SkillFailure:
+        except FunctionFailure:
             assert file.read_bytes() == case.before.encode()
             return
         assert first.applied[0].status == "applied"

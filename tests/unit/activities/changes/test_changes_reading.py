@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from coterie.activities.skills.semantic_iterator import INITIALIZE
-from coterie.activities.workspace.skill_base import SkillContext, Workspace
-from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.tool_functions.semantic_iterator import INITIALIZE
+from coterie.activities.workspace.function_base import FunctionContext, Workspace
+from coterie.activities.workspace.function_failures import FunctionFailure, FunctionRefusal
 
 CHANGE: dict[str, JsonValue] = {
     "file_path": "a.txt",
@@ -35,7 +35,7 @@ a
 
 
 async def read(value: JsonValue) -> JsonValue:
-    return await INITIALIZE.call(value, SkillContext(Workspace(Path("project")), key="k"))
+    return await INITIALIZE.call(value, FunctionContext(Workspace(Path("project")), key="k"))
 
 
 @pytest.mark.parametrize(
@@ -79,20 +79,20 @@ async def test_every_form_gives_the_same_changes(value: JsonValue) -> None:
     ],
 )
 async def test_reader_names_what_is_not_a_set_of_changes(value: JsonValue, reason: str) -> None:
-    with pytest.raises(SkillFailure) as caught:
+    with pytest.raises(FunctionFailure) as caught:
         await read(value)
     assert reason in str(caught.value)
 
 
 @pytest.mark.parametrize("value", [None, 7, {"answer": BLOCK}, {"content": "", "format": "yaml"}])
 async def test_reader_refuses_what_is_not_an_answer(value: JsonValue) -> None:
-    with pytest.raises(SkillRefusal, match="invalid input for"):
+    with pytest.raises(FunctionRefusal, match="invalid input for"):
         await read(value)
 
 
 async def test_every_change_outside_the_project_is_named() -> None:
     wrong: JsonValue = [{**CHANGE, "file_path": path} for path in ("/a", "../b", "c")]
-    with pytest.raises(SkillRefusal) as caught:
+    with pytest.raises(FunctionRefusal) as caught:
         await read(wrong)
     assert "change 1 (/a): the path '/a' is absolute" in str(caught.value)
     assert "change 2 (../b)" in str(caught.value)

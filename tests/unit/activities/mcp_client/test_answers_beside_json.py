@@ -7,14 +7,14 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-from coterie.activities.contracts import SkillRequest
+from coterie.activities.contracts import FunctionRequest
 from coterie.activities.mcp_client.server_answers import tool_answer
-from coterie.activities.skills.skill_activity import SkillActivities
 from coterie.activities.storage.blobs import MemoryBlobs
-from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.tool_functions.function_activity import FunctionActivities
+from coterie.activities.workspace.function_base import Workspace
 from coterie.dsl.model.sections.mcp_document import McpServerSection, digest_of_tool
 from tests.support.servers.mcp_tools import HOSTILE, mcp_servers
-from tests.support.skills import environment
+from tests.support.tool_functions import environment
 
 JSON: dict[str, Any] = {"path": "a.txt", "size": 3}
 IMAGE = types.ImageContent(type="image", data="AAAA", mime_type="image/png")
@@ -77,11 +77,11 @@ async def test_a_model_reads_both_and_a_step_the_json_and_the_text(
     blobs = MemoryBlobs()
     async with mcp_servers(tmp_path, {"bad": section}) as servers:
         good = next(one for one in (await servers.list_tools("bad")).tools if one.name == "good")
-        activities = SkillActivities(Workspace(tmp_path), blobs=blobs, servers=servers)
-        request = SkillRequest(
+        activities = FunctionActivities(Workspace(tmp_path), blobs=blobs, servers=servers)
+        request = FunctionRequest(
             skill="bad/good", input={}, key="k", keep=keep, listing=digest_of_tool(good)
         )
-        result = await environment().run(activities.call_skill, request)
+        result = await environment().run(activities.call_function, request)
     if not keep:
         assert (result.data, result.text) == ({"path": "a.txt"}, "The whole file.")
         return

@@ -23,7 +23,7 @@ assert sys.argv[1] == "open" or keep_to_itself()
 print("ready", flush=True)
 sys.stdin.read()
 """
-JOB_HOST_IMPORTS = "from activities.skills.long_calls.job_host import main"
+JOB_HOST_IMPORTS = "from activities.tool_functions.long_calls.job_host import main"
 JOB_HOST = "main()"
 READER = """
 try:

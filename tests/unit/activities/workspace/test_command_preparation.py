@@ -10,7 +10,7 @@ from coterie.activities.processes.bubblewrap import Bubblewrap
 from coterie.activities.processes.process_group import CommandEnd
 from coterie.activities.workspace.command_parameters import ParameterProblem, filled
 from coterie.activities.workspace.command_start import Prepared, prepare, why_not_started
-from coterie.activities.workspace.skill_base import Command, Workspace
+from coterie.activities.workspace.function_base import Command, Workspace
 from coterie.activities.workspace.trusted_entries import set_aside, trusted_entries
 
 VALUES = {"a": ("1", "2"), "b": ("-x y",), "n": ("-2.5",), "none": ()}

@@ -1,4 +1,4 @@
-"""What skills may read and change in a workspace, and how their problems read."""
+"""What tool functions may read and change in a workspace, and how their problems read."""
 
 import asyncio
 import gc
@@ -17,17 +17,17 @@ from pydantic import (
     ValidationError,
 )
 
-from coterie.activities.threads.run_threads import SKILL_THREADS
+from coterie.activities.threads.run_threads import FUNCTION_THREADS
 from coterie.activities.workspace.file_walk import Entry, walk
+from coterie.activities.workspace.function_base import FunctionContext, ToolFunction, Workspace
+from coterie.activities.workspace.function_failures import (
+    FunctionFailure,
+    FunctionRefusal,
+    validation_problems,
+)
 from coterie.activities.workspace.globs import Globs, Ignores
 from coterie.activities.workspace.protected_files import protected_path, why_protected
 from coterie.activities.workspace.secret_files import holds_secrets
-from coterie.activities.workspace.skill_base import Skill, SkillContext, Workspace
-from coterie.activities.workspace.skill_failures import (
-    SkillFailure,
-    SkillRefusal,
-    validation_problems,
-)
 from coterie.activities.workspace.text_files import readable_file
 
 
@@ -92,7 +92,7 @@ def test_a_file_is_wanted_when_it_is_included_and_not_excluded() -> None:
     assert Globs.of((), ()).want("anything")
     assert not Globs.of((), ("out/",)).enter("out")
     assert Globs.of((), ("out",)).enter("outer")
-    with pytest.raises(SkillRefusal, match="exclude has a malformed glob, '!'"):
+    with pytest.raises(FunctionRefusal, match="exclude has a malformed glob, '!'"):
         Globs.of((), ("*.py", "!"))
 
 
@@ -174,7 +174,7 @@ def test_a_file_of_exactly_the_largest_size_is_read(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"12345")
     workspace = Workspace(tmp_path)
     assert readable_file(workspace, "a.txt", 5) == b"12345"
-    with pytest.raises(SkillFailure, match=r"'a\.txt' has 5 bytes; at most 4 can be read"):
+    with pytest.raises(FunctionFailure, match=r"'a\.txt' has 5 bytes; at most 4 can be read"):
         readable_file(workspace, "a.txt", 4)
 
 
@@ -215,14 +215,14 @@ class Said(BaseModel):
     given: dict[str, Any] = Field(serialization_alias="from")
 
 
-async def echo(given: Named, context: SkillContext) -> Said:
+async def echo(given: Named, context: FunctionContext) -> Said:
     return Said(given=given.model_dump())
 
 
-ECHO = Skill("Echo.it", "Return it.", "read", TypeAdapter(Named), TypeAdapter(Said), echo)
+ECHO = ToolFunction("Echo.it", "Return it.", "read", TypeAdapter(Named), TypeAdapter(Said), echo)
 
 
-def test_the_contract_of_a_skill_has_its_schemas_and_its_defaults() -> None:
+def test_the_contract_of_a_function_has_its_schemas_and_its_defaults() -> None:
     contract = ECHO.contract()
     assert (contract.name, contract.description, contract.effect) == (
         "Echo.it",
@@ -234,7 +234,7 @@ def test_the_contract_of_a_skill_has_its_schemas_and_its_defaults() -> None:
     assert (contract.timeout, contract.retries, contract.asks) == (60.0, 2, False)
 
 
-def test_the_schema_of_a_skill_lists_the_other_names_of_a_field() -> None:
+def test_the_schema_of_a_function_lists_the_other_names_of_a_field() -> None:
     properties: Any = ECHO.input_schema["properties"]
     assert properties["path"]["x-also"] == ["file", "name"]
     assert "x-also" not in properties["how"]
@@ -242,7 +242,7 @@ def test_the_schema_of_a_skill_lists_the_other_names_of_a_field() -> None:
 
 
 async def test_a_null_counts_as_absent_where_a_field_does_not_allow_it(tmp_path: Path) -> None:
-    context = SkillContext(Workspace(tmp_path), key="k")
+    context = FunctionContext(Workspace(tmp_path), key="k")
     assert await ECHO.call({"file": "a", "text": None, "count": None}, context) == {
         "from": {"path": "a", "mode": "", "text": "", "count": None}
     }
@@ -254,7 +254,7 @@ async def test_a_null_counts_as_absent_where_a_field_does_not_allow_it(tmp_path:
         "a",
     ]
     for wrong in refused:
-        with pytest.raises(SkillRefusal, match=r"invalid input for Echo\.it: "):
+        with pytest.raises(FunctionRefusal, match=r"invalid input for Echo\.it: "):
             await ECHO.call(wrong, context)
 
 
@@ -269,7 +269,7 @@ async def test_work_that_fails_after_its_caller_was_cancelled_is_not_reported_as
         asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result()
         raise ValueError("too late")
 
-    caller = asyncio.create_task(SKILL_THREADS.finish(work))
+    caller = asyncio.create_task(FUNCTION_THREADS.finish(work))
     await begun.wait()
     caller.cancel()
     await asyncio.sleep(0)

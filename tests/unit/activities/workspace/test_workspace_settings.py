@@ -7,8 +7,13 @@ import pytest
 from pydantic import AliasChoices, BaseModel, Field, JsonValue, TypeAdapter
 
 from coterie.activities.contracts import FailureType
-from coterie.activities.workspace.skill_base import Command, Skill, SkillContext, Workspace
-from coterie.activities.workspace.skill_failures import SkillFailure, SkillRefusal
+from coterie.activities.workspace.function_base import (
+    Command,
+    FunctionContext,
+    ToolFunction,
+    Workspace,
+)
+from coterie.activities.workspace.function_failures import FunctionFailure, FunctionRefusal
 from coterie.activities.workspace.web_access import WebAccess
 from coterie.dsl.schema_keys import ALSO, KIND
 from coterie.dsl.values import MAX_COMMAND_TIMEOUT
@@ -78,9 +83,9 @@ def test_only_a_listed_host_may_have_a_private_address(host: str, port: int, pri
 
 
 def test_the_text_of_a_failure_is_its_message() -> None:
-    refused = SkillRefusal("it is late", FailureType.INPUT_REQUIRED)
+    refused = FunctionRefusal("it is late", FailureType.INPUT_REQUIRED)
     assert (str(refused), refused.type) == ("it is late", FailureType.INPUT_REQUIRED)
-    failed = SkillFailure(message="it is late")
+    failed = FunctionFailure(message="it is late")
     assert (str(failed), failed.may_pass) == ("it is late", False)
 
 
@@ -90,21 +95,23 @@ class Many(BaseModel):
     paths: Annotated[list[str], Field(json_schema_extra={KIND: "path"})]
 
 
-async def count(given: Many, context: SkillContext) -> int:
+async def count(given: Many, context: FunctionContext) -> int:
     return len(given.paths)
 
 
-COUNT = Skill("Many.count", "Count paths.", "read", TypeAdapter(Many), TypeAdapter(int), count)
+COUNT = ToolFunction(
+    "Many.count", "Count paths.", "read", TypeAdapter(Many), TypeAdapter(int), count
+)
 
 
 @pytest.mark.parametrize(("blocked", "named"), [(1, 1), (5, 5), (6, 5)])
 async def test_the_first_five_blocked_texts_are_named(
     blocked: int, named: int, tmp_path: Path
 ) -> None:
-    context = SkillContext(Workspace(tmp_path), key="k")
+    context = FunctionContext(Workspace(tmp_path), key="k")
     assert await COUNT.call({"paths": ["a", "b"]}, context) == 2
     paths: list[JsonValue] = [f"../{number}" for number in range(blocked)]
-    with pytest.raises(SkillRefusal) as raised:
+    with pytest.raises(FunctionRefusal) as raised:
         await COUNT.call({"paths": ["a", *paths]}, context)
     assert [f"paths.{number}: " in str(raised.value) for number in range(8)] == [
         0 < number <= named for number in range(8)
@@ -117,12 +124,12 @@ class Renamed(BaseModel):
     path: Annotated[str, Field(validation_alias=AliasChoices("path", "file"))]
 
 
-async def show(given: Renamed, context: SkillContext) -> str:
+async def show(given: Renamed, context: FunctionContext) -> str:
     return given.path
 
 
 def test_a_field_of_two_names_lists_the_other() -> None:
-    made = Skill("It.shows", "Show.", "read", TypeAdapter(Renamed), TypeAdapter(str), show)
+    made = ToolFunction("It.shows", "Show.", "read", TypeAdapter(Renamed), TypeAdapter(str), show)
     assert made.input_schema["properties"] == {
         "path": {"title": "Path", "type": "string", ALSO: ["file"]}
     }

@@ -164,13 +164,13 @@ async def test_a_subagent_that_fails_is_a_failed_call_in_the_history(tmp_path: P
         chief,
         tmp_path,
         asks("chief", 1, ask),
-        {"task": "helper", "visit": 1, "error": {"type": "SkillFailed", "message": "no luck"}},
-        asks("chief", 2, ask, contains="SkillFailed: no luck"),
+        {"task": "helper", "visit": 1, "error": {"type": "FunctionFailed", "message": "no luck"}},
+        asks("chief", 2, ask, contains="FunctionFailed: no luck"),
         says("helper", "better", visit=2),
         says("chief", "done", turn=3, contains="better"),
     )
     assert [(call.failed, call.result) for call in state.tool_history] == [
-        (True, "SkillFailed: no luck"),
+        (True, "FunctionFailed: no luck"),
         (False, '{"text":"better"}'),
     ]
     assert (state.status, state.text) == ("completed", "done"), state.error

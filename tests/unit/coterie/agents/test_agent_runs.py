@@ -110,7 +110,7 @@ async def test_the_history_has_one_entry_for_each_call(tmp_path: Path) -> None:
         "plain/forecast@1.1",
     )
     assert first.seconds is not None
-    assert (second.result, second.failed) == ("SkillFailed: Atlantis has no weather", True)
+    assert (second.result, second.failed) == ("FunctionFailed: Atlantis has no weather", True)
     assert (state.iteration, state.status) == (2, "completed")
 
 
@@ -215,7 +215,7 @@ async def test_a_stateful_subagent_forgets_between_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("retries", "text"), [(0, "SkillFailed"), (1, "recovered")], ids=["surface", "retry"]
+    ("retries", "text"), [(0, "FunctionFailed"), (1, "recovered")], ids=["surface", "retry"]
 )
 async def test_a_failure_of_a_subagent_is_surfaced_or_tried_again(
     tmp_path: Path, retries: int, text: str
@@ -225,7 +225,7 @@ async def test_a_failure_of_a_subagent_is_surfaced_or_tried_again(
         chief_with(stateless=True, retries=retries),
         tmp_path,
         asks("chief", 1, ("helper", {"query": "?"})),
-        {**failing, "error": {"type": "SkillFailed", "message": "no luck"}},
+        {**failing, "error": {"type": "FunctionFailed", "message": "no luck"}},
         says("helper", "recovered", visit=2),
         says("chief", "done", turn=2),
     )
@@ -412,7 +412,7 @@ def test_agents_that_call_each_other_in_a_circle_are_refused() -> None:
         second.register_agent(first)
 
 
-async def test_registered_tools_and_skills_are_named(tmp_path: Path) -> None:
+async def test_registered_tools_and_functions_are_named(tmp_path: Path) -> None:
     registry = ToolRegistry()
     registry.register(forecast)
     (tmp_path / "a.txt").write_text("hello")
@@ -428,8 +428,8 @@ async def test_registered_tools_and_skills_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tools", "message"),
     [
-        (["forcast"], "neither registered nor a skill like 'Files.read'; registered: none"),
-        (["Files.raed"], "unknown skill 'Files.raed'"),
+        (["forcast"], "neither registered nor a tool function like 'Files.read'; registered: none"),
+        (["Files.raed"], "unknown tool function 'Files.raed'"),
         ([forecast, forecast], "agent 'plain' has several tools called forecast"),
         ([unnamed(lambda n: n)], "a tool cannot be called '<lambda>'"),
         ([PlainAgent], "PlainAgent is a class; pass an instance: PlainAgent()"),
@@ -489,7 +489,7 @@ worker: {workspace: work}
 """
 
 
-async def test_the_project_says_how_to_reach_models_and_what_skills_may_touch(
+async def test_the_project_says_how_to_reach_models_and_what_functions_may_touch(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "work").mkdir()

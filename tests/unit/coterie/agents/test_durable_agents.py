@@ -159,7 +159,7 @@ def test_the_written_document_compiles_to_the_same_plan(tmp_path: Path) -> None:
         "egress",
     )  # the worker does not say that it is offline
     contract = tool_contract()
-    known = CAPABILITIES.model_copy(update={"skills": {**CAPABILITIES.skills, **contract}})
+    known = CAPABILITIES.model_copy(update={"functions": {**CAPABILITIES.functions, **contract}})
     text = agent.to_yaml(context)
     assert compile_sources([SourceText("planner.yml", text)], known, name="x").plan == plan
     assert yaml.safe_load(text)["tools"] == {

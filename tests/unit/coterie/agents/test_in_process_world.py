@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any, cast
 
-from coterie.activities.contracts import SkillRequest
+from coterie.activities.contracts import FunctionRequest
 from coterie.activities.model_prices import Pricing
 from coterie.activities.providers.provider_registry import Providers
-from coterie.activities.skills.skill_activity import MAX_INLINE
-from coterie.activities.skills.skill_registry import SKILLS
 from coterie.activities.storage.blobs import name_of
-from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.tool_functions.function_activity import MAX_INLINE
+from coterie.activities.tool_functions.function_registry import TOOL_FUNCTIONS
+from coterie.activities.workspace.function_base import Workspace
 from coterie.agents.in_process_world import InProcessWorld
 
 GIF = b"GIF89a" + bytes(50)
@@ -18,11 +18,11 @@ GIF = b"GIF89a" + bytes(50)
 async def test_a_picture_is_stored_and_a_long_result_is_returned(tmp_path: Path) -> None:
     (tmp_path / "a.gif").write_bytes(GIF)
     (tmp_path / "a.txt").write_text("x" * 2 * MAX_INLINE)
-    world = InProcessWorld(Providers({}), Workspace(tmp_path), SKILLS, Pricing({}))
+    world = InProcessWorld(Providers({}), Workspace(tmp_path), TOOL_FUNCTIONS, Pricing({}))
 
-    async def called(skill: str, path: str) -> Any:
-        given = SkillRequest(skill=skill, input={"path": path}, key="r/1", keep=True)
-        return cast("Any", (await world.call_skill(given)).data)
+    async def called(function: str, path: str) -> Any:
+        given = FunctionRequest(skill=function, input={"path": path}, key="r/1", keep=True)
+        return cast("Any", (await world.call_function(given)).data)
 
     assert await called("Files.view", "a.gif") == {"stored_media": name_of(GIF)}
     assert len((await called("Files.read", "a.txt"))["text"]) == 2 * MAX_INLINE

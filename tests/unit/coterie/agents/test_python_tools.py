@@ -8,7 +8,7 @@ import pytest
 
 from coterie import tool
 from coterie.agents import BaseAgent, BaseTool, InvalidTool, ToolRegistry, ToolSchema
-from coterie.dsl.model.tools.tool_contract import SkillTool
+from coterie.dsl.model.tools.tool_contract import FunctionTool
 from tests.support.programs.python_agents import PlainAgent, around, asks, says
 from tests.support.programs.weather_tools import forecast
 
@@ -108,7 +108,7 @@ async def test_the_contract_of_a_tool_is_what_its_definition_says(tmp_path: Path
     terms = {
         name: (one.terms.timeout, one.terms.retries, one.effect, one.labels, one.description)
         for name, one in tools.items()
-        if isinstance(one, SkillTool)
+        if isinstance(one, FunctionTool)
     }
     assert terms == {
         "multiplier": (3.0, 3, "idempotent", (), "Multiply the factors of a product"),
@@ -172,7 +172,7 @@ def test_a_definition_is_completed_by_the_mark_of_its_function() -> None:
 
     schema = ToolSchema("send_it", send, max_retries=1, labels=("private",))
     plan = agent(schema).compiled(around(Path.cwd())).plan.tools["send_it"]
-    assert isinstance(plan, SkillTool)
+    assert isinstance(plan, FunctionTool)
     assert (plan.terms.timeout, plan.terms.retries, plan.effect) == (5.0, 1, "idempotent")
     assert set(plan.labels) == {"egress", "private"}
     assert plan.description == "Send a text."

@@ -40,7 +40,7 @@ STATUS = RunStatus(
     max_total_teams=9,
     visits={},
     model_calls=0,
-    skill_calls=0,
+    function_calls=0,
     usage=TokenUsage(),
     events=1,
 )

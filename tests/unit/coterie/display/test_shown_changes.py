@@ -14,7 +14,7 @@ from coterie.activities.changes.shown_changes import (
     shortened_diff,
     split_changes,
 )
-from coterie.activities.skills.skill_contracts import known_contracts
+from coterie.activities.tool_functions.function_contracts import known_contracts
 from coterie.dsl.values import JsonValue
 from coterie.mcp_server.client_questions import McpClient, questions_for
 from coterie.mcp_server.run_reports import waiting_approval
@@ -106,7 +106,7 @@ CALLS: Mapping[str, JsonValue] = {
 }
 
 
-def test_the_call_of_every_skill_that_writes_a_file_is_shown_as_a_change() -> None:
+def test_the_call_of_every_function_that_writes_a_file_is_shown_as_a_change() -> None:
     """`Git.commit` takes paths, and commits what the files already contain."""
     fields = ('"path"', '"file_path"')
     writing = {
@@ -122,12 +122,12 @@ def test_the_call_of_every_skill_that_writes_a_file_is_shown_as_a_change() -> No
 
 CHANGING = {name for name, one in known_contracts().items() if one.effect != "read"}
 OTHERS = {"Cache.put", "Memory.store"}
-"""Skills that change no file of the project."""
+"""Tool functions that change no file of the project."""
 
 
 @pytest.mark.parametrize("place", [*WHOLE, *CUT])
 @pytest.mark.parametrize("name", sorted({*CHANGING, "tools.report:send", "desk/move_file"}))
-async def test_a_request_for_any_skill_that_changes_files_shows_a_diff_or_says_that_it_cannot(
+async def test_a_request_for_any_function_that_changes_files_shows_a_diff_or_says_that_it_cannot(
     name: str, place: str, folder: Path
 ) -> None:
     commit: JsonValue = {"message": "x", "paths": ["a.txt"]}

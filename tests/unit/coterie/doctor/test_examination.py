@@ -119,8 +119,8 @@ def test_what_needs_an_extra_is_named_with_its_team(tmp_path: Path) -> None:
         "tools: {it: {skill: %s}}\norchestration: {entry_team: a, teams: {a: {tasks: "
         "[{name: s, tool: it, arguments: '{{ context.given }}'}]}}}\n"
     )
-    skills = {"news": "Web.fetch", "help": "Retriever.search", "again": "Web.search"}
-    plans = {name: plan_of(text % skill) for name, skill in skills.items()}
+    functions = {"news": "Web.fetch", "help": "Retriever.search", "again": "Web.search"}
+    plans = {name: plan_of(text % function) for name, function in functions.items()}
     settings = load({"COTERIE_STORAGE": "s3://bucket"}, tmp_path)
     trusted = TrustedConfig(
         workspace=str(tmp_path),

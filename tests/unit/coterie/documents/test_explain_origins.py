@@ -105,7 +105,7 @@ def test_an_agent_that_asks_no_model_has_no_model(ask: Ask) -> None:
     assert not [path for path in ask(at) if path.startswith((f"{at}.model", f"{at}.timeout"))]
 
 
-def test_a_skill_brings_its_contract(ask: Ask) -> None:
+def test_a_function_brings_its_contract(ask: Ask) -> None:
     at = "orchestration.teams.draft.tasks.plan.agent.execution_plan.look"
     shown = ask(at)
     assert shown[f"{at}.skill"] == ("Discovery.collect", place(PLANNER, "Discovery.collect"))

@@ -106,7 +106,7 @@ draft/first
 
 draft/plan/look
   contract.retries  2      more attempts of the call  contract of Discovery.collect
-  contract.timeout  2 min  for one call of the skill  contract of Discovery.collect
+  contract.timeout  2 min  for one call of the tool function  contract of Discovery.collect
 
 draft/plan/rounds
   max_iterations  3  rounds          config/personas/planner.yml:8

@@ -12,14 +12,14 @@ from coterie.dsl.model.price import Price
 from coterie.settings import load
 from tests.support.compiling import problems_of
 
-SKILL = "{ name: sum, skill: Calculator.evaluate, input: { expression: 1 + 1 } }"
+TOOL_FUNCTION = "{ name: sum, skill: Calculator.evaluate, input: { expression: 1 + 1 } }"
 ASKER = "w: { description: W, prompts: { user: Write. } }"
 HOOKS = (
     "  hooks: [{ on: before_run, skill: Calculator.evaluate, input: { expression: 1 + 1 },"
     " decide: modify, value: { a: 1 } }]\n"
 )
 FOLLOWS = "agent_type: generic_orchestrating, persona_key: p"
-PLAN = f"execution_plan: [{SKILL}]"
+PLAN = f"execution_plan: [{TOOL_FUNCTION}]"
 CALL = "{ name: call, tool: t, arguments: { query: x } }"
 CALLER = f"p: {{ execution_plan: [{CALL}] }}"
 PLANNED = f"q: {{ description: Q, {PLAN} }}"
@@ -27,7 +27,7 @@ OWN = "agent_type: 'mine:agent', persona_key: p"
 BOTH = f"p: {{ prompts: {{ user: Go. }}, {PLAN} }}"
 SINGLE = "agent_type: generic_single_shot, persona_key: w"
 CASES = {
-    "a plan of skills": (False, f"p: {{ {PLAN} }}", FOLLOWS, ""),
+    "a plan of tool functions": (False, f"p: {{ {PLAN} }}", FOLLOWS, ""),
     "a plan in the config": (False, "p: {}", f"{FOLLOWS}, config: {{ {PLAN} }}", ""),
     "a plan within a plan": (
         False,
@@ -41,12 +41,12 @@ CASES = {
         FOLLOWS,
         "tools: { t: { agent: q } }",
     ),
-    "a hook that calls a skill": (False, f"p: {{ {PLAN} }}", FOLLOWS, ""),
+    "a hook that calls a tool function": (False, f"p: {{ {PLAN} }}", FOLLOWS, ""),
     "a class of the user's own": (False, "", "agent_class: mine.Agent", ""),
     "a persona without a task": (False, f"p: {{ {PLAN} }}, {ASKER}", FOLLOWS, ""),
     "a plan with an agent": (
         True,
-        f"p: {{ execution_plan: [{SKILL}, {{ name: write, persona_key: w }}] }}, {ASKER}",
+        f"p: {{ execution_plan: [{TOOL_FUNCTION}, {{ name: write, persona_key: w }}] }}, {ASKER}",
         FOLLOWS,
         "",
     ),
@@ -68,7 +68,7 @@ CASES = {
 def document(what: str, defaults: str = "") -> str:
     """A team whose only agents are those of the case."""
     _, personas, keys, sections = CASES[what]
-    hooks = HOOKS if what == "a hook that calls a skill" else ""
+    hooks = HOOKS if what == "a hook that calls a tool function" else ""
     return (
         f"llm_config: {{ {defaults}personas: {{ {personas} }} }}\n{sections}\n"
         f"orchestration:\n  entry_team: a\n{hooks}"

@@ -15,7 +15,7 @@ STEPS: dict[str, tuple[JsonValue, str]] = {
         {"agent_type": "generic_single_shot", "persona_key": "p", "requires_approval": "after"},
         "- x: agent p, scripted/demo, a person accepts its answer",
     ),
-    "skill": ({"skill": "Discovery.collect"}, "- x: skill Discovery.collect"),
+    "skill": ({"skill": "Discovery.collect"}, "- x: tool function Discovery.collect"),
     "tool": ({"tool": "search"}, "- x: tool search"),
     "loop": (
         {
@@ -138,7 +138,7 @@ def test_the_plan_of_an_orchestrating_agent_stands_below_it() -> None:
     )
     assert list(step_lines([task], made, 1)) == [
         "  - x: agent p, plan of 1 step  when {{ a }}",
-        "    - read: skill Discovery.collect",
+        "    - read: tool function Discovery.collect",
     ]
 
 

@@ -1,4 +1,4 @@
-"""Functions of the packages that `worker.tool_packages` names are skills of a document."""
+"""Functions of the packages that `worker.tool_packages` names are tool functions of a document."""
 
 import importlib.util
 import re
@@ -10,7 +10,7 @@ from coterie.documents.compilation import compile_target
 from coterie.documents.tool_packages import packages_in
 from coterie.dsl.compile.compiler import SourceText
 from coterie.dsl.errors import InvalidDocument
-from coterie.dsl.model.tools.tool_contract import SkillTool
+from coterie.dsl.model.tools.tool_contract import FunctionTool
 from coterie.failures import CommandError
 from coterie.settings import load
 from tests.law.documents.pages import text
@@ -31,7 +31,7 @@ def test_the_page_makes_a_tool_that_a_team_uses(tmp_path: Path) -> None:
     project(tmp_path)
     plan = compile_target(load({}, tmp_path), "team.yml").compiled.plan
     tool = plan.tools["weather"]
-    assert isinstance(tool, SkillTool)
+    assert isinstance(tool, FunctionTool)
     terms = tool.terms
     assert (terms.effect, terms.timeout, terms.retries) == ("read", 5.0, 2)
 

@@ -43,7 +43,7 @@ def out(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
     return said.out if code == 0 else said.err
 
 
-def test_list_shows_the_tools_of_a_document_before_the_skills(
+def test_list_shows_the_tools_of_a_document_before_the_functions(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     lines = out(capsys, "list", "--of", "team.yml").splitlines()
@@ -80,7 +80,7 @@ def test_call_runs_the_tool_with_what_it_fixes(
         (("call", "sums", "--arguments", '{"expresion": "1"}'), "has the key 'expresion'"),
         (("call", "sums", "--arguments", "[1]"), "--arguments must be a JSON object"),
         (("call", "sums", "--arguments", "{"), "is not JSON"),
-        (("call", "sums", "--arguments", '{"expression": "1 +"}'), "failed with Skill"),
+        (("call", "sums", "--arguments", '{"expression": "1 +"}'), "failed with Tool function"),
         (("call", "drop", "--arguments", '{"type": "create"}'), "fixes 'type'"),
         (("call", "ask"), "only a run can call"),
         (("call", "summs"), "did you mean 'sums'?"),

@@ -68,7 +68,8 @@ async def test_decisions_and_tools_have_counts_failures_and_seconds() -> None:
     assert decisions["work/act/helper"].answered == 1
     tools = {one.tool: one for one in result.tools}
     assert (tools["Files.list"].count, tools["Files.list"].failed) == (8, 0)
-    # A subagent, a team, and a call that a person refused: nothing of them is a call of a skill.
+    # A subagent, a team, and a call that a person refused: nothing of them is a call of a tool
+    # function.
     assert (tools["helper"].count, tools["audit"].count, tools["guarded"].failed) == (1, 1, 1)
 
 

@@ -44,7 +44,7 @@ def done(output: JsonValue) -> RunEnd:
         visits={},
         teams_run=1,
         model_calls=0,
-        skill_calls=0,
+        function_calls=0,
         usage=TokenUsage(),
         trail_length=1,
         trail_digest="t",
@@ -64,7 +64,7 @@ def status(state: Standing = "running", step: str = "talk/next") -> RunStatus:
         max_total_teams=30,
         visits={},
         model_calls=0,
-        skill_calls=0,
+        function_calls=0,
         usage=TokenUsage(),
         events=1,
     )

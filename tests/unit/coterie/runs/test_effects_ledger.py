@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from coterie.activities.contracts import SkillRequest, SkillResult
+from coterie.activities.contracts import FunctionRequest, FunctionResult
 from coterie.dsl.model.capabilities import Effect
 from coterie.runs.effects_ledger import Certainty, effects_of
 from coterie.runs.histories.recorded_calls import RecordedCall
@@ -26,7 +26,7 @@ orchestration:
         - {name: act, type: tool, tool: pay, arguments: {command: pay}}
         - {name: keep, type: tool, tool: keep, arguments: {key: a, value: 1}}
 """)
-SKILLS: dict[Effect, str] = {"once": "CommandRunner.run_once", "idempotent": "Cache.put"}
+TOOL_FUNCTIONS: dict[Effect, str] = {"once": "CommandRunner.run_once", "idempotent": "Cache.put"}
 
 
 def call(
@@ -38,7 +38,7 @@ def call(
     effect: Effect = "once",
     key: str = "r/e/pay/act#1",
 ) -> RecordedCall:
-    request = SkillRequest(skill=SKILLS[effect], key=key)
+    request = FunctionRequest(skill=TOOL_FUNCTIONS[effect], key=key)
     return RecordedCall(
         "1",
         "pay/act",
@@ -48,7 +48,7 @@ def call(
         attempts=attempts,
         started=AT if is_started else None,
         end=end,
-        answer=SkillResult() if end == "completed" else None,
+        answer=FunctionResult() if end == "completed" else None,
         failure=None if error is None else RecordedFailure(error, "why"),
     )
 
@@ -61,16 +61,16 @@ CASES: list[tuple[RecordedCall, Certainty]] = [
     (call("cancelled", ""), "unknown"),
     (call("failed", "OutcomeUnknown"), "unknown"),
     (call("failed", "WorkerStopped"), "unknown"),
-    (call("failed", "SkillFailed"), "not done"),
+    (call("failed", "FunctionFailed"), "not done"),
     (call("failed", "StaleAttempt"), "not done"),
     (call("completed", attempts=3, effect="idempotent"), "done"),
     (call("timed out", "", effect="idempotent"), "unknown"),
     (call("timed out", "", is_started=False, effect="idempotent"), "unknown"),
     (call("cancelled", "", effect="idempotent"), "unknown"),
-    (call("failed", "SkillFailed", effect="idempotent"), "unknown"),
+    (call("failed", "FunctionFailed", effect="idempotent"), "unknown"),
     (call("failed", "Timeout", effect="idempotent"), "unknown"),
-    (call("failed", "SkillRefused", effect="idempotent"), "not done"),
-    (call("failed", "SkillRefused", attempts=2, effect="idempotent"), "unknown"),
+    (call("failed", "FunctionRefused", effect="idempotent"), "not done"),
+    (call("failed", "FunctionRefused", attempts=2, effect="idempotent"), "unknown"),
 ]
 
 

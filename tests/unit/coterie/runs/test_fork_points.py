@@ -9,7 +9,7 @@ from temporalio.api.history.v1 import (
 )
 from temporalio.client import WorkflowHistory
 
-from coterie.activities.contracts import CALL_SKILL, FORK_RUN, ForkResult
+from coterie.activities.contracts import CALL_FUNCTION, FORK_RUN, ForkResult
 from coterie.runs.histories.history_links import fork_point
 from coterie.storage.histories import read_history
 from coterie.storage.wire import data_converter
@@ -17,12 +17,12 @@ from tests.support.places import HISTORIES
 
 
 def test_a_result_without_keys_is_no_fork_point() -> None:
-    events = (*activity(1, CALL_SKILL, {}), *activity(3, FORK_RUN, ForkResult(at="review#2")))
+    events = (*activity(1, CALL_FUNCTION, {}), *activity(3, FORK_RUN, ForkResult(at="review#2")))
     assert fork_point(WorkflowHistory("w", events)) == ForkResult(at="review#2")
 
 
 def test_a_run_that_is_no_fork_has_no_point() -> None:
-    assert fork_point(WorkflowHistory("w", activity(1, CALL_SKILL, {}))) is None
+    assert fork_point(WorkflowHistory("w", activity(1, CALL_FUNCTION, {}))) is None
 
 
 def test_a_recorded_fork_has_a_point() -> None:

@@ -75,7 +75,7 @@ def status(**fields: object) -> RunStatus:
         "max_total_teams": 9,
         "visits": {},
         "model_calls": 3,
-        "skill_calls": 0,
+        "function_calls": 0,
         "usage": TokenUsage(input_tokens=400, output_tokens=27),
         "events": 8,
         **fields,
@@ -324,7 +324,7 @@ def test_turns_and_further_attempts_do_not_end_a_task() -> None:
 
 
 def test_a_nested_step_that_its_retry_repeats_is_shown_with_attempt_and_reason() -> None:
-    nested, attempts = "check/read", ["SkillFailed: no file", "SkillFailed: still none"]
+    nested, attempts = "check/read", ["FunctionFailed: no file", "FunctionFailed: still none"]
     events = trail(
         {"kind": "team"},
         *(step(nested, status="retried", because=because) for because in attempts),
@@ -340,7 +340,7 @@ def test_a_nested_step_that_its_retry_repeats_is_shown_with_attempt_and_reason()
     view = view_of(80)
     view.progress(RunNews(status(doing=doing), events))
     view.close()
-    assert "↻ write/check/read: attempt 3, because SkillFailed: still none" in drawn(view, 80)
+    assert "↻ write/check/read: attempt 3, because FunctionFailed: still none" in drawn(view, 80)
     view.progress(RunNews(status(doing=doing), trail(step(nested, status="failure"))))
     view.close()
     assert "↻" not in drawn(view, 80)
@@ -363,7 +363,7 @@ def test_a_summary_is_compact_and_dumps_nothing(width: int) -> None:
         teams_run=2,
         output={"big": big, "text": "line\n" * 40, "small": {"sources": [1, {"url": "x"}]}},
         model_calls=1,
-        skill_calls=0,
+        function_calls=0,
         usage=TokenUsage(),
         trail_length=3,
         trail_digest="abc",

@@ -26,7 +26,7 @@ RESULT: Json = {
     "visits": {"t": 1},
     "teams_run": 1,
     "model_calls": 0,
-    "skill_calls": 0,
+    "function_calls": 0,
     "usage": {},
     "trail_length": 3,
     "trail_digest": "t",

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from temporalio.client import WorkflowHistory
 
-from coterie.activities.contracts import KeptResult, SkillRequest, SkillResult
+from coterie.activities.contracts import FunctionRequest, FunctionResult, KeptResult
 from coterie.activities.storage.blobs import MemoryBlobs
 from coterie.dsl.values import Json, JsonValue
 from coterie.failures import CommandError
@@ -94,19 +94,19 @@ async def test_a_result_that_the_history_only_names_is_recorded_whole() -> None:
     kept = KeptResult(
         name=await blobs.put(json.dumps(whole).encode(), "one"), size=1, preview='{"text'
     )
-    request = SkillRequest(skill="Files.read", key="one/e1/t/s#1", input={})
-    call = RecordedCall("1", "t/s", 1, datetime.now(UTC), request, answer=SkillResult(kept=kept))
+    request = FunctionRequest(skill="Files.read", key="one/e1/t/s#1", input={})
+    call = RecordedCall("1", "t/s", 1, datetime.now(UTC), request, answer=FunctionResult(kept=kept))
     assert await stored_results([call], blobs, "one") == {kept.name: whole}
     for storage, words in ((None, "set COTERIE_STORAGE"), (MemoryBlobs(), "is not stored")):
         with pytest.raises(CommandError, match=words):
             await stored_results([call], storage, "one")
 
 
-async def test_a_test_with_a_workspace_runs_skills_instead_of_repeating_their_results() -> None:
+async def test_a_test_with_a_workspace_runs_functions_instead_of_repeating_their_results() -> None:
     without, within = await document_of("local_tools"), await document_of("local_tools", "project")
-    assert without["skills"]
+    assert without["functions"]
     assert "workspace" not in without
-    assert "skills" not in within
+    assert "functions" not in within
     assert within["workspace"] == "project"
 
 

@@ -11,8 +11,8 @@ from coterie.activities.contracts import (
     CompactionTurn,
     Conversation,
     FailureType,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
     StartedBatch,
 )
 from coterie.activities.providers.scripts.script import ScriptedError
@@ -101,7 +101,8 @@ def test_an_answer_has_its_time_unless_it_is_short(seconds: float, recorded: flo
 
 
 def ended_call(
-    request: AgentRequest | SkillRequest, result: AgentResponse | SkillResult | RecordedFailure
+    request: AgentRequest | FunctionRequest,
+    result: AgentResponse | FunctionResult | RecordedFailure,
 ) -> RecordedCall:
     call = RecordedCall("1", "t/a", 1, datetime.now(UTC), request)
     if isinstance(result, RecordedFailure):
@@ -111,10 +112,10 @@ def ended_call(
     return call
 
 
-def test_a_test_repeats_every_answer_of_a_model_and_no_skill() -> None:
+def test_a_test_repeats_every_answer_of_a_model_and_no_function() -> None:
     ended = [
         ended_call(at("c1", SUMMED), AgentResponse()),
-        ended_call(SkillRequest(skill="A.b", key="run/e1/t/s#1"), SkillResult(data=1)),
+        ended_call(FunctionRequest(skill="A.b", key="run/e1/t/s#1"), FunctionResult(data=1)),
         ended_call(at(None), AgentResponse(conversation="c1", data="x")),
         ended_call(PLAIN, RecordedFailure("E", "no")),
     ]

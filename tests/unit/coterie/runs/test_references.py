@@ -8,7 +8,7 @@ import pytest
 from temporalio.api.common.v1 import Payload
 from temporalio.exceptions import ApplicationError
 
-from coterie.activities.contracts import SkillResult
+from coterie.activities.contracts import FunctionResult
 from coterie.activities.storage.blobs import BlobMissing
 from coterie.storage.large_values import directory_storage
 from coterie.storage.stored_references import CheckedConverter, claim_problem
@@ -69,17 +69,17 @@ async def test_a_well_shaped_reference_to_a_missing_value_stays_one() -> None:
 
 async def test_a_stored_value_comes_back_through_the_check(tmp_path: Path) -> None:
     converter = directory_storage(tmp_path).converter
-    value = SkillResult(data="x" * 40_000)
+    value = FunctionResult(data="x" * 40_000)
     payloads = await converter.encode([value])
     assert b"coterie.directory" in payloads[0].data
-    assert await converter.decode(payloads, [SkillResult]) == [value]
+    assert await converter.decode(payloads, [FunctionResult]) == [value]
 
 
 async def test_the_error_of_a_changed_value_tells_no_hash_of_it(tmp_path: Path) -> None:
     storage = directory_storage(tmp_path)
-    payloads = await storage.converter.encode([SkillResult(data="x" * 40_000)])
+    payloads = await storage.converter.encode([FunctionResult(data="x" * 40_000)])
     name = json.loads(payloads[0].data)["claimData"]["sha256"]
     (tmp_path / name[:2] / name).write_bytes(b"secret")
     with pytest.raises(BlobMissing) as error:
-        await storage.converter.decode(payloads, [SkillResult])
+        await storage.converter.decode(payloads, [FunctionResult])
     assert sha256(b"secret").hexdigest() not in str(error.value)

@@ -27,7 +27,7 @@ def result(**changes: object) -> TeamResult:
         visits={"review": 2},
         teams_run=2,
         model_calls=1,
-        skill_calls=0,
+        function_calls=0,
         usage=TokenUsage(input_tokens=1000, output_tokens=24),
         decisions=(
             Decision(
@@ -178,7 +178,7 @@ def test_a_status_says_where_it_is_and_what_it_used() -> None:
         max_total_teams=30,
         visits={"writing": 1, "review": 2},
         model_calls=2,
-        skill_calls=1,
+        function_calls=1,
         usage=TokenUsage(),
         last_because="rule 1",
         events=9,
@@ -189,7 +189,7 @@ def test_a_status_says_where_it_is_and_what_it_used() -> None:
         "team     review, visit 2",
         "waits    for a person: review/sign#1",
         "visits   3 of 30: writing 1, review 2",
-        "2 model calls, 1 skill call",
+        "2 model calls, 1 function call",
         "because  rule 1",
     ):
         assert shown in text
@@ -200,7 +200,7 @@ def test_an_end_is_reported_with_decisions_cost_and_output() -> None:
     assert text.startswith("r1: completed, because rule 1: all_success\n")
     assert "review/sign#1 rejected by ann" in text
     assert "(update): Again." in text
-    assert "1 model call, 0 skill calls, 1,024 tokens (1,000 in, 24 out)" in text
+    assert "1 model call, 0 function calls, 1,024 tokens (1,000 in, 24 out)" in text
     assert "  judge:\n    verdict: good" in text
 
 

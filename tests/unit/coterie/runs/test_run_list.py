@@ -33,7 +33,7 @@ def status(**fields: object) -> RunStatus:
         "max_total_teams": 9,
         "visits": {},
         "model_calls": 0,
-        "skill_calls": 0,
+        "function_calls": 0,
         "usage": TokenUsage(),
         "events": 3,
         **fields,

@@ -86,7 +86,7 @@ def test_a_status_without_anything_to_say_is_still_one() -> None:
             "max_total_teams": 30,
             "visits": {},
             "model_calls": 0,
-            "skill_calls": 0,
+            "function_calls": 0,
             "usage": {},
             "events": 0,
         }

@@ -10,13 +10,13 @@ import pytest
 from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
-from coterie.activities.contracts import SkillRequest
+from coterie.activities.contracts import FunctionRequest
 from coterie.dsl.values import JsonValue
 from coterie.failures import CommandError
 from coterie.settings import load
 from coterie.testing.files.case_reader import read_tests
 from coterie.testing.simulation.stage import Stage, furnish, prepared_stage
-from tests.support.skills import environment
+from tests.support.tool_functions import environment
 
 SHOP = """
 from pathlib import Path
@@ -65,8 +65,8 @@ async def stage(folder: Path, real: str = "", effect: str = "once") -> AsyncGene
 
 
 async def called(made: Stage, name: str = "empty") -> JsonValue:
-    request = SkillRequest(skill=f"shop:{name}", input={}, key="run/e1/work/empty#1")
-    return (await environment().run(made.skills.call_skill, request)).data
+    request = FunctionRequest(skill=f"shop:{name}", input={}, key="run/e1/work/empty#1")
+    return (await environment().run(made.functions.call_function, request)).data
 
 
 async def test_a_tool_of_a_test_writes_into_the_copy_alone(tmp_path: Path) -> None:
@@ -85,9 +85,11 @@ async def test_a_tool_that_acts_for_good_runs_in_no_test_that_does_not_say_so(
     async with stage(tmp_path) as made:
         with pytest.raises(ApplicationError, match="has no result for this call") as caught:
             await called(made)
-        assert "add `- {step: work/empty, visit: 1, data: ...}` under `skills`" in str(caught.value)
+        assert "add `- {step: work/empty, visit: 1, data: ...}` under `functions`" in str(
+            caught.value
+        )
         assert "add `real: true` to the case" in str(caught.value)
-        assert list(made.skills.unanswered) == ["shop:empty in work/empty#1"]
+        assert list(made.functions.unanswered) == ["shop:empty in work/empty#1"]
         assert (made.folder / "stock.csv").read_text() == "17 nails"
 
 

@@ -77,7 +77,7 @@ def test_a_project_without_tests_says_where_one_belongs(tmp_path: Path) -> None:
 
 
 PLAIN: dict[str, JsonValue] = {
-    "skills": [
+    "functions": [
         {
             "step": "a",
             "asks": {"message": "Sure?", "schema": {"type": "object"}},
@@ -119,7 +119,7 @@ answers:
     answer: |
       first
       second
-skills:
+functions:
   - step: a
     asks:
       message: Sure?
@@ -141,7 +141,7 @@ def test_a_written_file_reads_back_and_has_what_is_long_at_its_end() -> None:
         "context",
         "cases",
         "answers",
-        "skills",
+        "functions",
     ]
     assert text == WRITTEN
 

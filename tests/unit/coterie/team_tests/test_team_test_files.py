@@ -46,7 +46,7 @@ orchestration:
 GOOD = """
 files: { a/b.txt: text }
 answers: [{ task: draft/write, answer: hi }, { task: write, error: { message: no } }]
-skills: [{ step: draft/build/each/apply, visit: 2, data: {} }]
+functions: [{ step: draft/build/each/apply, visit: 2, data: {} }]
 cases:
   - name: one
     decisions: [{ approval: "draft/both/left/ask#1", decision: approve }, { decision: reject }]
@@ -241,7 +241,7 @@ def test_a_file_that_is_right_is_read_with_everything(tmp_path: Path) -> None:
             "",
         ),
         (
-            "skills: [{ step: draft/build/apply, data: 1 }]\ncases: [{ name: a }]",
+            "functions: [{ step: draft/build/apply, data: 1 }]\ncases: [{ name: a }]",
             "E206",
             1,
             18,
@@ -506,13 +506,13 @@ def test_a_cases_own_word_is_stronger_than_the_files(tmp_path: Path) -> None:
 context: { a: { b: 1, c: 2 }, d: 3 }
 files: { x: "1", y: "1" }
 answers: [{ task: write, answer: usual }]
-skills: [{ step: draft/build/each/apply, data: usual }]
+functions: [{ step: draft/build/each/apply, data: usual }]
 cases:
   - name: one
     context: { a: { b: null }, e: 4 }
     files: { y: "2" }
     answers: [{ task: write, answer: special }]
-    skills: [{ step: draft/build/each/apply, data: special }]
+    functions: [{ step: draft/build/each/apply, data: special }]
 """,
     )
     (case,) = file.cases
@@ -522,4 +522,4 @@ cases:
         ["special"],
         ["usual"],
     ]
-    assert [entry.data for entry in case.skills] == ["special", "usual"]
+    assert [entry.data for entry in case.functions] == ["special", "usual"]

@@ -9,7 +9,7 @@ from tests.unit.coterie.team_tests.test_team_test_files import TEAM, made, probl
 
 STAND_IN = TEAM.replace("AssetManager.process_action", "Archive.search")
 SHORT = """
-skills: [{ step: apply, visit: 2, data: {} }]
+functions: [{ step: apply, visit: 2, data: {} }]
 cases:
   - name: one
     decisions:
@@ -30,7 +30,7 @@ cases:
 def test_short_names_become_full_ones(tmp_path: Path) -> None:
     (case,) = made(tmp_path, SHORT).cases
     document = case.document
-    assert case.skills[0].step == "draft/build/each/apply"
+    assert case.functions[0].step == "draft/build/each/apply"
     assert [entry.approval for entry in document.decisions] == [
         "draft/both/left/ask#*",
         "draft/both/left/ask#2",
@@ -79,7 +79,7 @@ cases:
 
 
 EVERYWHERE = {
-    "skills": "skills: [{ step: STEP, data: {} }]",
+    "functions": "functions: [{ step: STEP, data: {} }]",
     "crash_after": "crash_after: STEP",
     "crash_during": "crash_during: [STEP]",
     "skips": "skips: [{ task: STEP, during: STEP }]",
@@ -175,7 +175,7 @@ def test_the_end_of_a_name_counts_almost_as_much_as_the_whole(
     assert nearest_names(written, known) == nearest
 
 
-def test_a_stand_in_lets_a_team_compile_with_a_skill_of_the_future(tmp_path: Path) -> None:
+def test_a_stand_in_lets_a_team_compile_with_a_function_of_the_future(tmp_path: Path) -> None:
     declared = "stand_ins: { Archive.search: { data: { hits: [] }, effect: once } }\n"
     file = made(tmp_path, f"{declared}cases: [{{ name: a }}]", STAND_IN)
     assert file.cases[0].stand_ins["Archive.search"].data == {"hits": []}
@@ -190,9 +190,9 @@ def test_a_stand_in_lets_a_team_compile_with_a_skill_of_the_future(tmp_path: Pat
             "AssetManager.process_action: { data: 1 }",
             "E208",
             14,
-            "the skill 'AssetManager.process_action' exists, and a stand-in would hide it",
+            "the tool function 'AssetManager.process_action' exists, and a stand-in would hide it",
         ),
-        ("search: { data: 1 }", "E105", 14, "'search' is not the name of a skill"),
+        ("search: { data: 1 }", "E105", 14, "'search' is not the name of a tool function"),
         (
             "A.b: { data: 1, output_schema: { type: string } }",
             "E105",
@@ -285,7 +285,9 @@ def test_a_stand_in_without_data_may_return_whatever_its_schema_says(tmp_path: P
     assert file.warnings == ()
 
 
-def test_the_skills_beside_an_unused_stand_in_are_those_that_a_team_calls(tmp_path: Path) -> None:
+def test_the_functions_beside_an_unused_stand_in_are_those_that_a_team_calls(
+    tmp_path: Path,
+) -> None:
     team = """
 tools: { look: { skill: Archive.search } }
 orchestration:

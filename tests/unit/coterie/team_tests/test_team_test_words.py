@@ -25,8 +25,8 @@ def test_a_word_of_a_part_means_a_key_that_it_has(part: str) -> None:
     [
         ("answers: [{step: draft/write, answer: hi}]", "task"),
         ("answers: [{task: draft/write, text: hi}]", "answer"),
-        ("skills: [{task: draft/build/each/apply, data: {}}]", "step"),
-        ("skills: [{step: draft/build/each/apply, result: {}}]", "data"),
+        ("functions: [{task: draft/build/each/apply, data: {}}]", "step"),
+        ("functions: [{step: draft/build/each/apply, result: {}}]", "data"),
         ("decisions: [{step: draft/both/left/ask, decision: approve}]", "approval"),
         ("skips: [{step: draft/write}]", "task"),
         ("redirects: [{next_team: release}]", "team"),

@@ -13,21 +13,21 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from coterie.activities.contracts import SkillRequest
-from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.contracts import FunctionRequest
+from coterie.activities.workspace.function_base import Workspace
 from coterie.testing.case_differences import differences
 from coterie.testing.files.case_document import (
     CaseDocument,
     DecisionDocument,
     ExpectDocument,
+    FunctionResultDocument,
     MessageDocument,
-    SkillResultDocument,
 )
 from coterie.testing.files.short_names import written_forms
 from coterie.testing.simulation.crashes import crashes
 from coterie.testing.simulation.scheduled_events import Decisions, Scene, scheduled_events
 from coterie.testing.simulation.scheduled_messages import Messages
-from coterie.testing.simulation.stub_skills import StubSkills
+from coterie.testing.simulation.stub_functions import StubFunctions
 from coterie.workflows.core.requests import Pending
 from tests.unit.coterie.team_tests.test_expectation_differences import OUTCOME, entry
 
@@ -66,10 +66,12 @@ def decided(form: str) -> bool:
 
 
 def replaced(form: str) -> bool:
-    entries = [SkillResultDocument.model_validate({"step": form, "data": 1})]
-    stub = StubSkills(Workspace(Path()), entries, {}, {})
+    entries = [FunctionResultDocument.model_validate({"step": form, "data": 1})]
+    stub = StubFunctions(Workspace(Path()), entries, {}, {})
     try:
-        asyncio.run(stub.call_skill(SkillRequest(skill="a", key=f"run/e1/{STEP}#1", input=None)))
+        asyncio.run(
+            stub.call_function(FunctionRequest(skill="a", key=f"run/e1/{STEP}#1", input=None))
+        )
     except ApplicationError:
         return False
     return True
@@ -91,7 +93,7 @@ def said(form: str) -> bool:
 READERS: dict[str, Callable[[str], bool]] = {
     "trail": expected,
     "decisions": decided,
-    "skills": replaced,
+    "functions": replaced,
     "messages": said,
     "crash_after": lambda form: crashes(case(crash_after=form))[0].is_due([ENDED], []),
     "crash_during": lambda form: crashes(case(crash_during=form))[0].is_due([], [STEP]),

@@ -217,7 +217,7 @@ def test_budgets_have_bars_that_fill() -> None:
     ]
     lines = usage_lines(working(budgets=budgets), 100)
     assert texts(lines) == [
-        "2 model calls, 1 skill call, 767 tokens (500 in, 267 out), 0.25 USD",
+        "2 model calls, 1 function call, 767 tokens (500 in, 267 out), 0.25 USD",
         "budget   run.tokens: 767 of 1,000 tokens (77%), nearly used up; then: stop",
         "  ███████████████░░░░░",
         "budget   run.money: 3.00 of 2.00 USD (150%), used up; then: ask",

@@ -1,11 +1,11 @@
-"""What skills of a worker may touch and reach is what its configuration says."""
+"""What tool functions of a worker may touch and reach is what its configuration says."""
 
 from pathlib import Path
 
 import pytest
 
 from coterie.activities.workspace.command_parameters import Parameter
-from coterie.activities.workspace.skill_base import Workspace
+from coterie.activities.workspace.function_base import Workspace
 from coterie.activities.workspace.web_access import WebAccess
 from coterie.documents.catalog import Catalog
 from coterie.documents.trusted_catalog import trusted_catalog
@@ -24,7 +24,7 @@ def test_a_worker_reaches_nothing_of_the_web_by_default(tmp_path: Path) -> None:
     assert workspace(tmp_path, "worker: {}\n").web == WebAccess(fetch=False, search=False)
 
 
-def test_the_web_section_reaches_the_skills(tmp_path: Path) -> None:
+def test_the_web_section_reaches_the_functions(tmp_path: Path) -> None:
     written = """
 worker:
   web:
@@ -52,7 +52,7 @@ worker:
     assert not access.may_be_private("wiki.intranet", 80)
 
 
-def test_parameters_of_a_command_reach_the_skills(tmp_path: Path) -> None:
+def test_parameters_of_a_command_reach_the_functions(tmp_path: Path) -> None:
     written = """
 worker:
   commands:

@@ -4,14 +4,14 @@ from textwrap import dedent, indent
 
 from coterie.dsl.analysis.findings import Analysis, analysed
 from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
-from coterie.dsl.model.capabilities import Capabilities, Reach, SkillContract
+from coterie.dsl.model.capabilities import Capabilities, FunctionContract, Reach
 
 CAPABILITIES = Capabilities(
     reach=Reach(trusted_paths=("**",)),
     agent_types=("generic_single_shot", "generic_orchestrating", "generic_tool_calling"),
     providers=("scripted", "anthropic"),
-    skills={
-        name: SkillContract(
+    functions={
+        name: FunctionContract(
             name=name, description="", effect="read", input_schema={}, output_schema={}
         )
         for name in ("Files.read", "Files.join")

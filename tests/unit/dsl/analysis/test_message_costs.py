@@ -34,9 +34,9 @@ def at_most(per: str, limit: int) -> str:
 
 
 def each(found: WorstCase) -> tuple[int, float, float]:
-    """The visits, model calls and skill calls of one message."""
+    """The visits, model calls and function calls of one message."""
     assert found.message is not None
-    return found.message.visits, found.message.model_calls, found.message.skill_calls
+    return found.message.visits, found.message.model_calls, found.message.function_calls
 
 
 @pytest.mark.parametrize(
@@ -189,9 +189,9 @@ def test_two_loops_without_a_bound_stay_without_one_within_limits() -> None:
 
 
 def of_teams(found: WorstCase) -> dict[str, tuple[int, float, float]]:
-    """The visits, model calls and skill calls of each team, for one message."""
+    """The visits, model calls and function calls of each team, for one message."""
     return {
-        team: (figures.visits, figures.model_calls, figures.skill_calls)
+        team: (figures.visits, figures.model_calls, figures.function_calls)
         for team, figures in found.teams.items()
     }
 

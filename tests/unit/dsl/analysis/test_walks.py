@@ -15,8 +15,8 @@ from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     FailureType,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
 )
 from coterie.dsl.analysis.findings import analysed
 from coterie.dsl.analysis.routes.team_graph import Teams
@@ -155,8 +155,8 @@ class Dice:
                 error = AgentError(type=FailureType.ANSWER_UNUSABLE, message="no")
                 return AgentResponse(success=False, error=error, answer="")
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
-        raise AssertionError("no document here calls a skill")
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
+        raise AssertionError("no document here calls a tool function")
 
 
 def played(plan: Plan, seed: int) -> tuple[RunState, str]:

@@ -243,19 +243,19 @@ FOLLOW = (
 )
 
 
-def test_skills_tools_and_approvals_of_plans_are_counted() -> None:
+def test_functions_tools_and_approvals_of_plans_are_counted() -> None:
     head = HEAD.replace("tools:\n", PLAN)
     document = compiled(team("a", "a", tasks=f"{FOLLOW}, {FOLLOW.replace('follow', 'f2')}"), head)
     total = worst_case(document, analysed(document), TERMS).total
-    assert total.skill_calls == 5 * 2 * (1 + 2 + 1 + 1)
+    assert total.function_calls == 5 * 2 * (1 + 2 + 1 + 1)
     assert total.approvals == 5 * 2 * (1 + 1 + 1)
     assert total.model_calls == 5 * 2 * 3
 
 
-def test_a_concentrator_that_aggregates_with_a_skill_calls_it() -> None:
+def test_a_concentrator_that_aggregates_with_a_function_calls_it() -> None:
     fan = "a:\n  tasks: [WRITE]\n  routing: { rules: [{ next_team: [b, c] }] }\n"
     meeting = "meet: { type: concentrator, collect: { aggregate: Files.join } }\n"
-    assert worst(fan + team("b", "meet") + team("c", "meet") + meeting).total.skill_calls == 1
+    assert worst(fan + team("b", "meet") + team("c", "meet") + meeting).total.function_calls == 1
 
 
 def test_approvals_are_counted_also_where_a_run_makes_no_progress() -> None:

@@ -18,7 +18,7 @@ _BODY = f"body: [{_WAIT}]"
 _LOOP = f"type: loop, loop_variable: item, {_BODY}"
 _GRAPH = f"type: task_graph, task_variable: task, {_BODY}"
 _AGENT = "agent_type: generic_single_shot, persona_key: writer"
-_SKILL = 'skill: Files.read, input: {path: "a.txt"}'
+_FUNCTION = 'skill: Files.read, input: {path: "a.txt"}'
 _BRANCHES = f"branches: {{a: [{_WAIT}]}}"
 
 ANY = "any literal can be right"
@@ -39,11 +39,12 @@ BAD: dict[tuple[str, str], str | list[str]] = {
     ],
     ("skill", "input"): ["skill: Files.read, input: 5", "skill: Files.read, input: {path: 5}"],
     ("skill", "requires_approval.prompt"): [
-        f"{_SKILL}, requires_approval: {{prompt: [], deadline: 1d}}"
+        f"{_FUNCTION}, requires_approval: {{prompt: [], deadline: 1d}}"
     ],
     ("skill", "requires_approval.show"): ANY,
     ("skill", "requires_approval.deadline"): [
-        f"{_SKILL}, requires_approval: {{deadline: {x}}}" for x in ("0", "0s", "-1", "soon", "true")
+        f"{_FUNCTION}, requires_approval: {{deadline: {x}}}"
+        for x in ("0", "0s", "-1", "soon", "true")
     ],
     ("tool", "tool"): ["type: tool, tool: nothing", "type: tool, tool: 5"],
     ("tool", "arguments"): [
@@ -130,7 +131,7 @@ BAD: dict[tuple[str, str], str | list[str]] = {
         (kind, key): [f"{step}, {value}" for value in values]
         for kind, step in {
             "agent": _AGENT,
-            "skill": _SKILL,
+            "skill": _FUNCTION,
             "tool": "type: tool, tool: find, arguments: {query: a}",
             "loop": f"{_LOOP}, iterate_on: [1]",
             "branch": f"type: branch, branches: [{{condition: all_success, steps: [{_WAIT}]}}]",

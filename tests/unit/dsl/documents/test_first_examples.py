@@ -17,7 +17,7 @@ from coterie.dsl.model.conditions import AllOf, ContextField, TaskField, TaskSta
 from coterie.dsl.model.facts import Facts
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.steps import LoopStep, SetStep, SkillStep
+from coterie.dsl.model.steps import FunctionStep, LoopStep, SetStep
 from coterie.dsl.values import Json
 from tests.support.places import DATA
 
@@ -76,7 +76,7 @@ def test_the_execution_plan_is_as_written() -> None:
     steps = plan("personas").personas["page_maker_persona"].execution_plan
     assert steps is not None
     first, loop, last = steps
-    assert isinstance(first, SkillStep)
+    assert isinstance(first, FunctionStep)
     assert (first.skill, first.output_variable) == (
         "SemanticIterator.initialize",
         "page_iterator",
@@ -84,7 +84,7 @@ def test_the_execution_plan_is_as_written() -> None:
     assert isinstance(loop, LoopStep)
     assert (loop.iterate_on, loop.loop_variable) == ("{{page_iterator}}", "page")
     (apply,) = loop.body
-    assert isinstance(apply, SkillStep)
+    assert isinstance(apply, FunctionStep)
     assert (apply.skill, apply.output_variable) == ("AssetManager.process_action", "written")
     assert isinstance(last, SetStep)
 

@@ -7,7 +7,7 @@ from coterie.dsl.egress.counted_grants import WithheldGrant, allowed_grants, cou
 from coterie.dsl.model.capabilities import KeptLabel
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json
-from tests.support.tool_agents import persona, skill_tool, tool_plan
+from tests.support.tool_agents import function_tool, persona, tool_plan
 
 GRANTS: st.SearchStrategy[tuple[KeptLabel, ...]] = st.sampled_from(
     [(), ("private",), ("untrusted",), ("private", "untrusted")]
@@ -20,7 +20,7 @@ def plan(around: list[tuple[KeptLabel, ...]], *, narrow: bool = True) -> Plan:
         f"t{number}": {"agent": "actor", "grants": [*grants]}
         for number, grants in enumerate(around)
     }
-    tools["send"] = skill_tool("Mail.send", labels=["egress"])
+    tools["send"] = function_tool("Mail.send", labels=["egress"])
     return tool_plan(tools, {"actor": persona("send")}, narrow_grants=narrow)
 
 

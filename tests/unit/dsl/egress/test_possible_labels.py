@@ -36,7 +36,7 @@ RUN_TIME = "{{ context.path }}"
 
 
 @pytest.mark.parametrize("persona", ["model", "hooked", "planned"])
-@pytest.mark.parametrize("skill", FILE_READERS)
+@pytest.mark.parametrize("function", FILE_READERS)
 @pytest.mark.parametrize(
     ("path", "globs", "asks"),
     [
@@ -48,10 +48,10 @@ RUN_TIME = "{{ context.path }}"
     ],
 )
 def test_a_path_known_only_at_run_time_counts(
-    persona: str, skill: str, path: str, globs: str, asks: bool
+    persona: str, function: str, path: str, globs: str, asks: bool
 ) -> None:
     fixed = "{}" if path == RUN_TIME else f"{{ path: {path} }}"
-    text = DOCUMENT.format(persona=persona, skill=skill, path=path, globs=globs, fixed=fixed)
+    text = DOCUMENT.format(persona=persona, skill=function, path=path, globs=globs, fixed=fixed)
     known = CAPABILITIES.model_copy(update={"reach": Reach()})
     compiled = compile_sources([SourceText("team.yml", text)], known, name="test")
     found = [one.code for one in analysed(compiled).findings]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.dsl.hooks.hook_costs import skill_calls
+from coterie.dsl.hooks.hook_costs import function_calls
 from coterie.dsl.model.plan import Persona
 from tests.support.compiling import plan_of, problems_of
 from tests.unit.dsl.tools.documents import TOOLS, document
@@ -20,7 +20,7 @@ def found(keys: str) -> list[tuple[str, str]]:
     return [(one.code, one.path) for one in problems_of(document(keys))]
 
 
-def test_a_hook_reaches_the_plan_with_a_name_and_the_terms_of_its_skill() -> None:
+def test_a_hook_reaches_the_plan_with_a_name_and_the_terms_of_its_function() -> None:
     persona = planner(
         "{ on: before_turn, skill: Calculator.evaluate, input: { expression: '1' }, decide: fail }"
     )
@@ -28,7 +28,7 @@ def test_a_hook_reaches_the_plan_with_a_name_and_the_terms_of_its_skill() -> Non
     assert hook.label == "planner.before_turn-1"  # a hook of the document may be before_turn-1
     assert hook.terms is not None
     assert hook.terms.effect == "read"
-    assert skill_calls(persona.hooks, "before_turn") == 1
+    assert function_calls(persona.hooks, "before_turn") == 1
 
 
 def test_a_condition_may_have_every_form() -> None:

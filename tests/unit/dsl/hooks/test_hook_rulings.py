@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.dsl.hooks.hook_costs import maximum_retries, skill_calls
+from coterie.dsl.hooks.hook_costs import function_calls, maximum_retries
 from coterie.dsl.hooks.hook_reads import hooks_at, matches_tool, reads_check, reads_result
 from coterie.dsl.hooks.hook_rulings import (
     HookRuling,
@@ -118,10 +118,10 @@ def test_the_last_retry_becomes_a_failure_that_says_how_often_it_was_tried() -> 
     assert ruling == HookRuling("h", "fail", "too short; 2 retries did not help")
 
 
-def test_a_condition_over_the_check_waits_for_the_skill() -> None:
-    skill = {"skill": "Calculator.evaluate"}
-    assert reads_check(hook(**skill, when={"expression": "{{ check.value > 1 }}"}))
-    assert not reads_check(hook(**skill, when={"expression": "{{ tool == 'a' }}"}))
+def test_a_condition_over_the_check_waits_for_the_function() -> None:
+    function = {"skill": "Calculator.evaluate"}
+    assert reads_check(hook(**function, when={"expression": "{{ check.value > 1 }}"}))
+    assert not reads_check(hook(**function, when={"expression": "{{ tool == 'a' }}"}))
 
 
 @pytest.mark.parametrize(
@@ -150,4 +150,4 @@ def test_the_cost_of_hooks_is_bounded_by_point_and_tool() -> None:
     ]
     assert maximum_retries(hooks, "after_tool_call", "search") == 4
     assert maximum_retries(hooks, "after_tool_call", "write") == 1
-    assert skill_calls(hooks, "before_tool_call", "after_tool_call", tool="search") == 2
+    assert function_calls(hooks, "before_tool_call", "after_tool_call", tool="search") == 2

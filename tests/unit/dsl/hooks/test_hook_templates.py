@@ -17,10 +17,12 @@ def found(hook: str) -> list[tuple[str, str]]:
     return [(one.code, one.path.removeprefix(f"{HOOK}.")) for one in problems_of(document(keys))]
 
 
-@pytest.mark.parametrize("skill", [None, "Calculator.evaluate"])
-def test_a_hook_sees_the_facts_of_its_point_and_the_check_of_its_skill(skill: str | None) -> None:
-    hook = HookSection(on="after_run", decide="fail", skill=skill)
-    checked = () if skill is None else ("check",)
+@pytest.mark.parametrize("function", [None, "Calculator.evaluate"])
+def test_a_hook_sees_the_facts_of_its_point_and_the_check_of_its_function(
+    function: str | None,
+) -> None:
+    hook = HookSection(on="after_run", decide="fail", skill=function)
+    checked = () if function is None else ("check",)
     assert names_at(hook) == ("context", "run", "settings", *FACTS_AT["after_run"], *checked)
 
 
@@ -48,10 +50,10 @@ def test_what_a_hook_sees_is_no_problem(hook: str) -> None:
             " input: { expression: '{{ check.value }}' }, decide: fail",
             ("E207", "input.expression"),
         ),
-        # no skill, no check
+        # no tool function, no check
         ("on: before_turn, when: '{{ check.value }}', decide: fail", ("E207", "when.expression")),
         ("on: before_turn, decide: modify, value: '{{ check.value }}'", ("E207", "value")),
-        # what the skill gives, and what the tool takes, have declared fields
+        # what the tool function gives, and what the tool takes, have declared fields
         (f"{CHECKED}, decide: fail, message: '{{{{ check.valeu }}}}'", ("E210", "message")),
         (f"{CALL}, decide: fail, message: '{{{{ arguments.formula }}}}'", ("E210", "message")),
         (f"{CALL}, decide: fail, message: '{{{{ settings.nothing }}}}'", ("E207", "message")),

@@ -7,17 +7,17 @@ import pytest
 
 from coterie.activities.agents.inner_calls import InnerCalls
 from coterie.activities.agents.refusals import AgentRefused
-from coterie.activities.contracts import SkillRequest
-from coterie.activities.skills.skill_registry import contracts
+from coterie.activities.contracts import FunctionRequest
+from coterie.activities.tool_functions.function_registry import contracts
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
-from coterie.dsl.egress.channel_labels import COMMAND_SKILLS, call_labels
+from coterie.dsl.egress.channel_labels import COMMAND_FUNCTIONS, call_labels
 from coterie.dsl.errors import InvalidDocument, Problem
-from coterie.dsl.model.capabilities import Label, Reach, ServerListing, ServerTool, SkillContract
+from coterie.dsl.model.capabilities import FunctionContract, Label, Reach, ServerListing, ServerTool
 from coterie.dsl.model.sections.mcp_document import McpServerSection, digest_of_address
 from coterie.dsl.model.sections.worker_document import WorkerSection
-from coterie.dsl.model.step_kinds.step_base import SkillTerms
-from coterie.dsl.model.steps import SkillStep
+from coterie.dsl.model.step_kinds.step_base import FunctionTerms
+from coterie.dsl.model.steps import FunctionStep
 from coterie.dsl.model.traversal.step_walk import lists_of_plan, walk
 from coterie.dsl.values import Json
 from tests.support.compiling import CAPABILITIES
@@ -30,7 +30,7 @@ INSIDE = {
     *("Git.status", "Memory.search", "Memory.store", "Person.ask", "Python.run"),
     *("Retriever.search", "SemanticIterator.initialize"),
 }
-"""Skills that reach nothing outside. `Python.run` computes without modules, files and network."""
+"""Functions that reach nothing outside. `Python.run` computes without modules, files and network."""
 CHANNELS = {
     "commands": "test_command_labels.py",
     "sandbox": "test_command_labels.py",
@@ -38,7 +38,7 @@ CHANNELS = {
     "offline_tools": "test_a_python_tool_sends_data_out_unless_the_worker_says_otherwise",
     "mcp_servers": "test_a_tool_of_an_mcp_server_sends_data_out_unless_the_worker_says_otherwise",
     "apis": "test_the_method_gives_the_effect_of_an_operation",
-    "web": "test_every_skill_of_coterie_has_a_row",
+    "web": "test_every_function_of_coterie_has_a_row",
     "notify": "test_a_channel_without_a_grant_carries_nothing_that_the_run_wrote",
 }
 """`{key of the worker's configuration that opens a way out: the test of its labels}`."""
@@ -47,7 +47,7 @@ OTHER_KEYS = {
     *("accept_plans", "decisions", "search_attributes", "event_groups"),
     *("agent_packages", "provider_packages"),
 }
-"""Keys that open no way out which a run could choose: agents' own code calls no skill that sends
+"""Keys that open no way out which a run could choose: agents' own code calls no function that sends
 data out, and the configuration names each provider."""
 
 FUNCTION = "acme.text:count"
@@ -74,8 +74,8 @@ orchestration:
 """
 
 
-def contract(*labels: Label) -> SkillContract:
-    return SkillContract(
+def contract(*labels: Label) -> FunctionContract:
+    return FunctionContract(
         name=FUNCTION,
         description="Counts.",
         effect="read",
@@ -87,7 +87,7 @@ def contract(*labels: Label) -> SkillContract:
 
 def compiled(worker: dict[str, object], labels: tuple[Label, ...] = (), more: str = "") -> Compiled:
     known = CAPABILITIES.model_copy(
-        update={"skills": {**CAPABILITIES.skills, FUNCTION: contract(*labels)}}
+        update={"functions": {**CAPABILITIES.functions, FUNCTION: contract(*labels)}}
     )
     text = ASKED % (json.dumps(worker), f'skill: "{FUNCTION}"') + more
     return compile_sources([SourceText("1.yml", text)], known, name="test")
@@ -97,14 +97,18 @@ def test_every_key_of_the_worker_has_a_row() -> None:
     assert {*CHANNELS, *OTHER_KEYS} == set(WorkerSection.model_fields)
 
 
-def test_every_skill_of_coterie_has_a_row() -> None:
-    skills = contracts()
-    assert {*WEB, *INSIDE, *COMMAND_SKILLS} == set(skills)
+def test_every_function_of_coterie_has_a_row() -> None:
+    functions = contracts()
+    assert {*WEB, *INSIDE, *COMMAND_FUNCTIONS} == set(functions)
     closed, opened = Reach(), Reach(commands=("any",))
-    sending = {name for name, one in skills.items() if "egress" in call_labels(one, None, closed)}
+    sending = {
+        name for name, one in functions.items() if "egress" in call_labels(one, None, closed)
+    }
     assert sending == WEB
-    sending = {name for name, one in skills.items() if "egress" in call_labels(one, None, opened)}
-    assert sending == {*WEB, *COMMAND_SKILLS}
+    sending = {
+        name for name, one in functions.items() if "egress" in call_labels(one, None, opened)
+    }
+    assert sending == {*WEB, *COMMAND_FUNCTIONS}
 
 
 @pytest.mark.parametrize(
@@ -123,9 +127,9 @@ def test_a_python_tool_sends_data_out_unless_the_worker_says_otherwise(
 ) -> None:
     sends = sends or "egress" in labels
     made = compiled({"tool_packages": ["acme"], "offline_tools": offline}, labels)
-    called: list[SkillTerms | None] = []
+    called: list[FunctionTerms | None] = []
     for steps in lists_of_plan(made.plan):
-        called += [step.terms for step, _ in walk(steps, ()) if isinstance(step, SkillStep)]
+        called += [step.terms for step, _ in walk(steps, ()) if isinstance(step, FunctionStep)]
     assert len(called) == 2  # of the plan, and of the concentrator
     for found in (made.plan.tools["it"].labels, *(one.labels for one in called if one)):
         assert ("egress" in found) is sends
@@ -134,7 +138,7 @@ def test_a_python_tool_sends_data_out_unless_the_worker_says_otherwise(
     worker = TrustedConfig(workspace="/", offline_tools=made.worker.offline_tools)
     inner = InnerCalls({FUNCTION: contract(*labels)}, worker.reach(sandboxed=True))
     with pytest.raises(AgentRefused, match=r"worker\.offline_tools") if sends else nullcontext():
-        inner.of(SkillRequest(skill=FUNCTION, key="k"))
+        inner.of(FunctionRequest(skill=FUNCTION, key="k"))
 
 
 @pytest.mark.parametrize(("offline", "allowed"), [([], False), ([FUNCTION], True)])
@@ -173,7 +177,7 @@ def test_a_tool_of_an_mcp_server_sends_data_out_unless_the_worker_says_otherwise
     )
     known = CAPABILITIES.model_copy(
         update={
-            "skills": {**CAPABILITIES.skills, FUNCTION: contract()},
+            "functions": {**CAPABILITIES.functions, FUNCTION: contract()},
             "server_listings": {"hub": listing},
         }
     )

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from coterie.activities.agents.inner_calls import InnerCalls
 from coterie.activities.agents.refusals import AgentRefused
-from coterie.activities.contracts import SkillRequest
+from coterie.activities.contracts import FunctionRequest
 from coterie.activities.processes.bubblewrap import Bubblewrap, find_bubblewrap
 from coterie.documents.product_capabilities import finds_sandbox
 from coterie.dsl.analysis.findings import analysed
@@ -16,7 +16,7 @@ from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.egress.channel_labels import RUN, RUN_ONCE, open_commands
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.model.capabilities import Reach
-from coterie.dsl.model.steps import SkillStep
+from coterie.dsl.model.steps import FunctionStep
 from coterie.settings import load
 from tests.support.compiling import CAPABILITIES, compiled
 
@@ -57,21 +57,21 @@ OPEN = {
 }
 
 
-def document(sandbox: str, command: str, skill: str = RUN) -> str:
+def document(sandbox: str, command: str, function: str = RUN) -> str:
     fixed = "" if command == ANY else f", fixed: {{ command: {command} }}"
-    return DOCUMENT.format(sandbox=sandbox, command=command, skill=skill, fixed=fixed)
+    return DOCUMENT.format(sandbox=sandbox, command=command, skill=function, fixed=fixed)
 
 
-@pytest.mark.parametrize("skill", [RUN, RUN_ONCE])
+@pytest.mark.parametrize("function", [RUN, RUN_ONCE])
 @pytest.mark.parametrize(("sandbox", "command"), OPEN)
 def test_a_command_sends_data_out_if_it_may_use_the_network(
-    sandbox: str, command: str, skill: str
+    sandbox: str, command: str, function: str
 ) -> None:
-    found = compiled(document(sandbox, command, skill))
+    found = compiled(document(sandbox, command, function))
     sends = OPEN[sandbox, command]
     assert ("egress" in found.plan.tools["it"].labels) is sends
     step = next(iter(found.plan.personas["planned"].execution_plan or ()))
-    assert isinstance(step, SkillStep)
+    assert isinstance(step, FunctionStep)
     assert step.terms is not None
     assert ("egress" in step.terms.labels) is sends
     assert ("W521" in {one.code for one in analysed(found).findings}) is sends
@@ -89,16 +89,16 @@ def test_a_hook_runs_no_command_that_may_use_the_network(sandbox: str, command: 
     assert ("E510" in codes) is OPEN[sandbox, command]
 
 
-@pytest.mark.parametrize("skill", [RUN, RUN_ONCE])
-def test_an_agents_own_code_runs_no_command_that_may_use_the_network(skill: str) -> None:
-    calls = InnerCalls(CAPABILITIES.skills, Reach(commands=("install",), trusted_paths=("**",)))
-    known = calls.of(SkillRequest(skill=skill, input={"command": "format"}, key="k"))
+@pytest.mark.parametrize("function", [RUN, RUN_ONCE])
+def test_an_agents_own_code_runs_no_command_that_may_use_the_network(function: str) -> None:
+    calls = InnerCalls(CAPABILITIES.functions, Reach(commands=("install",), trusted_paths=("**",)))
+    known = calls.of(FunctionRequest(skill=function, input={"command": "format"}, key="k"))
     assert known is not None
     assert known.labels == ("private",)
     unknown: tuple[JsonValue, ...] = ({"command": "install"}, {}, None, "install")
     for given in unknown:
         with pytest.raises(AgentRefused, match="sends data out"):
-            calls.of(SkillRequest(skill=skill, input=given, key="k"))
+            calls.of(FunctionRequest(skill=function, input=given, key="k"))
 
 
 def test_without_a_sandbox_every_command_may_use_the_network() -> None:

@@ -359,17 +359,17 @@ def test_a_safe_plan_raises_no_alarm(name: str) -> None:
     assert leaks(SAFE[name]) == []
 
 
-def test_what_the_skill_of_a_hook_brings_counts_at_every_call() -> None:
-    skills = {
-        **CAPABILITIES.skills,
-        "Web.look": CAPABILITIES.skills["Files.read"].model_copy(
+def test_what_the_function_of_a_hook_brings_counts_at_every_call() -> None:
+    functions = {
+        **CAPABILITIES.functions,
+        "Web.look": CAPABILITIES.functions["Files.read"].model_copy(
             update={"name": "Web.look", "labels": ("untrusted",)}
         ),
     }
     hooks = "{ on: before_turn, skill: Web.look, input: {}, decide: '{{ check.how }}' }"
     head = HEAD.replace("  teams:\n", f"  hooks: [{hooks}]\n  teams:\n")
     text = head + indent(tasks(agent("private")), " " * 4)
-    capabilities = CAPABILITIES.model_copy(update={"skills": skills})
+    capabilities = CAPABILITIES.model_copy(update={"functions": functions})
     done = compile_sources([SourceText("t.yml", text)], capabilities, name="test")
     (found,) = [one for one in analysed(done).findings if one.code == "W521"]
     assert "'Web.look' in the hook 'before_turn-1' returns text that others wrote" in found.message
@@ -568,4 +568,4 @@ def test_an_agent_that_a_template_may_call_again_is_analysed() -> None:
     tools = {tool for _, tool in reported([one for one in found.findings if one.code == "W521"])}
     assert {"send", "search", "granted"} <= tools
     total = worst_case(done, found, Terms({}, 0)).total
-    assert total.skill_calls == inf
+    assert total.function_calls == inf

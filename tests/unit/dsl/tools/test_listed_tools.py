@@ -1,6 +1,6 @@
 """Templates read the tools of the document as `tools`, and a plan lists them only for these."""
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.model.plan import Team
 from coterie.dsl.values import Json
 from coterie.workflows.interpreter import run
@@ -48,7 +48,7 @@ async def test_a_template_reads_name_description_and_schema_of_all_tools() -> No
 async def test_the_request_of_an_agent_has_them_if_its_prompt_reads_them() -> None:
     inputs: list[Json] = []
 
-    def answer(request: AgentRequest | SkillRequest) -> Json:
+    def answer(request: AgentRequest | FunctionRequest) -> Json:
         assert isinstance(request, AgentRequest)
         inputs.append(request.inputs)
         return {"text": "ok"}

@@ -5,12 +5,12 @@ from pydantic import ValidationError
 
 from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.errors import InvalidDocument
-from coterie.dsl.model.capabilities import SkillContract
+from coterie.dsl.model.capabilities import FunctionContract
 from coterie.dsl.model.sections.mcp_document import McpServerSection
 from coterie.dsl.values import MAX_CALL_SECONDS
 from tests.support.compiling import CAPABILITIES
 
-FUNCTION = SkillContract(
+FUNCTION = FunctionContract(
     name="shop:dig",
     description="Digs.",
     effect="read",
@@ -20,12 +20,14 @@ FUNCTION = SkillContract(
     retries=2,
     startup=30,
 )
-KNOWN = CAPABILITIES.model_copy(update={"skills": {**CAPABILITIES.skills, FUNCTION.name: FUNCTION}})
+KNOWN = CAPABILITIES.model_copy(
+    update={"functions": {**CAPABILITIES.functions, FUNCTION.name: FUNCTION}}
+)
 
 
-def problems(skill: str, timeout: str) -> list[tuple[str, str, str]]:
+def problems(function: str, timeout: str) -> list[tuple[str, str, str]]:
     return problems_of(f"""
-tools: {{ it: {{ skill: "{skill}", timeout: {timeout} }} }}
+tools: {{ it: {{ skill: "{function}", timeout: {timeout} }} }}
 orchestration:
   entry_team: only
   teams: {{ only: {{ tasks: [{{ name: note, type: set, values: {{ a: 1 }} }}] }} }}
@@ -40,12 +42,12 @@ def problems_of(text: str) -> list[tuple[str, str, str]]:
     return []
 
 
-@pytest.mark.parametrize("skill", ["CommandRunner.run", "CommandRunner.run_once", "shop:dig"])
-def test_commands_and_functions_may_take_more_than_ten_minutes(skill: str) -> None:
-    assert problems(skill, "1h") == []
+@pytest.mark.parametrize("function", ["CommandRunner.run", "CommandRunner.run_once", "shop:dig"])
+def test_commands_and_functions_may_take_more_than_ten_minutes(function: str) -> None:
+    assert problems(function, "1h") == []
 
 
-def test_another_skill_is_refused_by_name_with_what_to_do_instead() -> None:
+def test_another_function_is_refused_by_name_with_what_to_do_instead() -> None:
     assert problems("Web.fetch", "10m") == []
     [(code, message, fix)] = problems("Web.fetch", "11m")
     assert code == "E106"
@@ -75,7 +77,7 @@ orchestration:
 
 
 @pytest.mark.parametrize("kind", STEPS)
-def test_a_step_gives_a_short_skill_at_most_ten_minutes(kind: str) -> None:
+def test_a_step_gives_a_short_function_at_most_ten_minutes(kind: str) -> None:
     text, given = STEPS[kind], "{ path: x }"
     assert problems_of(text.format(skill="Files.read", given=given, timeout="10m")) == []
     [(code, message, _)] = problems_of(text.format(skill="Files.read", given=given, timeout="11m"))
@@ -95,7 +97,7 @@ def test_a_call_of_an_mcp_server_has_at_most_ten_minutes(given: dict[str, object
     ("startup", "timeout", "long"),
     [(0, MAX_CALL_SECONDS, False), (0, MAX_CALL_SECONDS + 1, True), (30, 1, True)],
 )
-def test_a_skill_outlives_its_worker_above_the_timeout_of_a_call(
+def test_a_function_outlives_its_worker_above_the_timeout_of_a_call(
     startup: float, timeout: float, long: bool
 ) -> None:
     terms = {"startup": startup, "timeout": timeout}

@@ -6,15 +6,19 @@ from coterie.dsl.model.decision_terms import NEVER, CallApproval
 from tests.support.compiling import plan_of
 
 PLAN = """
-tools: {ask: {skill: SKILL, requires_approval: TERMS}}
+tools: {ask: {skill: TOOL_FUNCTION, requires_approval: TERMS}}
 orchestration:
   entry_team: a
   teams: {a: {tasks: [{name: q, type: tool, tool: ask, arguments: ARGUMENTS}]}}
 """
 
 
-def terms(written: str, skill: str = "Person.ask", arguments: str = "{question: x}") -> object:
-    text = PLAN.replace("TERMS", written).replace("SKILL", skill).replace("ARGUMENTS", arguments)
+def terms(written: str, function: str = "Person.ask", arguments: str = "{question: x}") -> object:
+    text = (
+        PLAN.replace("TERMS", written)
+        .replace("TOOL_FUNCTION", function)
+        .replace("ARGUMENTS", arguments)
+    )
     return plan_of(text).tools["ask"].requires_approval
 
 

@@ -1,23 +1,26 @@
-"""The contract of a tool: resolved from its skill, narrowed by the document, pinned by a digest."""
+"""The contract of a tool: resolved from its function, narrowed by the document, pinned by a digest."""
 
 import pytest
 
 from coterie.dsl.json_schema.argument_schemas import arguments_schema
 from coterie.dsl.json_schema.schema_checker import mismatches
-from coterie.dsl.model.tools.tool_contract import SkillTool
+from coterie.dsl.model.tools.tool_contract import FunctionTool
 from coterie.dsl.values import Json
 from tests.support.compiling import CAPABILITIES, plan_of, problems_of
 from tests.unit.dsl.tools.documents import document
 
 
-def tool(section: str) -> SkillTool:
+def tool(section: str) -> FunctionTool:
     made = plan_of(document("tools: [it]", f"it: {section}")).tools["it"]
-    assert isinstance(made, SkillTool)
+    assert isinstance(made, FunctionTool)
     return made
 
 
-def test_a_tool_takes_over_the_contract_of_its_skill() -> None:
-    made, contract = tool("{ skill: Discovery.collect }"), CAPABILITIES.skills["Discovery.collect"]
+def test_a_tool_takes_over_the_contract_of_its_function() -> None:
+    made, contract = (
+        tool("{ skill: Discovery.collect }"),
+        CAPABILITIES.functions["Discovery.collect"],
+    )
     assert made.description == contract.description
     assert made.labels == contract.labels == ("private",)
     assert (made.effect, made.terms.timeout) == ("read", contract.timeout)
@@ -67,9 +70,9 @@ def test_fixed_input_is_not_offered() -> None:
     assert schema["required"] == ["file_path"]
 
 
-@pytest.mark.parametrize("name", CAPABILITIES.skills)
-def test_the_schema_of_arguments_is_an_object_that_the_skill_accepts(name: str) -> None:
-    schema = arguments_schema(CAPABILITIES.skills[name].input_schema)
+@pytest.mark.parametrize("name", CAPABILITIES.functions)
+def test_the_schema_of_arguments_is_an_object_that_the_function_accepts(name: str) -> None:
+    schema = arguments_schema(CAPABILITIES.functions[name].input_schema)
     assert schema is not None
     assert schema["type"] == "object"
     assert "title" not in schema

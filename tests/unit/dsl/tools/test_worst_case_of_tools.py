@@ -19,14 +19,14 @@ def test_an_agent_takes_its_turns_one_more_and_its_reasks() -> None:
 
 def test_a_turn_makes_a_hundred_calls_at_most_or_one() -> None:
     keys = "tools: [it]\nmax_turns: 4\nmax_reasks: 0"
-    assert total(keys).skill_calls == 400
-    assert total(f"{keys}\nparallel_tool_calls: false").skill_calls == 4
-    assert total(f"{keys}\ntool_calls: return").skill_calls == 0
+    assert total(keys).function_calls == 400
+    assert total(f"{keys}\nparallel_tool_calls: false").function_calls == 4
+    assert total(f"{keys}\ntool_calls: return").function_calls == 0
 
 
 def test_a_policy_bounds_the_calls_of_a_tool() -> None:
     keys = "tools: [it]\nmax_turns: 4\ntool_policy: [{ tool: it, max_calls: 3 }]"
-    assert total(keys).skill_calls == 3
+    assert total(keys).function_calls == 3
 
 
 def test_a_call_of_an_agent_costs_its_own_turns() -> None:
@@ -48,4 +48,4 @@ def test_calls_of_one_tool_leave_the_rest_to_those_that_cost_something_else() ->
         "tool_policy: [{ tool: it, max_calls: 1 }]"
     )
     found = total(keys, "it: { agent: helper }\nother: { skill: Discovery.collect }")
-    assert (found.model_calls, found.skill_calls) == (5 + 1 * 3, 4)
+    assert (found.model_calls, found.function_calls) == (5 + 1 * 3, 4)

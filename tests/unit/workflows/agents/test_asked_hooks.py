@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.activities.contracts import SkillRequest
+from coterie.activities.contracts import FunctionRequest
 from coterie.dsl.hooks.hook_rulings import HookRuling
 from coterie.dsl.model.hooks import Hook, HookPoint
 from coterie.dsl.values import Json, JsonValue
@@ -28,7 +28,7 @@ def hook(on: str, decide: str, name: JsonValue = "h", **more: JsonValue) -> Hook
 
 
 def scope_of(found: JsonValue = None) -> PeopleScope:
-    """A scope whose skill finds this, and in which ann rejects what sends data."""
+    """A scope whose tool function finds this, and in which ann rejects what sends data."""
     state = fresh(PLAN, {"x": 1})
     world = ModelWorld(lambda _, __: answer("done"), lambda _: found)
     scope = PeopleScope(PLAN, state, world, None)
@@ -64,7 +64,7 @@ async def test_a_hook_whose_condition_does_not_hold_leaves_the_next_ones_to_deci
     [({"bad": True}, "reject"), ({"bad": False}, None), ({}, "fail"), (None, "fail")],
     ids=["it holds", "it does not hold", "a field without a value", "no result"],
 )
-async def test_a_condition_that_reads_the_check_is_decided_after_the_skill_of_the_hook(
+async def test_a_condition_that_reads_the_check_is_decided_after_the_function_of_the_hook(
     found: JsonValue, decision: str | None
 ) -> None:
     scope = scope_of(found)
@@ -78,7 +78,7 @@ async def test_a_condition_that_reads_the_check_is_decided_after_the_skill_of_th
 @pytest.mark.parametrize(
     ("when", "calls"), [("{{ context.x == 1 }}", 1), ("{{ context.x > 1 }}", 0)]
 )
-async def test_a_condition_of_the_run_decides_whether_the_skill_of_a_hook_is_called(
+async def test_a_condition_of_the_run_decides_whether_the_function_of_a_hook_is_called(
     when: str, calls: int
 ) -> None:
     scope = scope_of({"bad": False})
@@ -130,7 +130,7 @@ async def test_a_step_that_is_skipped_while_its_hook_is_checked_ends(
 ) -> None:
     scope = scope_of()
 
-    def skips(_: SkillRequest) -> JsonValue:
+    def skips(_: FunctionRequest) -> JsonValue:
         scope.state.skips[skipped] = SkipInput(task=skipped, value=7, by="ann")
         return {}
 

@@ -5,9 +5,9 @@ import pytest
 from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
+    FunctionRequest,
+    FunctionResult,
     KeptResult,
-    SkillRequest,
-    SkillResult,
 )
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.core.scope import Call
@@ -19,14 +19,14 @@ from tests.support.tool_agents import (
     ModelWorld,
     answer,
     calls,
+    function_tool,
     persona,
-    skill_tool,
     tool_plan,
 )
 
 
 class WatchedScope(ModelScope):
-    """A scope that keeps the options of each call, and whose skills' results are stored."""
+    """A scope that keeps the options of each call, and whose tool functions' results are stored."""
 
     async def run_agent(self, request: AgentRequest, call: Call) -> AgentResponse:
         self.timeouts = [
@@ -35,12 +35,12 @@ class WatchedScope(ModelScope):
         ]
         return await super().run_agent(request, call)
 
-    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
+    async def call_function(self, request: FunctionRequest, call: Call) -> FunctionResult:
         self.retries = call.options.retries
-        found = await super().call_skill(request, call)
+        found = await super().call_function(request, call)
         if not request.keep:
             return found
-        return SkillResult(kept=KeptResult(name="blob", size=9_000, preview=""))
+        return FunctionResult(kept=KeptResult(name="blob", size=9_000, preview=""))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ async def test_an_equal_call_gets_the_stored_result_only_where_nobody_reads_it_h
 
     look: Json = {"name": "look", "kind": "tool", "tool": "search", "arguments": {"query": "rain"}}
     of = tool_plan(
-        {"search": skill_tool(input_schema=QUERY, cache="run")},
+        {"search": function_tool(input_schema=QUERY, cache="run")},
         {"actor": persona("search")},
         tasks=[look],
     )
@@ -107,7 +107,7 @@ async def test_a_call_has_the_fewest_retries_of_its_step_and_its_tool(
     terms: Json = {"effect": "read", "timeout": 5, "retries": own}
     step: Json = {"kind": "tool", "name": "see", "tool": "look", "call_retries": limit}
     team: Json = {"id": "work", "steps": [step]}
-    of = tool_plan({"look": skill_tool(terms=terms)}, {}, teams={"work": team})
+    of = tool_plan({"look": function_tool(terms=terms)}, {}, teams={"work": team})
     scope = WatchedScope(
         of, fresh(of, {}), ModelWorld(lambda _, __: answer("done"), lambda _: {}), None
     )

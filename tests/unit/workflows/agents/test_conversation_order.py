@@ -4,7 +4,12 @@ import asyncio
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
 from coterie.runs.in_process.local_scope import LocalScope
@@ -26,7 +31,7 @@ class World:
             await asyncio.sleep(0)
         return AgentResponse(data={"text": "said"}, conversation=f"turn {len(self.asked)}")
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
         raise AssertionError(request.skill)
 
 

@@ -5,7 +5,7 @@ from pydantic import JsonValue
 
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Persona, Plan
-from coterie.dsl.model.steps import SetStep, SkillStep
+from coterie.dsl.model.steps import FunctionStep, SetStep
 from coterie.workflows.core.views import CollectedFiles
 from coterie.workflows.sequence import found_by
 
@@ -20,7 +20,7 @@ PLAN = Plan(
         "looks": Persona(execution_plan=(SetStep(kind="set", name="s", values={}),)),
     },
 )
-COLLECT = SkillStep(kind="skill", name="look", skill="Discovery.collect")
+COLLECT = FunctionStep(kind="skill", name="look", skill="Discovery.collect")
 
 
 def test_a_collection_tells_its_size_and_the_models_that_are_asked() -> None:

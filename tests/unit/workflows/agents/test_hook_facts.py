@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from coterie.activities.contracts import AgentRequest, AgentResponse, FunctionRequest
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.core.causes.agent_causes import HookDecided
 from coterie.workflows.core.results import RunFailed
@@ -18,14 +18,14 @@ from tests.support.tool_agents import (
     ModelWorld,
     answer,
     calls,
+    function_tool,
     persona,
-    skill_tool,
     tool_plan,
 )
 
 TOOLS: dict[str, Json] = {
-    "search": skill_tool(input_schema=QUERY),
-    "clock": skill_tool("Clock.now", input_schema={"type": "object"}),
+    "search": function_tool(input_schema=QUERY),
+    "clock": function_tool("Clock.now", input_schema={"type": "object"}),
 }
 
 
@@ -38,15 +38,15 @@ def two_turns(request: AgentRequest, number: int) -> AgentResponse:
 async def ran(hook: Json) -> list[HookDecided]:
     """What the hook of an agent decided; its search fails, and its clock does not."""
 
-    def skill(request: SkillRequest) -> JsonValue:
+    def function(request: FunctionRequest) -> JsonValue:
         if request.skill == "Check.it":
-            return {"fails": "SkillFailed", "message": "no network"}
+            return {"fails": "FunctionFailed", "message": "no network"}
         return {"fails": "Broken"} if request.skill == "Discovery.collect" else {"n": 1}
 
     plan = tool_plan(TOOLS, {"actor": persona(*TOOLS, hooks=[{"name": "h", **hook}])})
     state = fresh(plan, {"x": 1})
     with suppress(RunFailed):
-        await run(ModelScope(plan, state, ModelWorld(two_turns, skill), None))
+        await run(ModelScope(plan, state, ModelWorld(two_turns, function), None))
     causes = [entry.cause for entry in state.trail]
     return [one for one in causes if isinstance(one, HookDecided)]
 
@@ -76,7 +76,7 @@ async def test_a_hook_reads_what_the_agent_does_at_its_point(point: str, reads: 
 @pytest.mark.parametrize(
     ("given", "message"),
     [("x", "Check.it: no network"), ("{{ context.no.such }}", "context.no.such has no value")],
-    ids=["its skill fails", "its input cannot be filled"],
+    ids=["its tool function fails", "its input cannot be filled"],
 )
 async def test_a_hook_that_cannot_decide_fails_and_says_why(given: str, message: str) -> None:
     hook: Json = {"on": "before_turn", "decide": "reject", "skill": "Check.it", "terms": READ}

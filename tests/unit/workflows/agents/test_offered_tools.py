@@ -5,7 +5,7 @@ import pytest
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.agents.loop.offered_tools import loop_terms, offered_tools
-from tests.support.tool_agents import persona, skill_tool, tool_plan
+from tests.support.tool_agents import function_tool, persona, tool_plan
 
 ANSWER: Json = {"name": "check", "kind": "return", "value": 1}
 
@@ -14,7 +14,7 @@ def plan(name: str) -> Plan:
     review: Json = {"id": "review", "steps": [ANSWER]}
     if name:
         review["name"] = name
-    tools = {"clock": skill_tool("Clock.now")}
+    tools = {"clock": function_tool("Clock.now")}
     actor = persona("clock", handoffs=["review"])
     return tool_plan(tools, {"actor": actor}, teams={"review": review})
 
@@ -53,7 +53,7 @@ def test_an_agent_that_another_waits_for_hands_nothing_over() -> None:
 def test_a_choice_of_tools_is_kept_and_a_named_tool_is_the_one_chosen(
     written: JsonValue, choice: str, chosen: str | None
 ) -> None:
-    tools = {"clock": skill_tool("Clock.now")}
+    tools = {"clock": function_tool("Clock.now")}
     of = tool_plan(tools, {"actor": persona("clock", tool_choice=written)})
     terms = loop_terms(of, of.personas["actor"], 5, may_hand_over=True)
     assert (terms.choice, terms.chosen) == (choice, chosen)

@@ -12,8 +12,8 @@ from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     ContextUse,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
     Spent,
     StartedBatch,
     TokenUsage,
@@ -27,12 +27,20 @@ from coterie.workflows.core.scope import Call, CallFailed, Interrupted
 from coterie.workflows.core.state import RunState
 from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import StoppingScope, World, carried, fresh
-from tests.support.tool_agents import QUERY, answer, calls, persona, skill_tool, tool_plan, unusable
+from tests.support.tool_agents import (
+    QUERY,
+    answer,
+    calls,
+    function_tool,
+    persona,
+    tool_plan,
+    unusable,
+)
 
 Model = Callable[[AgentRequest, int], AgentResponse | CallFailed]
 LOOKS = 3
 USAGE = TokenUsage(input_tokens=100, output_tokens=10)
-TOOLS: dict[str, Json] = {"search": skill_tool(input_schema=QUERY)}
+TOOLS: dict[str, Json] = {"search": function_tool(input_schema=QUERY)}
 ASK: tuple[str, Json] = ("search", {"query": "rain"})
 BUDGETS: list[JsonValue] = [
     {"kind": "tokens", "limit": 100_000},
@@ -82,9 +90,9 @@ class BatchScope(StoppingScope):
         made = {"usage": USAGE, "conversation": batch.custom_id if request.conversation else None}
         return response.model_copy(update=made)
 
-    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
+    async def call_function(self, request: FunctionRequest, call: Call) -> FunctionResult:
         self.world.calls.append(call.id)
-        return SkillResult(data="found")
+        return FunctionResult(data="found")
 
     async def wait_until(
         self,

@@ -62,7 +62,7 @@ def refused_after(outcomes: list[Outcome]) -> Outcome | None:
     "outcomes",
     [
         [Outcome.succeeded({"n": 1})] * 4,
-        [Outcome.failed("SkillFailed", f"attempt {number} failed") for number in range(4)],
+        [Outcome.failed("FunctionFailed", f"attempt {number} failed") for number in range(4)],
     ],
     ids=["the same result", "the same failure in other words"],
 )
@@ -78,7 +78,7 @@ def test_a_call_is_refused_after_four_times_the_same(outcomes: list[Outcome]) ->
     [
         [Outcome.succeeded({"n": number}) for number in range(4)],
         [Outcome.failed(f"Type{number}", "failed") for number in range(4)],
-        [Outcome.failed("SkillFailed", "failed", {"n": number}) for number in range(4)],
+        [Outcome.failed("FunctionFailed", "failed", {"n": number}) for number in range(4)],
     ],
     ids=["another result", "another type of failure", "other data with the failure"],
 )
@@ -102,7 +102,7 @@ def test_another_result_in_between_begins_the_count_again() -> None:
     assert notes(HERE, scope) == ()
 
 
-def test_arguments_in_another_order_are_the_same_and_another_skill_is_not() -> None:
+def test_arguments_in_another_order_are_the_same_and_another_function_is_not() -> None:
     scope = scope_of()
     repeat(scope, 4, {"a": 1, "b": 2})
     assert refused("Search.find", {"b": 2, "a": 1}, HERE, scope) is not None

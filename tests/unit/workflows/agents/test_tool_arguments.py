@@ -5,13 +5,13 @@ import pytest
 from coterie.activities.contracts import AgentRequest, AgentResponse
 from coterie.dsl.values import Json, JsonValue
 from tests.support.simulation.egress_runs import ran
-from tests.support.tool_agents import MODEL, QUERY, answer, skill_tool, tool_plan
+from tests.support.tool_agents import MODEL, QUERY, answer, function_tool, tool_plan
 
 ANY: Json = {"type": "object"}
 TOOLS: dict[str, Json] = {
     "helper": {"agent": "writer", "input_schema": QUERY, "fixed": {"lang": "de"}},
     "free": {"agent": "writer"},
-    "look": skill_tool(input_schema=QUERY, fixed={"lang": "de"}),
+    "look": function_tool(input_schema=QUERY, fixed={"lang": "de"}),
 }
 WRITER: Json = {**MODEL, "prompts": {"user": "{{ input }}"}}
 
@@ -52,5 +52,5 @@ async def test_a_tool_gets_the_arguments_that_it_takes(
     found = one.state.main.latest["work"]["call"].error
     assert (None if found is None else found.type) == error
     agents = [request.inputs.get("input") for request in one.world.requests]
-    skills = [request.input for request in one.world.made]
-    assert [*agents, *skills] == ([] if error else [sent])
+    functions = [request.input for request in one.world.made]
+    assert [*agents, *functions] == ([] if error else [sent])

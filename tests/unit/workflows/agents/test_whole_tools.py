@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from coterie.activities.contracts import AgentRequest, AgentResponse, FunctionRequest
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.core.causes.step_causes import Failed
@@ -98,9 +98,9 @@ async def test_agents_that_call_themselves_as_steps_end_at_a_depth() -> None:
 
 
 async def test_a_tool_of_a_server_is_called_as_it_was_listed() -> None:
-    made: list[SkillRequest] = []
+    made: list[FunctionRequest] = []
 
-    def found(request: SkillRequest) -> JsonValue:
+    def found(request: FunctionRequest) -> JsonValue:
         made.append(request)
         return {}
 
@@ -111,7 +111,7 @@ async def test_a_tool_of_a_server_is_called_as_it_was_listed() -> None:
     }
     steps = [ask(name, tool=name) for name in tools]
     of = tool_plan(tools, {}, teams={"work": {"id": "work", "steps": list[JsonValue](steps)}})
-    await ran(of, failing, skill=found)
+    await ran(of, failing, function=found)
     assert [one.listing for one in made] == ["abc", None]
 
 

@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from coterie.activities.contracts import SkillRequest
+from coterie.activities.contracts import FunctionRequest
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.interpreter import run
 from tests.support.simulation.egress_runs import ANY, PeopleScope, ran
 from tests.support.simulation.stopping import fresh
-from tests.support.tool_agents import ModelWorld, persona, skill_tool, tool_plan
+from tests.support.tool_agents import ModelWorld, function_tool, persona, tool_plan
 from tests.unit.workflows.approvals.test_tool_questions import model
 
 BUILD: tuple[str, Json] = ("build", {"path": "a"})
@@ -18,22 +18,22 @@ BUILD: tuple[str, Json] = ("build", {"path": "a"})
 
 def plan(effect: str) -> Plan:
     terms: Json = {"effect": effect, "timeout": 3_660, "retries": 0}
-    tool = skill_tool("CommandRunner.run_once", input_schema=ANY)
+    tool = function_tool("CommandRunner.run_once", input_schema=ANY)
     return tool_plan({"build": {**tool, "terms": terms}}, {"actor": persona("build")})
 
 
-def building(looks: int) -> Callable[[SkillRequest], JsonValue]:
+def building(looks: int) -> Callable[[FunctionRequest], JsonValue]:
     """A worker whose call takes so many activities after the first one."""
     left = [looks]
 
-    def skill(request: SkillRequest) -> JsonValue:
+    def function(request: FunctionRequest) -> JsonValue:
         if request.given_input is not None:
             left[0] -= 1
         if not left[0]:
             return "built"
         return {"fails": "InputRequired", "asks": {"task": {"id": "job-1"}}}
 
-    return skill
+    return function
 
 
 @pytest.mark.parametrize("everywhere", [False, True])
@@ -41,7 +41,7 @@ def building(looks: int) -> Callable[[SkillRequest], JsonValue]:
 async def test_a_call_is_begun_once_wherever_the_run_continues_as_new(
     effect: str, everywhere: bool
 ) -> None:
-    one = await ran(plan(effect), model([BUILD]), skill=building(20), everywhere=everywhere)
+    one = await ran(plan(effect), model([BUILD]), function=building(20), everywhere=everywhere)
     assert one.result.output == {"act": {"text": "done"}}
     begun = [request for request in one.world.made if request.given_input is None]
     assert len(begun) == 1

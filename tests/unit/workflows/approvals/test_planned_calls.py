@@ -2,8 +2,8 @@
 
 import pytest
 
-from coterie.dsl.model.step_kinds.step_base import SkillTerms
-from coterie.dsl.model.tools.tool_contract import AgentTool, McpTool, SkillTool, TeamTool, Tool
+from coterie.dsl.model.step_kinds.step_base import FunctionTerms
+from coterie.dsl.model.tools.tool_contract import AgentTool, FunctionTool, McpTool, TeamTool, Tool
 from coterie.workflows.agents.tool_kinds import planned_tool_call
 from coterie.workflows.core.messages import DecideInput
 from coterie.workflows.core.requests import Pending, PlannedCall, request_digest
@@ -25,14 +25,14 @@ class Seeing(StoppingScope):
 WAYS = ["skill", "tool"]
 
 
-async def requests_of(way: str, skill: str, given: str, approval: str) -> tuple[Pending, ...]:
+async def requests_of(way: str, function: str, given: str, approval: str) -> tuple[Pending, ...]:
     """The requests of one call, by a step of an execution plan or by a tool."""
-    call = f"{{name: s, skill: {skill}, input: {{{given}}}, requires_approval: {approval}}}"
+    call = f"{{name: s, skill: {function}, input: {{{given}}}, requires_approval: {approval}}}"
     step = "agent_type: generic_orchestrating, persona_key: p"
     if way == "tool":
         step = f"tool: it, arguments: {{{given}}}"
     plan = plan_of(
-        f"tools: {{it: {{skill: {skill}, requires_approval: {approval}}}}}\n"
+        f"tools: {{it: {{skill: {function}, requires_approval: {approval}}}}}\n"
         "llm_config: {default_provider: x, providers: {x: {default_model: m}}, "
         f"personas: {{p: {{execution_plan: [{call}]}}}}}}\n"
         f"orchestration: {{entry_team: a, teams: {{a: {{tasks: [{{name: s, {step}}}]}}}}}}"
@@ -43,7 +43,7 @@ async def requests_of(way: str, skill: str, given: str, approval: str) -> tuple[
 
 
 @pytest.mark.parametrize(
-    ("approval", "skill", "given", "effect"),
+    ("approval", "function", "given", "effect"),
     [
         ("before", "Files.write", "path: a.txt, content: x", "idempotent"),
         ("before", "Git.commit", "message: m, paths: [a.txt]", "idempotent"),
@@ -53,16 +53,16 @@ async def requests_of(way: str, skill: str, given: str, approval: str) -> tuple[
 )
 @pytest.mark.parametrize("way", WAYS)
 async def test_a_request_before_a_call_names_it(
-    way: str, approval: str, skill: str, given: str, effect: str | None
+    way: str, approval: str, function: str, given: str, effect: str | None
 ) -> None:
-    [request] = await requests_of(way, skill, given, approval)
-    expected = None if effect is None else {"name": skill, "effect": effect, "input": None}
+    [request] = await requests_of(way, function, given, approval)
+    expected = None if effect is None else {"name": function, "effect": effect, "input": None}
     assert (request.call and request.call.model_dump()) == expected
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
-    ("terms", "skill", "given", "kept"),
+    ("terms", "function", "given", "kept"),
     [
         ("show: look", "Files.write", "path: a.txt, content: x", True),
         ("show: {note: look}", "Git.commit", "message: m, paths: [a.txt]", True),
@@ -72,9 +72,9 @@ async def test_a_request_before_a_call_names_it(
     ],
 )
 async def test_a_request_that_shows_something_else_keeps_what_would_change_files(
-    way: str, terms: str, skill: str, given: str, kept: bool
+    way: str, terms: str, function: str, given: str, kept: bool
 ) -> None:
-    [request] = await requests_of(way, skill, given, f"{{{terms}}}")
+    [request] = await requests_of(way, function, given, f"{{{terms}}}")
     behind = None if request.call is None else request.call.input
     keys = {part.split(":")[0].strip() for part in given.split(", ")}
     assert (isinstance(behind, dict) and set(behind) == keys) is kept
@@ -97,13 +97,13 @@ async def test_an_approval_that_is_remembered_holds_for_no_other_change_of_files
     assert [one.id for one in scope.seen] == ["a/s0#1", "a/s1#1"]
 
 
-ONCE = SkillTerms(effect="once", timeout=1.0, retries=0)
+ONCE = FunctionTerms(effect="once", timeout=1.0, retries=0)
 
 
 @pytest.mark.parametrize(
     ("tool", "name"),
     [
-        (SkillTool(skill="CommandRunner.run_once", terms=ONCE), "CommandRunner.run_once"),
+        (FunctionTool(skill="CommandRunner.run_once", terms=ONCE), "CommandRunner.run_once"),
         (McpTool(mcp="desk/move", terms=ONCE), "desk/move"),
         (AgentTool(agent="writer"), None),
         (TeamTool(team="review"), None),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from coterie.activities.contracts import AgentRequest, AgentResponse, FunctionRequest
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.tools.asked_input import AskedForm, AskedInput
 from coterie.dsl.tool_loop.input_questions import (
@@ -15,7 +15,7 @@ from coterie.dsl.tool_loop.input_questions import (
 )
 from coterie.dsl.values import Json, JsonValue
 from tests.support.simulation.egress_runs import ANY, Ran, ran
-from tests.support.tool_agents import answer, calls, persona, skill_tool, tool_plan
+from tests.support.tool_agents import answer, calls, function_tool, persona, tool_plan
 
 SURE: Json = {
     "type": "object",
@@ -36,8 +36,8 @@ def asks(key: str, form: Json = SURE, **more: JsonValue) -> Json:
 def plan(
     terms: JsonValue = False, budgets: list[JsonValue] | None = None, **of_tool: JsonValue
 ) -> Plan:
-    remove = skill_tool("files/remove", input_schema=ANY, requires_approval=terms, **of_tool)
-    tools = {"remove": remove, "look": skill_tool("Files.look", input_schema=ANY)}
+    remove = function_tool("files/remove", input_schema=ANY, requires_approval=terms, **of_tool)
+    tools = {"remove": remove, "look": function_tool("Files.look", input_schema=ANY)}
     return tool_plan(tools, {"actor": persona(*tools)}, budgets=budgets or [])
 
 
@@ -48,7 +48,7 @@ def model(*turns: list[tuple[str, Json]]) -> Callable[[AgentRequest, int], Agent
     return take
 
 
-def once_asked(request: SkillRequest) -> JsonValue:
+def once_asked(request: FunctionRequest) -> JsonValue:
     """A server that asks, and then says what it got."""
     if request.skill != "files/remove":
         return "looked"
@@ -106,12 +106,12 @@ async def test_a_person_who_rejects_a_question_ends_the_call_for_the_model(
 
 @pytest.mark.parametrize("everywhere", [False, True])
 async def test_a_call_that_starts_again_gets_all_answers_so_far(everywhere: bool) -> None:
-    def skill(request: SkillRequest) -> JsonValue:
+    def function(request: FunctionRequest) -> JsonValue:
         known = {} if request.given_input is None else request.given_input.answers
         missing = [key for key in ("a", "b", "c") if key not in known]
         return asks(missing[0], NAME, within_call=True) if missing else {**known}
 
-    one = await ran(plan(), model([REMOVE]), lambda _: "approve", skill, everywhere=everywhere)
+    one = await ran(plan(), model([REMOVE]), lambda _: "approve", function, everywhere=everywhere)
     assert [request.show for request in one.asked] == [{"name": "cat"}] * 3
     cat: Json = {"name": "cat"}
     assert one.world.made[-1].given_input is not None
@@ -120,11 +120,11 @@ async def test_a_call_that_starts_again_gets_all_answers_so_far(everywhere: bool
 
 
 async def test_a_call_that_continues_gets_only_the_answers_to_its_last_questions() -> None:
-    def skill(request: SkillRequest) -> JsonValue:
+    def function(request: FunctionRequest) -> JsonValue:
         state = None if request.given_input is None else request.given_input.asked.state
         return {None: asks("a", NAME, state="1"), "1": asks("b", NAME, state="2")}.get(state, "ok")
 
-    one = await ran(plan(), model([REMOVE]), lambda _: "approve", skill)
+    one = await ran(plan(), model([REMOVE]), lambda _: "approve", function)
     assert one.world.made[-1].given_input is not None
     assert list(one.world.made[-1].given_input.answers) == ["b"]
 
@@ -157,11 +157,11 @@ async def test_an_answer_serves_no_other_call_and_is_not_remembered(
 async def test_a_question_is_not_asked_again_when_a_budget_asks_before_the_call_is_made_again(
     everywhere: bool,
 ) -> None:
-    def skill(request: SkillRequest) -> JsonValue:
+    def function(request: FunctionRequest) -> JsonValue:
         return asks("q", NAME) if request.given_input is None else "ok"
 
     of = plan(budgets=[{"kind": "tool_calls", "limit": 1, "on_exceeded": "ask"}])
-    one = await ran(of, model([REMOVE]), lambda _: "approve", skill, everywhere=everywhere)
+    one = await ran(of, model([REMOVE]), lambda _: "approve", function, everywhere=everywhere)
     assert [request.id.partition("#")[0] for request in one.asked] == [
         "work/act/remove@1.1/input",
         "work/budget/run.tool_calls",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.evaluate.context_writes import ContextWrite
 from coterie.dsl.model.causes import RunCancelled
 from coterie.dsl.model.outcomes import Outcome
@@ -51,7 +51,7 @@ def plan(rule: str = "concentrator: both", collect: str = "", writes: str = "") 
 
 
 async def ran(of: Plan, *, fails: str = "", everywhere: bool = False) -> tuple[RunState, World]:
-    def answer(request: AgentRequest | SkillRequest) -> Json:
+    def answer(request: AgentRequest | FunctionRequest) -> Json:
         assert isinstance(request, AgentRequest)
         return {"fails": "Broken"} if request.task == f"ask_{fails}" else {"n": 1}
 

@@ -1,6 +1,6 @@
 """What the branches of a fan-out leave to the teams after it."""
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.values import Json
 from tests.support.compiling import plan_of
 from tests.support.one_team import agent
@@ -36,7 +36,7 @@ orchestration:
 """
 
 
-def answer(request: AgentRequest | SkillRequest) -> Json:
+def answer(request: AgentRequest | FunctionRequest) -> Json:
     assert isinstance(request, AgentRequest)
     return {"fails": "Broken"} if request.task == "bad" else {"n": 1}
 

@@ -6,7 +6,7 @@ Each run is repeated with a stop at every second step, and comes to the same.
 import pytest
 from pydantic import JsonValue
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.values import Json
 from tests.support.compiling import plan_of
 from tests.support.runs import task_data
@@ -44,7 +44,7 @@ LEFT: JsonValue = {"one": {"a": {"x": 1, "y": 1}, "l": 1}}
 RIGHT: JsonValue = {"one": {"a": {"y": 2}, "r": [2]}}
 
 
-def nobody(request: AgentRequest | SkillRequest) -> Json:
+def nobody(request: AgentRequest | FunctionRequest) -> Json:
     raise AssertionError(request)
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from pydantic import JsonValue
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.values import Json
 from coterie.workflows.core.results import RunFailed
 from tests.support.one_team import agent, work
@@ -51,7 +51,7 @@ async def test_two_branches_of_which_one_makes_a_number_a_truth_value_are_in_con
         await undisturbed(work(setting(1, True, 2)), {}, lambda _: {})
 
 
-def answer(request: AgentRequest | SkillRequest) -> Json:
+def answer(request: AgentRequest | FunctionRequest) -> Json:
     assert isinstance(request, AgentRequest)
     return {"fails": "Broken"} if request.task.startswith("bad") else {"n": 1}
 

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import JsonValue
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json
 from coterie.workflows.interpreter import run
@@ -19,7 +19,7 @@ from tests.support.simulation.stopping import (
 )
 
 
-def answer(request: AgentRequest | SkillRequest) -> Json:
+def answer(request: AgentRequest | FunctionRequest) -> Json:
     assert isinstance(request, AgentRequest)
     if request.task.startswith("bad"):
         return {"fails": "Broken"}
@@ -307,13 +307,13 @@ async def test_the_trail_says_why_each_branch_ended_as_it_did(
     assert not [key for key in state.frames if "many" in key]
 
 
-@pytest.mark.parametrize(("join", "root"), [("all", "SkillRefused"), ("any", "RateLimited")])
+@pytest.mark.parametrize(("join", "root"), [("all", "FunctionRefused"), ("any", "RateLimited")])
 async def test_a_parallel_step_can_be_repeated_as_its_join_can(join: str, root: str) -> None:
     """All need each branch, so the one that cannot pass decides; any needs the one that can."""
 
-    def fails(request: AgentRequest | SkillRequest) -> Json:
+    def fails(request: AgentRequest | FunctionRequest) -> Json:
         assert isinstance(request, AgentRequest)
-        return {"fails": "RateLimited" if request.task == "bad1" else "SkillRefused"}
+        return {"fails": "RateLimited" if request.task == "bad1" else "FunctionRefused"}
 
     plan = work(parallel(ways("bad1", "bad2"), f"join: {join}"))
     state = fresh(plan, {})

@@ -5,8 +5,8 @@ import pytest
 from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
     Spent,
 )
 from coterie.activities.contracts import TokenUsage as Usage
@@ -29,7 +29,7 @@ class Nowhere:
     async def run_agent(self, request: AgentRequest) -> AgentResponse:
         raise AssertionError(request)
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
         raise AssertionError(request)
 
 
@@ -131,12 +131,19 @@ KINDS: tuple[BudgetKind, ...] = ("tokens", "money", "working_time", "model_calls
         (Spent(usage=Usage(1, 2)), {"tokens": 3, "money": 0}, "p/m"),
         (Spent(usage=Usage(1, 2), cost=0.0), {"tokens": 3}, ""),
         (AgentResponse(seconds=1), {"working_time": 1}, ""),
-        (SkillResult(seconds=4), {"working_time": 4}, ""),
+        (FunctionResult(seconds=4), {"working_time": 4}, ""),
     ],
-    ids=["all", "in part without a price", "without a price", "free", "no usage", "a skill"],
+    ids=[
+        "all",
+        "in part without a price",
+        "without a price",
+        "free",
+        "no usage",
+        "a tool function",
+    ],
 )
 def test_a_call_pays_tokens_money_and_time_when_it_ends(
-    what: AgentResponse | SkillResult | Spent, used: dict[str, float], unpriced: str
+    what: AgentResponse | FunctionResult | Spent, used: dict[str, float], unpriced: str
 ) -> None:
     scope = _scope(*(Budget(kind=kind, limit=1_000) for kind in KINDS))
     paid(scope, HERE, (), what, "p/m")

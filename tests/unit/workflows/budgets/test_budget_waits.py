@@ -6,7 +6,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.dsl.model.budgets import Budget
 from coterie.dsl.tool_loop.exchange import ToolResult, ToolTurn
 from coterie.runs.in_process.local_scope import LocalScope
@@ -28,7 +33,7 @@ class Nowhere:
     async def run_agent(self, request: AgentRequest) -> AgentResponse:
         raise AssertionError(request)
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
         raise AssertionError(request)
 
 

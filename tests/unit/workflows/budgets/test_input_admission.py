@@ -35,13 +35,13 @@ from tests.support.tool_agents import (
     ModelWorld,
     answer,
     calls,
+    function_tool,
     persona,
-    skill_tool,
     tool_plan,
 )
 
 Model = Callable[[AgentRequest, int], AgentResponse]
-TOOLS: dict[str, Json] = {"search": skill_tool(input_schema=QUERY)}
+TOOLS: dict[str, Json] = {"search": function_tool(input_schema=QUERY)}
 
 
 def plan(*budgets: JsonValue, given: str = "it", **more: JsonValue) -> Plan:

@@ -4,7 +4,12 @@ import asyncio
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.dsl.errors import BudgetExceeded
 from coterie.dsl.model.plan import Plan
 from coterie.runs.in_process.local_scope import LocalScope
@@ -33,7 +38,7 @@ class Nowhere:
     async def run_agent(self, request: AgentRequest) -> AgentResponse:
         raise AssertionError(request)
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
         raise AssertionError(request)
 
 

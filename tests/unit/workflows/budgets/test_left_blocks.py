@@ -1,6 +1,6 @@
 """What a run takes along when a used-up budget sends it to another team from the middle."""
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.values import Json
 from coterie.workflows.core.views import TeamResult, TrailEntry
 from coterie.workflows.interpreter import run
@@ -29,7 +29,7 @@ orchestration:
 
 
 async def left(teams: str, seen: str) -> tuple[TeamResult, list[TrailEntry]]:
-    def answer(request: AgentRequest | SkillRequest) -> Json:
+    def answer(request: AgentRequest | FunctionRequest) -> Json:
         return {"n": 1}
 
     plan = plan_of(HEAD.replace("SEEN", seen) + teams)

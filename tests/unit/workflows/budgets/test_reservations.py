@@ -8,8 +8,8 @@ import pytest
 from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
     TokenUsage,
 )
 from coterie.documents.price_lists import known_price
@@ -83,7 +83,7 @@ class SlowModel:
     def answer(self, request: AgentRequest) -> AgentResponse:
         return AgentResponse(data={"text": "done"})
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
         raise AssertionError(request)
 
 

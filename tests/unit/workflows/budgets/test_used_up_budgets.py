@@ -5,7 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.dsl.errors import BudgetExceeded
 from coterie.dsl.model.budgets import Budget
 from coterie.dsl.model.causes import BudgetReached
@@ -30,7 +35,7 @@ class Nowhere:
     async def run_agent(self, request: AgentRequest) -> AgentResponse:
         raise AssertionError(request)
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
         raise AssertionError(request)
 
 

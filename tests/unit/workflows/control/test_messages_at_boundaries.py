@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.values import Json
 from coterie.workflows.core.causes.people_causes import TooLate
 from coterie.workflows.core.messages import AmendInput, RedirectInput
@@ -20,7 +20,7 @@ async def test_messages_come_too_late_for_a_run_that_ends_in_the_middle_of_a_tea
     plan = plan_of(text.replace("  entry_team:", "  budgets: {model_calls: 1}\n  entry_team:"))
     state = fresh(plan, {})
 
-    def answer(request: AgentRequest | SkillRequest) -> Json:
+    def answer(request: AgentRequest | FunctionRequest) -> Json:
         state.amendments.append(AmendInput(updates={"x": 1}, by="ann"))
         state.redirect = RedirectInput(team="other", by="bob")
         return {}
@@ -39,7 +39,7 @@ async def test_a_redirection_waits_for_the_team_that_a_step_calls() -> None:
     )
     state = fresh(plan, {})
 
-    def answer(request: AgentRequest | SkillRequest) -> Json:
+    def answer(request: AgentRequest | FunctionRequest) -> Json:
         state.redirect = RedirectInput(team="other", by="ann")
         return {}
 

@@ -4,7 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.dsl.model.plan import Plan
 from tests.support.engine import plan_of
 from tests.support.simulation.simulated_server import SimulatedServer, Task, never
@@ -28,9 +33,9 @@ def keys(
     seen: list[str] = []
 
     def answered(
-        request: AgentRequest | SkillRequest,
-    ) -> tuple[float, AgentResponse | SkillResult]:
-        if isinstance(request, SkillRequest):
+        request: AgentRequest | FunctionRequest,
+    ) -> tuple[float, AgentResponse | FunctionResult]:
+        if isinstance(request, FunctionRequest):
             seen.append(request.key)
         elif request.execution:
             seen.append(f"test/{request.execution}/{request.task}")

@@ -34,7 +34,7 @@ orchestration:
           MORE
 """
 GOOD: Answer = lambda _: {"value": 2}  # noqa: E731
-BAD: Answer = lambda _: {"fails": "SkillFailed"}  # noqa: E731
+BAD: Answer = lambda _: {"fails": "FunctionFailed"}  # noqa: E731
 
 
 async def ran(plan: Plan, answer: Answer, wanted: str = "sum") -> RunState:

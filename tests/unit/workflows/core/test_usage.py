@@ -7,8 +7,8 @@ import pytest
 from coterie.activities.contracts import (
     AgentError,
     AgentResponse,
+    FunctionResult,
     InnerCall,
-    SkillResult,
     Spent,
     TokenUsage,
 )
@@ -144,8 +144,8 @@ def test_a_repeated_call_has_the_usage_of_both_attempts(
     assert together(cut, what) == both
 
 
-def test_a_repeated_skill_has_worked_in_both_attempts() -> None:
-    assert together(Spent(seconds=1), SkillResult(data=7, seconds=2)) == SkillResult(
+def test_a_repeated_function_has_worked_in_both_attempts() -> None:
+    assert together(Spent(seconds=1), FunctionResult(data=7, seconds=2)) == FunctionResult(
         data=7, seconds=3
     )
 

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 import yaml
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from coterie.activities.contracts import AgentRequest, AgentResponse, FunctionRequest
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
 from tests.support.places import ROOT
@@ -77,13 +77,13 @@ class Obedient:
         return calls((tool, {**given, "amount": 1} if tool == "sometimes" else given))
 
 
-def world(page: str) -> Callable[[SkillRequest], JsonValue]:
-    def skill(request: SkillRequest) -> JsonValue:
+def world(page: str) -> Callable[[FunctionRequest], JsonValue]:
+    def function(request: FunctionRequest) -> JsonValue:
         if request.skill == "Files.read":
             return SECRET
         return f"injected {page}" if request.skill == "Web.page" else "ok"
 
-    return skill
+    return function
 
 
 def leaked(one: Ran) -> list[JsonValue]:
@@ -102,7 +102,7 @@ async def test_an_agent_that_obeys_a_hundred_pages_sends_nothing(everywhere: boo
     pages = list(PAGES.items())
     for number, (name, page) in enumerate(pages if not everywhere else pages[::4]):
         first = ["page"] if number % 2 else ["files", "page"]
-        one = await ran(of, Obedient(first), skill=world(page), everywhere=everywhere)
+        one = await ran(of, Obedient(first), function=world(page), everywhere=everywhere)
         assert leaked(one) == [], name
         assert one.asked, f"nothing was tried: {name}"
 
@@ -159,9 +159,9 @@ async def test_a_hundred_benign_runs_ask_nothing_and_do_what_they_did_before() -
     sent = 0
     for seed in range(100):
         offered = list(BENIGN.values())[seed % len(BENIGN)]
-        one = await ran(of, working(seed, offered), skill=found)
+        one = await ran(of, working(seed, offered), function=found)
         assert one.asked == []
-        before = await ran(older, working(seed, offered), skill=found)
+        before = await ran(older, working(seed, offered), function=found)
         assert one.world.calls == before.world.calls
         assert one.world.made == before.world.made
         sent += len(one.sent)

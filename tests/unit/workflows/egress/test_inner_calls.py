@@ -1,4 +1,4 @@
-"""Skills that the own code of an agent calls: their labels and effects reach the run."""
+"""Tool functions that the own code of an agent calls: their labels and effects reach the run."""
 
 import pytest
 
@@ -49,7 +49,7 @@ async def test_a_call_that_sends_asks_after_what_an_agents_own_code_read(
 
     def model(_: AgentRequest, __: int) -> AgentResponse:
         if fails:
-            raise CallFailed("SkillFailed", "on purpose", Spent(inner_calls=met))
+            raise CallFailed("FunctionFailed", "on purpose", Spent(inner_calls=met))
         return answer("done").model_copy(update={"inner_calls": met})
 
     one = await ran(plan(ACT, call("out", "send")), model, everywhere=everywhere)

@@ -5,16 +5,16 @@ import pytest
 from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
+    FunctionRequest,
+    FunctionResult,
     InnerCall,
-    SkillRequest,
-    SkillResult,
     Spent,
 )
 from coterie.dsl.model.capabilities import KeptLabel
 from coterie.dsl.values import Json
 from coterie.workflows.core.scope import CallFailed
 from tests.support.simulation.egress_runs import ANY, LABELLED, ran
-from tests.support.tool_agents import MODEL, answer, calls, persona, skill_tool, tool_plan
+from tests.support.tool_agents import MODEL, answer, calls, function_tool, persona, tool_plan
 
 WRITE: tuple[str, Json] = ("write", {"path": "a.md"})
 UNTRUSTED: tuple[KeptLabel, ...] = ("untrusted",)
@@ -22,7 +22,7 @@ PAGE: tuple[str, Json] = ("page", {"url": "https://a.example"})
 FILES: tuple[str, Json] = ("files", {"path": "a.md"})
 KNOWN: dict[str, Json] = {
     **LABELLED,
-    "write": skill_tool(
+    "write": function_tool(
         "Files.write", input_schema=ANY, terms={"effect": "idempotent", "timeout": 9, "retries": 0}
     ),
 }
@@ -52,10 +52,10 @@ async def test_a_run_meets_what_a_file_brings_and_asks_before_it_sends(
     plan = tool_plan(KNOWN, {"actor": persona(*KNOWN)}, egress_approval={})
     turns = [calls(FILES), calls(("send", {"text": "salaries"})), answer("done")]
 
-    def found(request: SkillRequest) -> SkillResult:
-        return SkillResult(labels=labels if request.skill == "Files.read" else ())
+    def found(request: FunctionRequest) -> FunctionResult:
+        return FunctionResult(labels=labels if request.skill == "Files.read" else ())
 
-    one = await ran(plan, lambda _, number: turns[number - 1], skill=found)
+    one = await ran(plan, lambda _, number: turns[number - 1], function=found)
     assert len(one.asked) == asked
     assert len(one.sent) == 1 - asked
 
@@ -65,10 +65,10 @@ async def test_what_a_file_brings_passes_on_through_a_run_that_sends_nothing() -
     plan = tool_plan(KNOWN, {"actor": persona(*KNOWN)})
     turns = [calls(FILES), calls(WRITE), answer("done")]
 
-    def found(request: SkillRequest) -> SkillResult:
-        return SkillResult(labels=UNTRUSTED if request.skill == "Files.read" else ())
+    def found(request: FunctionRequest) -> FunctionResult:
+        return FunctionResult(labels=UNTRUSTED if request.skill == "Files.read" else ())
 
-    one = await ran(plan, lambda _, number: turns[number - 1], skill=found)
+    one = await ran(plan, lambda _, number: turns[number - 1], function=found)
     assert [request.untrusted for request in one.world.made] == [False, True]
     assert one.state.labels.met == []
 
@@ -78,12 +78,12 @@ async def test_a_failed_call_brings_what_a_file_has() -> None:
     turns = [calls(FILES), calls(WRITE), answer("done")]
     read = InnerCall(skill="Files.read", effect="read", labels=("untrusted",))
 
-    def found(request: SkillRequest) -> SkillResult:
+    def found(request: FunctionRequest) -> FunctionResult:
         if request.skill == "Files.read":
-            raise CallFailed("SkillFailed", "on purpose", Spent(inner_calls=(read,)))
-        return SkillResult()
+            raise CallFailed("FunctionFailed", "on purpose", Spent(inner_calls=(read,)))
+        return FunctionResult()
 
-    one = await ran(plan, lambda _, number: turns[number - 1], skill=found)
+    one = await ran(plan, lambda _, number: turns[number - 1], function=found)
     assert [request.untrusted for request in one.world.made] == [False, True]
 
 

@@ -4,13 +4,13 @@ from collections import Counter
 from functools import cache
 from random import Random
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from coterie.activities.contracts import AgentRequest, AgentResponse, FunctionRequest
 from coterie.dsl.analysis.findings import analysed
 from coterie.dsl.compile.compiler import Compiled
 from coterie.dsl.model.steps import ToolStep
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.dsl.values import Json, JsonValue
-from coterie.workflows.core.state_keys import SkillCallKey, StepKey
+from coterie.workflows.core.state_keys import FunctionCallKey, StepKey
 from tests.support.simulation.egress_runs import Model, Ran, ran
 from tests.support.tool_agents import answer, calls
 from tests.unit.dsl.tools.test_labels import (
@@ -48,14 +48,14 @@ def given_to(tool: str) -> Json:
 async def random_run(done: Compiled, seed: int) -> Ran:
     random = Random(seed)
 
-    def skill(_: SkillRequest) -> JsonValue:
+    def function(_: FunctionRequest) -> JsonValue:
         return {"fails": "Odd"} if random.random() < 0.1 else {}
 
     return await ran(
         done.plan,
         choosing(random),
         lambda _: "approve" if random.random() < 0.7 else "reject",
-        skill,
+        function,
         context={"x": random.random() < 0.5, "more": random.random() < 0.5},
     )
 
@@ -73,7 +73,7 @@ def called_at(step: StepKey, tools: dict[str, str]) -> tuple[str, str]:
     return next(name for name in reversed(names) if name in tools), tools_to(step, tools)[-1]
 
 
-def is_granted(request: SkillRequest, step: StepKey, tools: dict[str, str]) -> bool:
+def is_granted(request: FunctionRequest, step: StepKey, tools: dict[str, str]) -> bool:
     """Whether the grant of `granted` counts in a call."""
     around = tools_to(step, tools)[:-1]
     if step.team == "going" and isinstance(request.input, dict):
@@ -93,7 +93,7 @@ def checked_sends(one: Ran, tools: dict[str, str], steps: str) -> Counter[str]:
     met: set[str] = set()
     sent = Counter[str]()
     for request in one.world.made:
-        step = SkillCallKey(request.key).step
+        step = FunctionCallKey(request.key).step
         tool = tools_to(step, tools)[-1]
         narrowed = tool == "granted" and not is_granted(request, step, tools)
         if (tool in ("send", "search") or narrowed) and len(met) == 2:

@@ -51,7 +51,7 @@ def test_the_board_of_a_run_that_has_done_nothing_is_short() -> None:
     assert board(PLAN, RunState()) == (
         "**test**: at its end (0 of 30 team visits)\n\n"
         "- came here because: the run began\n"
-        "- 0 model calls, 0 skill calls, 0 tokens"
+        "- 0 model calls, 0 function calls, 0 tokens"
     )
 
 
@@ -67,7 +67,7 @@ def test_the_board_shows_the_budgets_that_calls_were_paid_from() -> None:
     }
     shown = board(PLAN.model_copy(update={"budgets": budgets}), RunState(balances=balances))
     assert shown.splitlines()[-3:] == [
-        "- 0 model calls, 0 skill calls, 0 tokens",
+        "- 0 model calls, 0 function calls, 0 tokens",
         "- the token budget of the run: 9,120 of 10,500 tokens (nearly used up)",
         "- the tool call budget of the team draft: 1 of 9 calls",
     ]
@@ -187,7 +187,7 @@ def test_the_board_of_a_busy_run_has_each_line_once() -> None:
     state.pending, state.paused = {ASKS.id: ASKS}, PAUSED
     state.session = Session(queue=[SessionMessage("m2", "Hi", "ann")], received=2)
     state.usage = TokenUsage(input_tokens=30, output_tokens=4)
-    state.model_calls, state.skill_calls, state.teams_run = 3, 2, 1
+    state.model_calls, state.function_calls, state.teams_run = 3, 2, 1
     assert board(PLAN, state) == (
         "**test**: team **draft**, visit 1 (1 of 30 team visits)\n\n"
         "- **paused** by ann: lunch\n"
@@ -196,7 +196,7 @@ def test_the_board_of_a_busy_run_has_each_line_once() -> None:
         "- **waits for a person**: `draft/ok#1`: Well?\n"
         f"- message 2 of {PLAN.limits.max_messages}, 1 waiting\n"
         "- came here because: the run began\n"
-        "- 3 model calls, 2 skill calls, 34 tokens"
+        "- 3 model calls, 2 function calls, 34 tokens"
     )
 
 
@@ -226,7 +226,7 @@ def test_the_status_says_whole_what_a_run_is_and_does() -> None:
     state.tracks["main"] = Track(team="draft", visit=1)
     state.doing["draft/act"] = 1.5
     state.pending, state.teams_run, state.visits = {ASKS.id: ASKS}, 1, {"draft": 1}
-    state.model_calls, state.skill_calls, state.session.received = 3, 2, 1
+    state.model_calls, state.function_calls, state.session.received = 3, 2, 1
     state.usage = TokenUsage(input_tokens=30, output_tokens=4)
     assert status(PLAN, state, done=False) == RunStatus(
         plan="test",
@@ -249,7 +249,7 @@ def test_the_status_says_whole_what_a_run_is_and_does() -> None:
         messages=1,
         visits={"draft": 1},
         model_calls=3,
-        skill_calls=2,
+        function_calls=2,
         usage=TokenUsage(input_tokens=30, output_tokens=4),
         last_because="the run began",
         events=0,

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import JsonValue
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.values import Json
 from tests.support.compiling import plan_of
 from tests.support.simulation.stopping import stopped_everywhere, undisturbed
@@ -50,7 +50,7 @@ LOOP = steps("""
 """)
 
 
-def prompt(request: AgentRequest | SkillRequest) -> Json:
+def prompt(request: AgentRequest | FunctionRequest) -> Json:
     assert isinstance(request, AgentRequest)
     assert request.persona is not None
     return {"asked": request.persona.prompts["user"]}

@@ -5,8 +5,8 @@ import asyncio
 from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
     TokenUsage,
 )
 from tests.support.one_team import agent, work
@@ -31,7 +31,7 @@ class Counting:
         usage = TokenUsage(input_tokens=TOKENS[request.task])
         return AgentResponse(success=True, data="said", usage=usage)
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
         raise NotImplementedError
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.values import Json
 from coterie.workflows.core.results import RunFailed
 from coterie.workflows.core.views import TeamResult
@@ -13,7 +13,7 @@ from tests.support.one_team import agent, document, work
 from tests.support.simulation.stopping import stopped_everywhere, undisturbed
 
 
-def one(request: AgentRequest | SkillRequest) -> Json:
+def one(request: AgentRequest | FunctionRequest) -> Json:
     return {"n": 1}
 
 

@@ -9,8 +9,8 @@ import pytest
 from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
     TokenUsage,
 )
 from coterie.documents.price_lists import known_price
@@ -32,9 +32,9 @@ from tests.support.simulation.stopping import StoppingScope, World, fresh
 
 
 class RacingScope(StoppingScope):
-    """Runs branches concurrently and cuts off those that are not needed; a skill never answers."""
+    """Runs branches concurrently and cuts off those that are not needed; a function never answers."""
 
-    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
+    async def call_function(self, request: FunctionRequest, call: Call) -> FunctionResult:
         await asyncio.Event().wait()
         raise AssertionError("nobody answers")
 
@@ -70,19 +70,19 @@ class RacingScope(StoppingScope):
         return finished
 
 
-def answer(request: AgentRequest | SkillRequest) -> Json:
+def answer(request: AgentRequest | FunctionRequest) -> Json:
     return {"n": 1}
 
 
 @pytest.mark.parametrize(
-    ("skill", "command", "status", "error"),
+    ("function", "command", "status", "error"),
     [
         ("CommandRunner.run_once", "deploy", "failure", "OutcomeUnknown"),
         ("CommandRunner.run", "pytest", "skipped", ""),
     ],
 )
 async def test_a_lost_call_ends_as_unknown_where_it_must_not_happen_twice(
-    skill: str, command: str, status: str, error: str
+    function: str, command: str, status: str, error: str
 ) -> None:
     seen = "[tasks.deploy.status, tasks.deploy.error.type if tasks.deploy.error else '']"
     steps = f"""
@@ -90,7 +90,7 @@ async def test_a_lost_call_ends_as_unknown_where_it_must_not_happen_twice(
           type: parallel
           join: any
           branches:
-            slow: [{{name: deploy, skill: {skill}, input: {{command: {command}}}}}]
+            slow: [{{name: deploy, skill: {function}, input: {{command: {command}}}}}]
             fast: [{agent("quick")}]
         - {{name: end, type: return, value: "{{{{ {seen} + [tasks.race.data.winner] }}}}"}}
     """.replace("\\'", "'")

@@ -5,7 +5,7 @@ from textwrap import indent
 import pytest
 from pydantic import JsonValue
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.model.plan import Plan, Routing
 from coterie.dsl.values import Json
 from tests.support.one_team import agent, work
@@ -20,7 +20,7 @@ LOOP = """
 """
 
 
-def answer(request: AgentRequest | SkillRequest) -> Json:
+def answer(request: AgentRequest | FunctionRequest) -> Json:
     assert isinstance(request, AgentRequest)
     return {"fails": "Broken"} if request.task == "fails" else {"n": 1}
 
@@ -29,7 +29,7 @@ async def asked(plan: Plan) -> list[JsonValue]:
     """What the agent `look` is asked, the same wherever the run is stopped."""
     seen: list[JsonValue] = []
 
-    def looking(request: AgentRequest | SkillRequest) -> Json:
+    def looking(request: AgentRequest | FunctionRequest) -> Json:
         assert isinstance(request, AgentRequest)
         if request.task.startswith("look"):
             seen.append(request.inputs["input"])

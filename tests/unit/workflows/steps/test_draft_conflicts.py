@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.values import Json
 from coterie.workflows.interpreter import run
 from tests.support.compiling import plan_of
@@ -35,7 +35,7 @@ async def test_a_block_fails_whose_writes_an_amended_context_cannot_take(
 """)
     state = fresh(plan, {})
 
-    def answer(request: AgentRequest | SkillRequest) -> Json:
+    def answer(request: AgentRequest | FunctionRequest) -> Json:
         state.main.context = dict(amended)
         return {}
 

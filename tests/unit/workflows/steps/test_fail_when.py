@@ -3,7 +3,7 @@
 import pytest
 from pydantic import JsonValue
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.values import Json
 from coterie.workflows.interpreter import run
 from tests.support.compiling import problems_of
@@ -18,7 +18,7 @@ from tests.support.simulation.stopping import (
 )
 
 
-def answer(request: AgentRequest | SkillRequest) -> Json:
+def answer(request: AgentRequest | FunctionRequest) -> Json:
     return {"n": 1, "items": []}
 
 
@@ -123,8 +123,8 @@ async def test_fail_when_reads(task: str, template: str, wanted: JsonValue, call
 
 
 async def test_result_of_what_must_not_happen_twice_is_rejected_and_not_repeated() -> None:
-    skill = "skill: CommandRunner.run_once, input: {command: deploy}"
-    more = f"{skill}, fail_when: '{{{{ true }}}}', retry: {{retries: 3}}, on_failure: continue"
+    function = "skill: CommandRunner.run_once, input: {command: deploy}"
+    more = f"{function}, fail_when: '{{{{ true }}}}', retry: {{retries: 3}}, on_failure: continue"
     plan = work(f"""
 - name: follow
   agent_type: generic_orchestrating

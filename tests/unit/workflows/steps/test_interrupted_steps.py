@@ -14,8 +14,8 @@ from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     CallOptions,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
 )
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json
@@ -129,25 +129,25 @@ class EndsAnyway:
     def info(self) -> SimpleNamespace:
         return SimpleNamespace(get_current_history_length=lambda: 1)
 
-    async def answer(self, *_: object, **__: object) -> SkillResult:
+    async def answer(self, *_: object, **__: object) -> FunctionResult:
         self.began.set()
         try:
             await asyncio.get_running_loop().create_future()
         except asyncio.CancelledError:
-            return SkillResult(data="done")
+            return FunctionResult(data="done")
         raise AssertionError
 
 
-async def test_a_skill_call_that_ended_as_it_was_cancelled_counts_as_cancelled(
+async def test_a_function_call_that_ended_as_it_was_cancelled_counts_as_cancelled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     there = EndsAnyway()
     monkeypatch.setattr(workflow, "start_activity", there.answer)
     monkeypatch.setattr(workflow, "payload_converter", lambda: data_converter.payload_converter)
     monkeypatch.setattr(workflow, "info", there.info)
-    request = SkillRequest(skill="A.b", key="k")
+    request = FunctionRequest(skill="A.b", key="k")
     call = Call(id="1", summary="a/b", options=CallOptions(timeout=5, retries=0), step="a/b")
-    calling = asyncio.create_task(Calls(RunState(), "run", Pacer()).call_skill(request, call))
+    calling = asyncio.create_task(Calls(RunState(), "run", Pacer()).call_function(request, call))
     async with asyncio.timeout(120):
         await there.began.wait()
         calling.cancel()
@@ -171,7 +171,7 @@ LOOPS = f"""
 async def test_a_concurrent_loop_within_a_loop_runs_anew_in_each_round() -> None:
     asked: list[JsonValue] = []
 
-    def answer(request: AgentRequest | SkillRequest) -> Json:
+    def answer(request: AgentRequest | FunctionRequest) -> Json:
         assert isinstance(request, AgentRequest)
         asked.append(request.inputs["input"])
         return {"n": 1}
@@ -212,7 +212,7 @@ class CutWorld:
                 pass
         return AgentResponse(success=request.task == "look")
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
         raise AssertionError(request)
 
 

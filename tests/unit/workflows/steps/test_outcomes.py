@@ -6,14 +6,14 @@ Each row holds wherever the run is stopped and goes on.
 import pytest
 from pydantic import JsonValue
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.values import Json
 from tests.support.one_team import agent, work
 from tests.support.runs import task_data
 from tests.support.simulation.stopping import stopped_everywhere, undisturbed
 
 
-def answer(request: AgentRequest | SkillRequest) -> Json:
+def answer(request: AgentRequest | FunctionRequest) -> Json:
     assert isinstance(request, AgentRequest)
     return {"fails": "Broken"} if request.task.startswith("bad") else {"n": 1}
 
@@ -136,7 +136,7 @@ async def test_a_prompt_gets_the_seconds_and_the_whole_of_one_outcome() -> None:
     """The slice of the facts that a call takes along has both, in either order."""
     asked: list[JsonValue] = []
 
-    def looking(request: AgentRequest | SkillRequest) -> Json:
+    def looking(request: AgentRequest | FunctionRequest) -> Json:
         assert isinstance(request, AgentRequest)
         asked.append(request.inputs.get("input"))
         return {"n": 1}

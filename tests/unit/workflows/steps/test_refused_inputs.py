@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.core.state_parts import SessionMessage
 from coterie.workflows.interpreter import run
@@ -12,7 +12,7 @@ from tests.support.simulation.stopping import StoppingScope, World, fresh, undis
 from tests.support.tool_agents import MODEL, QUERY, READ, tool_plan
 
 AGENT: Json = {**MODEL, "prompts": {"user": "Help with {{ input.query }}."}}
-SKILL: Json = {"skill": "Clock.now", "terms": READ, "input_schema": QUERY}
+TOOL_FUNCTION: Json = {"skill": "Clock.now", "terms": READ, "input_schema": QUERY}
 NOT_TEXT = "InvalidArguments: the tool 'helper': arguments.query is a number, not a text"
 
 
@@ -45,11 +45,11 @@ def tool_step(tool: str) -> Json:
         ),
     ],
 )
-async def test_a_tool_step_takes_a_mapping_that_fits_an_agent_while_a_skill_checks_its_own(
+async def test_a_tool_step_takes_a_mapping_that_fits_an_agent_while_a_function_checks_its_own(
     tool: str, given: JsonValue, ended: str
 ) -> None:
     of = tool_plan(
-        {"helper": {"agent": "helper", "input_schema": QUERY}, "clock": SKILL},
+        {"helper": {"agent": "helper", "input_schema": QUERY}, "clock": TOOL_FUNCTION},
         {"actor": AGENT, "helper": AGENT},
         step={"agent_type": "generic_single_shot"},
         teams={"work": {"id": "work", "steps": [tool_step(tool)]}},
@@ -142,7 +142,7 @@ async def test_a_reply_needs_an_open_message_and_is_small(
     if is_open:
         state.session.open = SessionMessage("m1", "hello", "ann")
 
-    def answer(request: AgentRequest | SkillRequest) -> Json:
+    def answer(request: AgentRequest | FunctionRequest) -> Json:
         return {}
 
     await run(StoppingScope(plan, state, World(answer), None))

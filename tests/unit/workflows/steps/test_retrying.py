@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.retryability import NON_RETRYABLE
@@ -20,7 +20,7 @@ RETRY = "retry: {retries: 2}, on_failure: continue"
 
 
 async def ran(plan: Plan, fails: str = "") -> tuple[TeamResult, World, RunState]:
-    def answer(request: AgentRequest | SkillRequest) -> Json:
+    def answer(request: AgentRequest | FunctionRequest) -> Json:
         return {"fails": fails} if fails and "bad" in str(request) else {"n": 1}
 
     world, state = World(answer), fresh(plan, {"list": 7})
@@ -43,7 +43,9 @@ async def test_failure_that_cannot_pass_is_not_retried_and_asks_nobody_again(kin
     assert (len(world.calls), retried(state), len(state.decisions)) == (1, 0, 1)
 
 
-@pytest.mark.parametrize("kind", ["ProviderUnavailable", "AnswerUnusable", "SkillFailed", "Mine"])
+@pytest.mark.parametrize(
+    "kind", ["ProviderUnavailable", "AnswerUnusable", "FunctionFailed", "Mine"]
+)
 async def test_failure_that_may_pass_is_retried(kind: str) -> None:
     _, world, state = await ran(work(AGENT), fails=kind)
     assert (len(world.calls), retried(state)) == (3, 2)
@@ -150,7 +152,7 @@ def around(kind: str, *steps: str) -> Plan:
 
 
 @pytest.mark.parametrize("kind", AROUND)
-@pytest.mark.parametrize("error", ["AgentRefused", "SkillRefused", "TemplateFailed"])
+@pytest.mark.parametrize("error", ["AgentRefused", "FunctionRefused", "TemplateFailed"])
 async def test_step_around_a_failure_that_cannot_pass_asks_nobody_again(
     kind: str, error: str
 ) -> None:
@@ -233,14 +235,14 @@ def test_the_table_has_every_kind_of_step_that_holds_others() -> None:
 
 
 @pytest.mark.parametrize("kind", AROUND)
-@pytest.mark.parametrize("error", ["", "OutcomeUnknown", "WorkerLost", "SkillFailed"])
+@pytest.mark.parametrize("error", ["", "OutcomeUnknown", "WorkerLost", "FunctionFailed"])
 async def test_step_around_a_call_that_may_have_happened_is_not_retried(
     kind: str, error: str
 ) -> None:
     pay = PAY.replace("{name", "{on_failure: continue, name") if error else PAY
     pay = pay.replace("deploy", "bad")
     _, world, state = await ran(around(kind, pay, BROKEN), fails=error)
-    happened = error != "SkillFailed"
+    happened = error != "FunctionFailed"
     assert (len(world.calls), retried(state)) == ((1, 0) if happened else (3, 2))
     causes = [entry.cause for entry in state.trail if entry.status == "not_retried"]
     assert causes == [StepStated("has_acted")] * happened

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.errors import InvalidPlan
 from coterie.dsl.model.plan import MaxVisits, Plan
 from coterie.dsl.values import Json
@@ -80,7 +80,7 @@ RETRIED = """
 
 
 async def test_the_attempts_are_rendered_once_before_the_first_one() -> None:
-    def fail(_: AgentRequest | SkillRequest) -> Json:
+    def fail(_: AgentRequest | FunctionRequest) -> Json:
         return {"fails": "ProviderUnavailable"}
 
     for _, world in (

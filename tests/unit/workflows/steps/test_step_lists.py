@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from pydantic import JsonValue
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, TokenUsage
+from coterie.activities.contracts import AgentRequest, AgentResponse, FunctionRequest, TokenUsage
 from coterie.dsl.model.causes import RunCancelled
 from coterie.dsl.model.outcomes import Failure
 from coterie.dsl.values import Json
@@ -24,7 +24,7 @@ from tests.support.simulation.stopping import StoppingScope, World, fresh
 BROKEN = Failed("failed", Failure("Broken", "on purpose"))
 
 
-def answer(request: AgentRequest | SkillRequest) -> Json:
+def answer(request: AgentRequest | FunctionRequest) -> Json:
     assert isinstance(request, AgentRequest)
     return {"fails": "Broken"} if request.task.startswith("bad") else {"n": 1}
 
@@ -127,7 +127,7 @@ async def test_steps_in_progress_are_listed_outermost_first_with_their_start() -
 """)
     state = fresh(plan, {})
 
-    def looking(request: AgentRequest | SkillRequest) -> Json:
+    def looking(request: AgentRequest | FunctionRequest) -> Json:
         seen.append(dict(state.doing))
         return answer(request)
 
@@ -176,7 +176,7 @@ async def test_a_step_that_is_skipped_as_it_ends_is_skipped_and_took_its_time() 
     plan = work(f"- {{name: outer, type: block, steps: [{agent('one')}]}}\n- {END}")
     state = fresh(plan, {})
 
-    def skipping(request: AgentRequest | SkillRequest) -> Json:
+    def skipping(request: AgentRequest | FunctionRequest) -> Json:
         state.skips["work/outer"] = SkipInput(task="work/outer", value=7, by="ann")
         return answer(request)
 
@@ -275,7 +275,7 @@ async def test_an_output_variable_keeps_the_latest_result_that_somebody_can_use(
     if skipped:
         state.skips["work/two"] = SkipInput(task="work/two", value=7, by="ann")
 
-    def counting(request: AgentRequest | SkillRequest) -> Json:
+    def counting(request: AgentRequest | FunctionRequest) -> Json:
         assert isinstance(request, AgentRequest)
         return {"n": 1 if request.task == "one" else 2}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.values import Json, JsonValue
 from tests.support.compiling import plan_of, problems_of
 from tests.support.simulation.stopping import stopped_everywhere, undisturbed
@@ -26,11 +26,11 @@ WRITTEN = """{name: both, on_failure: continue, calls: [
 TEMPLATE = '{name: both, type: tool, on_failure: continue, calls: "{{ context.calls }}"}'
 
 
-def answer(request: AgentRequest | SkillRequest) -> Json:
-    assert isinstance(request, SkillRequest)
+def answer(request: AgentRequest | FunctionRequest) -> Json:
+    assert isinstance(request, FunctionRequest)
     assert isinstance(request.input, dict)
     if request.input.get("expression") == "1/0":
-        return {"fails": "SkillFailed"}
+        return {"fails": "FunctionFailed"}
     return {"got": request.input}
 
 
@@ -68,7 +68,7 @@ async def test_each_call_has_its_result_in_the_order_of_the_calls(everywhere: bo
     assert isinstance(errors[1], dict)
     assert errors[1]["type"] == "UnknownTool"
     assert "tools: look, sum" in str(errors[1]["message"])
-    assert errors[2] == {"type": "SkillFailed", "message": "on purpose"}
+    assert errors[2] == {"type": "FunctionFailed", "message": "on purpose"}
 
 
 async def test_one_template_gives_the_calls() -> None:

@@ -5,7 +5,12 @@ from typing import Any, cast
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.dsl.values import Json
 from coterie.workflows.core.views import TeamResult
 from tests.support.one_team import agent, work
@@ -55,7 +60,7 @@ def because(result: TeamResult) -> list[str]:
     return [one["because"] for one in seen(result)["graph"]["tasks"]]
 
 
-def broken(request: AgentRequest | SkillRequest) -> Json:
+def broken(request: AgentRequest | FunctionRequest) -> Json:
     return {"fails": "ProviderUnavailable"}
 
 
@@ -86,7 +91,7 @@ async def test_an_attempt_begins_without_what_the_one_before_left() -> None:
     first = "{name: look, type: set, values: {old: '{{ half is defined }}'}}"
     calls: list[str] = []
 
-    def second_works(request: AgentRequest | SkillRequest) -> Json:
+    def second_works(request: AgentRequest | FunctionRequest) -> Json:
         calls.append("act")
         return {"n": 1} if len(calls) % 2 == 0 else broken(request)
 
@@ -104,7 +109,7 @@ class Slow:
             await asyncio.sleep(0)
         return AgentResponse(data={})
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
         raise NotImplementedError
 
 
@@ -158,7 +163,7 @@ async def test_each_attempt_of_a_task_sees_which_one_it_is() -> None:
     look = "{name: look, type: set, values: {at: '{{ graph.tasks[0].attempts }}'}}"
     answers: list[str] = []
 
-    def third_works(request: AgentRequest | SkillRequest) -> Json:
+    def third_works(request: AgentRequest | FunctionRequest) -> Json:
         answers.append("act")
         return {"n": 1} if len(answers) % 3 == 0 else broken(request)
 

@@ -7,7 +7,12 @@ from typing import Any, cast
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.dsl.task_graph.task_causes import GraphTaskStarted
 from coterie.dsl.values import Json
 from coterie.workflows.core.scope import Call
@@ -38,7 +43,7 @@ class Agents:
             raise ApplicationError("on purpose", type=found, non_retryable=True)
         return AgentResponse(data=found)
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
         raise NotImplementedError
 
 

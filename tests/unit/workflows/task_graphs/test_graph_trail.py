@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.sizes import json_size
 from coterie.dsl.values import Json
 from coterie.workflows.core.state import RunState
@@ -42,7 +42,7 @@ class Graph:
         self.context = context or {}
         self.asked: list[str] = []
 
-    def answer(self, request: AgentRequest | SkillRequest) -> Json:
+    def answer(self, request: AgentRequest | FunctionRequest) -> Json:
         assert isinstance(request, AgentRequest)
         given = str(request.inputs["input"])
         self.asked.append(given)

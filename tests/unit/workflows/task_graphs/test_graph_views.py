@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import cast
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.sizes import MAX_VALUE_SIZE
 from coterie.dsl.task_graph.graph_data import GraphView
@@ -48,7 +48,7 @@ def tasks(number: int) -> Json:
     }
 
 
-def answer(_: AgentRequest | SkillRequest) -> Json:
+def answer(_: AgentRequest | FunctionRequest) -> Json:
     return {}
 
 

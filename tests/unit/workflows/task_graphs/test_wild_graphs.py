@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from coterie.activities.contracts import AgentRequest, SkillRequest
+from coterie.activities.contracts import AgentRequest, FunctionRequest
 from coterie.dsl.task_graph.graph_tasks import GRAPH_TASK_STATUSES
 from coterie.dsl.values import Json
 from coterie.workflows.core.views import TeamResult
@@ -99,7 +99,7 @@ def answers(of: WildGraph) -> Any:
     """Let each attempt of a task come to the same, whenever it runs."""
     attempts: Counter[str] = Counter()
 
-    def answer(request: AgentRequest | SkillRequest) -> Json:
+    def answer(request: AgentRequest | FunctionRequest) -> Json:
         assert isinstance(request, AgentRequest)
         task = json.dumps(request.inputs, sort_keys=True)
         attempts[task] += 1

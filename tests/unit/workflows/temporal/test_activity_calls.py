@@ -13,7 +13,7 @@ from temporalio.exceptions import (
 
 from coterie.activities.contracts import (
     AgentResponse,
-    SkillResult,
+    FunctionResult,
 )
 from coterie.workflows.core.location import Skipped
 from coterie.workflows.core.messages import SkipInput
@@ -21,7 +21,7 @@ from coterie.workflows.temporal.call_failures import MAX_WAIT
 from tests.support.simulation.engine_calls import (
     CALL,
     QUEUE,
-    SKILL,
+    TOOL_FUNCTION,
     Engine,
     ended,
     patching,
@@ -66,7 +66,7 @@ async def test_fairness_key_of_the_start_applies_to_the_calls(patch: Any) -> Non
 
 async def test_a_call_is_skipped_with_the_value_that_was_given_and_only_once(patch: Any) -> None:
     engine = patch(Engine())
-    calling = asyncio.create_task(engine.calls.call_skill(SKILL, CALL))
+    calling = asyncio.create_task(engine.calls.call_function(TOOL_FUNCTION, CALL))
     async with asyncio.timeout(120):
         await engine.handle.began.wait()
         engine.state.skips["a/b"] = SkipInput(task="b", value="instead")
@@ -80,7 +80,7 @@ async def test_a_call_is_skipped_with_the_value_that_was_given_and_only_once(pat
 
 async def test_a_call_that_is_cancelled_as_it_is_skipped_is_cancelled(patch: Any) -> None:
     engine = patch(Engine())
-    calling = asyncio.create_task(engine.calls.call_skill(SKILL, CALL))
+    calling = asyncio.create_task(engine.calls.call_function(TOOL_FUNCTION, CALL))
     async with asyncio.timeout(120):
         await engine.handle.began.wait()
         engine.state.skips["a/b"] = SkipInput(task="b", value="instead")
@@ -94,7 +94,7 @@ async def test_a_call_that_was_cancelled_by_nobody_here_ends_as_cancelled(patch:
     cancelled = CancelledError("by the engine")
     engine = patch(Engine(ended(cancelled)))
     with pytest.raises(CancelledError) as raised:
-        await engine.calls.call_skill(SKILL, CALL)
+        await engine.calls.call_function(TOOL_FUNCTION, CALL)
     assert raised.value is cancelled
 
 
@@ -102,15 +102,17 @@ async def test_a_failure_that_nobody_knows_is_reported_as_it_came(patch: Any) ->
     error = ended(None)
     engine = patch(Engine(error))
     with pytest.raises(ActivityError) as raised:
-        await engine.calls.call_skill(SKILL, CALL)
+        await engine.calls.call_function(TOOL_FUNCTION, CALL)
     assert raised.value is error
 
 
-@pytest.mark.parametrize("end", [SkillResult(), ended(ApplicationError("no", type="SkillFailed"))])
+@pytest.mark.parametrize(
+    "end", [FunctionResult(), ended(ApplicationError("no", type="FunctionFailed"))]
+)
 async def test_a_call_that_has_ended_is_not_cut_and_is_not_pending(
-    end: SkillResult | Exception, patch: Any
+    end: FunctionResult | Exception, patch: Any
 ) -> None:
     engine = patch(Engine(end))
-    await asyncio.gather(engine.calls.call_skill(SKILL, CALL), return_exceptions=True)
+    await asyncio.gather(engine.calls.call_function(TOOL_FUNCTION, CALL), return_exceptions=True)
     engine.calls.cut("a/b")
     assert (engine.handle.cancelled, engine.pacer.pace.pending) == (0, 0)

@@ -9,7 +9,12 @@ import pytest
 from temporalio import workflow
 from temporalio.common import SearchAttributeIndexedValueType as IndexedType
 
-from coterie.activities.contracts import AgentRequest, CallOptions, SkillRequest, VisibilitySettings
+from coterie.activities.contracts import (
+    AgentRequest,
+    CallOptions,
+    FunctionRequest,
+    VisibilitySettings,
+)
 from coterie.dsl.model.plan import Persona
 from coterie.workflows.core.scope import Call, Job
 from coterie.workflows.core.state import RunState
@@ -80,7 +85,9 @@ Effect = Callable[[DurableScope], Coroutine[Any, Any, object]]
 EFFECTS: dict[str, Effect] = {
     "a step": lambda scope: scope.checkpoint(),
     "a model call": lambda scope: scope.run_agent(TURN, CALL),
-    "a skill call": lambda scope: scope.call_skill(SkillRequest(skill="A.b", key="k"), CALL),
+    "a function call": lambda scope: scope.call_function(
+        FunctionRequest(skill="A.b", key="k"), CALL
+    ),
     "a wait": lambda scope: scope.wait_until(lambda: True, None, "x"),
 }
 

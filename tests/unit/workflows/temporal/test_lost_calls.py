@@ -18,8 +18,8 @@ from coterie.activities.contracts import (
     AgentResponse,
     CallOptions,
     FailureType,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
     Spent,
     TokenUsage,
 )
@@ -103,13 +103,13 @@ def test_a_call_that_is_made_again_has_used_what_the_one_before_did() -> None:
     assert together(Spent(seconds=2.0), answer).usage == answer.usage
     assert together(Spent(usage=TokenUsage(1)), answer).unpriced, "a part of it has no price"
     assert together(cut, Spent()) == cut
-    assert together(cut, SkillResult(data=1, seconds=0.5)) == SkillResult(data=1, seconds=2.5)
+    assert together(cut, FunctionResult(data=1, seconds=0.5)) == FunctionResult(data=1, seconds=2.5)
 
 
 class CutOff:
     """The engine: the first call is given back with its worker, the next ends as the test says."""
 
-    def __init__(self, first: list[object], then: SkillResult | ApplicationError) -> None:
+    def __init__(self, first: list[object], then: FunctionResult | ApplicationError) -> None:
         self.ids: list[str] = []
         self.first = first
         self.then = then
@@ -117,7 +117,7 @@ class CutOff:
     def info(self) -> SimpleNamespace:
         return SimpleNamespace(get_current_history_length=lambda: 1)
 
-    async def answer(self, *_: object, activity_id: str, **__: object) -> SkillResult:
+    async def answer(self, *_: object, activity_id: str, **__: object) -> FunctionResult:
         self.ids.append(activity_id)
         if len(self.ids) == 1:
             raise ended(ApplicationError("stopped", *self.first, type=WORKER_STOPPED))
@@ -128,22 +128,22 @@ class CutOff:
 
 async def called(
     there: CutOff, monkeypatch: pytest.MonkeyPatch, effect: Effect = "idempotent"
-) -> SkillResult:
+) -> FunctionResult:
     monkeypatch.setattr(workflow, "start_activity", there.answer)
     monkeypatch.setattr(workflow, "payload_converter", lambda: data_converter.payload_converter)
     monkeypatch.setattr(workflow, "info", there.info)
     options = CallOptions(timeout=5, retries=0, effect=effect)
     call = Call(id="7", summary="a/b", options=options, step="a/b")
-    request = SkillRequest(skill="A.b", key="k")
-    return await Calls(RunState(), "run", Pacer()).call_skill(request, call)
+    request = FunctionRequest(skill="A.b", key="k")
+    return await Calls(RunState(), "run", Pacer()).call_function(request, call)
 
 
 @pytest.mark.parametrize(("used", "seconds"), [([{"seconds": 2.0}], 2.5), ([], 0.5)])
 async def test_a_call_that_was_cut_off_with_its_worker_is_made_again_and_counts_both(
     used: list[object], seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    there = CutOff(used, SkillResult(data="done", seconds=0.5))
-    assert await called(there, monkeypatch) == SkillResult(data="done", seconds=seconds)
+    there = CutOff(used, FunctionResult(data="done", seconds=0.5))
+    assert await called(there, monkeypatch) == FunctionResult(data="done", seconds=seconds)
     assert there.ids == ["7", "7.again"]
 
 
@@ -151,16 +151,16 @@ async def test_a_call_that_was_cut_off_with_its_worker_is_made_again_and_counts_
 async def test_a_call_that_is_made_again_and_fails_has_used_what_both_did(
     used: list[object], seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    there = CutOff([{"seconds": 2.0}], ApplicationError("no", *used, type="SkillFailed"))
+    there = CutOff([{"seconds": 2.0}], ApplicationError("no", *used, type="FunctionFailed"))
     with pytest.raises(CallFailed, match="no") as failed:
         await called(there, monkeypatch)
-    assert (failed.value.type, failed.value.spent) == ("SkillFailed", Spent(seconds=seconds))
+    assert (failed.value.type, failed.value.spent) == ("FunctionFailed", Spent(seconds=seconds))
 
 
 async def test_a_call_that_may_happen_once_is_never_made_again_when_its_worker_stops(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    there = CutOff([{"seconds": 2.0}], SkillResult())
+    there = CutOff([{"seconds": 2.0}], FunctionResult())
     with pytest.raises(CallFailed) as failed:
         await called(there, monkeypatch, "once")
     assert (failed.value.type, there.ids) == (FailureType.OUTCOME_UNKNOWN, ["7"])

@@ -16,8 +16,8 @@ from coterie.activities.contracts import (
     AgentResponse,
     CallOptions,
     FailureType,
-    SkillRequest,
-    SkillResult,
+    FunctionRequest,
+    FunctionResult,
 )
 from coterie.dsl.model.tools.asked_input import AskedInput, ServerTask
 from coterie.storage.wire import data_converter
@@ -28,7 +28,7 @@ from coterie.workflows.temporal.activity_calls import MAX_LOCAL_CALLS
 from tests.support.simulation.engine_calls import (
     CALL,
     QUEUE,
-    SKILL,
+    TOOL_FUNCTION,
     Engine,
     Handle,
     ended,
@@ -45,11 +45,11 @@ def patch(monkeypatch: pytest.MonkeyPatch) -> Any:
 class Several(Engine):
     """Calls that end in these ways, one after the other; local ones end with `local`."""
 
-    def __init__(self, *ends: SkillResult | AgentResponse | Exception) -> None:
+    def __init__(self, *ends: FunctionResult | AgentResponse | Exception) -> None:
         super().__init__()
         self.ends = list(ends)
         self.sent: list[dict[str, Any]] = []
-        self.local: SkillResult | Exception = SkillResult()
+        self.local: FunctionResult | Exception = FunctionResult()
 
     def start_activity(self, name: str, sendable: Any, **options: Any) -> Handle:  # pyright: ignore[reportIncompatibleMethodOverride]
         request = data_converter.payload_converter.from_payload(sendable.payload)
@@ -114,14 +114,14 @@ def asking(asked: AskedInput) -> ActivityError:
 async def test_a_skipped_call_whose_tool_asks_ends_its_task_at_the_server(
     patch: Any,
 ) -> None:
-    engine = patch(Several(asking(ASKS), SkillResult()))
+    engine = patch(Several(asking(ASKS), FunctionResult()))
     engine.state.skips["a/b"] = SkipInput(task="b", value="instead")
-    kept = SKILL.model_copy(update={"keep": True})
+    kept = TOOL_FUNCTION.model_copy(update={"keep": True})
     with pytest.raises(Skipped) as skipped:
-        await engine.calls.call_skill(kept, CALL)
+        await engine.calls.call_function(kept, CALL)
     assert (skipped.value.value, engine.state.skips) == ("instead", {})
     assert engine.ids() == ["7", "7.unwanted"]
-    ending = SkillRequest.model_validate(engine.sent[1]["request"])
+    ending = FunctionRequest.model_validate(engine.sent[1]["request"])
     assert ending.given_input is not None
     assert ending.given_input.asked.task == ServerTask(id="t1", unwanted=True)
     assert not ending.keep
@@ -132,7 +132,7 @@ async def test_a_skipped_call_whose_tool_asks_ends_its_task_at_the_server(
     [
         (asking(ASKS), True),
         (ended(ApplicationError("asks", {}, type=FailureType.INPUT_REQUIRED)), False),
-        (ended(ApplicationError("no", {}, {"task": {"id": "t1"}}, type="SkillFailed")), False),
+        (ended(ApplicationError("no", {}, {"task": {"id": "t1"}}, type="FunctionFailed")), False),
         (ended(ApplicationError("asks", {}, {"x": 1}, type=FailureType.INPUT_REQUIRED)), False),
     ],
     ids=["asks", "without questions", "another failure", "of another version"],
@@ -142,7 +142,7 @@ async def test_a_call_that_somebody_waits_for_fails_with_what_its_tool_asks(
 ) -> None:
     engine = patch(Several(failure))
     with pytest.raises(CallFailed) as failed:
-        await engine.calls.call_skill(SKILL, CALL)
+        await engine.calls.call_function(TOOL_FUNCTION, CALL)
     assert failed.value.asked == (ASKS if asks else None)
     assert engine.ids() == ["7"]
 
@@ -158,9 +158,11 @@ def locally(engine: Several, patch: Any, monkeypatch: pytest.MonkeyPatch) -> Sev
 async def test_a_quick_call_is_local_until_so_many_were_in_a_row(
     patch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = locally(Several(SkillResult(data="far")), patch, monkeypatch)
-    engine.local = SkillResult(data="near")
-    found = [await engine.calls.call_skill(SKILL, LOCAL) for _ in range(MAX_LOCAL_CALLS + 2)]
+    engine = locally(Several(FunctionResult(data="far")), patch, monkeypatch)
+    engine.local = FunctionResult(data="near")
+    found = [
+        await engine.calls.call_function(TOOL_FUNCTION, LOCAL) for _ in range(MAX_LOCAL_CALLS + 2)
+    ]
     assert [one.data for one in found] == ["near"] * MAX_LOCAL_CALLS + ["far", "near"]
     assert engine.options["start_to_close_timeout"].total_seconds() == 2
     assert not engine.pacer.pace.unused
@@ -173,7 +175,7 @@ async def test_a_local_call_uses_its_workflow_task(
 ) -> None:
     engine = locally(Several(), patch, monkeypatch)
     assert engine.pacer.pace.unused
-    await engine.calls.call_skill(SKILL, LOCAL)
+    await engine.calls.call_function(TOOL_FUNCTION, LOCAL)
     assert not engine.pacer.pace.unused
 
 
@@ -181,17 +183,17 @@ async def test_a_local_call_uses_its_workflow_task(
 async def test_a_call_that_its_worker_will_not_make_at_once_becomes_an_activity(
     patch: Any, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    engine = locally(Several(SkillResult(data="far")), patch, monkeypatch)
+    engine = locally(Several(FunctionResult(data="far")), patch, monkeypatch)
     engine.local = ApplicationError("not here", type=kind)
-    assert (await engine.calls.call_skill(SKILL, LOCAL)).data == "far"
+    assert (await engine.calls.call_function(TOOL_FUNCTION, LOCAL)).data == "far"
 
 
 async def test_a_local_call_that_fails_is_not_made_again(
     patch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = locally(Several(), patch, monkeypatch)
-    engine.local = ApplicationError("no", type="SkillFailed")
+    engine.local = ApplicationError("no", type="FunctionFailed")
     with pytest.raises(CallFailed) as failed:
-        await engine.calls.call_skill(SKILL, LOCAL)
-    assert failed.value.type == "SkillFailed"
+        await engine.calls.call_function(TOOL_FUNCTION, LOCAL)
+    assert failed.value.type == "FunctionFailed"
     assert engine.sent == []

@@ -6,7 +6,12 @@ from contextlib import suppress
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.tool_loop.result_texts import LOST
 from coterie.dsl.values import Json
@@ -21,8 +26,8 @@ from tests.support.tool_agents import (
     ModelWorld,
     answer,
     calls,
+    function_tool,
     persona,
-    skill_tool,
     tool_plan,
 )
 from tests.unit.workflows.tool_loops.test_tool_loop import found, results
@@ -41,11 +46,11 @@ class CancelledScope(ModelScope):
     def cancelled(self) -> str | None:
         return "enough" if self.gone else None
 
-    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
+    async def call_function(self, request: FunctionRequest, call: Call) -> FunctionResult:
         if self.cancels and request.skill == "Discovery.collect":
             self.gone = True
             raise asyncio.CancelledError
-        return await super().call_skill(request, call)
+        return await super().call_function(request, call)
 
     async def wait_until(
         self,
@@ -88,8 +93,8 @@ def left_by(way: str, cleanup: str) -> Plan:
     ends: Json = {"on_exceeded": way, **({"next_team": "rest"} if way == "route" else {})}
     return tool_plan(
         {
-            "search": skill_tool(input_schema=QUERY),
-            "clock": skill_tool("Clock.now", input_schema={"type": "object"}),
+            "search": function_tool(input_schema=QUERY),
+            "clock": function_tool("Clock.now", input_schema={"type": "object"}),
         },
         {"actor": persona("clock", "search", parallel_tool_calls=False)},
         teams=teams,

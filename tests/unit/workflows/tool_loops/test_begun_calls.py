@@ -13,8 +13,8 @@ from tests.support.tool_agents import (
     ModelWorld,
     answer,
     calls,
+    function_tool,
     persona,
-    skill_tool,
     tool_plan,
 )
 
@@ -26,7 +26,7 @@ TOOLS: dict[str, Json] = {
         "stateful": True,
         "requires_approval": True,
     },
-    "clock": skill_tool("Clock.now", input_schema={"type": "object"}),
+    "clock": function_tool("Clock.now", input_schema={"type": "object"}),
 }
 HELPER: Json = {**MODEL, "prompts": {"user": "Help with {{ input.query }}."}}
 

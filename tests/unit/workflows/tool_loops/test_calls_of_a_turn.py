@@ -6,7 +6,12 @@ from typing import cast
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
 from coterie.runs.in_process.local_scope import LocalScope
@@ -25,16 +30,16 @@ from tests.support.tool_agents import (
     ModelWorld,
     answer,
     calls,
+    function_tool,
     persona,
-    skill_tool,
     tool_plan,
     unusable,
 )
 
 OBJECT: Json = {"type": "object"}
 TOOLS: dict[str, Json] = {
-    "search": skill_tool(input_schema=QUERY),
-    "clock": skill_tool("Clock.now", input_schema=OBJECT),
+    "search": function_tool(input_schema=QUERY),
+    "clock": function_tool("Clock.now", input_schema=OBJECT),
 }
 HELPER: Json = {**MODEL, "prompts": {"user": "Help with {{ input.query }}."}}
 TWO: tuple[tuple[str, Json], ...] = (("search", {"query": "rain"}), ("clock", {}))
@@ -59,9 +64,9 @@ class Busy:
         response = calls(*self.asked) if begins else answer("done")
         return response.model_copy(update={"conversation": "begun" if begins else "ended"})
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
         await self._do(request.skill.partition(".")[2])
-        return SkillResult(data=1)
+        return FunctionResult(data=1)
 
     async def _do(self, name: str) -> None:
         self.now.append(name)
@@ -116,11 +121,11 @@ class DecidedWorld(ModelWorld):
 
 
 class CallScope(ModelScope):
-    """Calls of skills take a time with more digits than people see."""
+    """Calls of tool functions take a time with more digits than people see."""
 
-    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
+    async def call_function(self, request: FunctionRequest, call: Call) -> FunctionResult:
         self.world.seconds += 0.23456
-        return await super().call_skill(request, call)
+        return await super().call_function(request, call)
 
     def decision_about(self, request: Pending) -> DecideInput:
         decided = cast("DecidedWorld", self.world).decided
@@ -130,16 +135,16 @@ class CallScope(ModelScope):
 
 
 class Run:
-    """One run whose model and skills may look at its state."""
+    """One run whose model and tool functions may look at its state."""
 
     def __init__(self, of: Plan, model: Model, **decided: JsonValue) -> None:
         self.plan = of
         self.state = fresh(of, {})
         self.seen: list[dict[str, float]] = []
-        self.world = DecidedWorld(model, self._skill)
+        self.world = DecidedWorld(model, self._function)
         self.world.decided = decided
 
-    def _skill(self, request: SkillRequest) -> JsonValue:
+    def _function(self, request: FunctionRequest) -> JsonValue:
         doing = self.state.doing
         self.seen.append({key: round(at - START, 3) for key, at in doing.items() if "@" in key})
         return {"of": request.skill}
@@ -235,7 +240,7 @@ async def test_a_call_of_an_ordinary_agent_leaves_nothing_in_the_state() -> None
 
 def approving(**terms: JsonValue) -> Plan:
     """The plan of an agent whose calls of `search` a person approves."""
-    tools = {"search": skill_tool(input_schema=QUERY, requires_approval=terms)}
+    tools = {"search": function_tool(input_schema=QUERY, requires_approval=terms)}
     return tool_plan(tools, {"actor": persona("search")})
 
 

@@ -9,7 +9,7 @@ from coterie.activities.contracts import (
     AgentRequest,
     AgentResponse,
     ContextUse,
-    SkillRequest,
+    FunctionRequest,
     TokenUsage,
 )
 from coterie.dsl.model.plan import Plan
@@ -28,12 +28,12 @@ from tests.support.tool_agents import (
     ModelWorld,
     answer,
     calls,
+    function_tool,
     persona,
-    skill_tool,
     tool_plan,
 )
 
-TOOLS: dict[str, Json] = {"search": skill_tool(input_schema=QUERY)}
+TOOLS: dict[str, Json] = {"search": function_tool(input_schema=QUERY)}
 POLICY: Json = {"at": 1_000, "keep_turns": 1}
 Model = Callable[[AgentRequest, int], AgentResponse]
 
@@ -43,7 +43,7 @@ def plan(step: Json | None = None, **of_persona: JsonValue) -> Plan:
     return tool_plan(TOOLS, {"actor": actor}, step=step)
 
 
-def found(request: SkillRequest) -> JsonValue:
+def found(request: FunctionRequest) -> JsonValue:
     return "x" * 404
 
 
@@ -353,8 +353,8 @@ async def test_a_turn_of_a_persona_without_compaction_counts_for_the_next_one() 
 
 
 async def test_labels_of_the_conversation_stay_with_the_run() -> None:
-    search = skill_tool(input_schema=QUERY, labels=["untrusted"])
-    post = skill_tool("Web.post", labels=["egress"])
+    search = function_tool(input_schema=QUERY, labels=["untrusted"])
+    post = function_tool("Web.post", labels=["egress"])
     actor = persona("search", compaction=POLICY)
     terms: Json = {}
     of = tool_plan({"search": search, "post": post}, {"actor": actor}, egress_approval=terms)

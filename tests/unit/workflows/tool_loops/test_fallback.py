@@ -24,13 +24,13 @@ from tests.support.tool_agents import (
     ModelWorld,
     answer,
     calls,
+    function_tool,
     persona,
-    skill_tool,
     tool_plan,
 )
 
 FALLBACK: list[JsonValue] = ["second/big/one", "third/small"]
-TOOLS: dict[str, Json] = {"search": skill_tool(input_schema=QUERY)}
+TOOLS: dict[str, Json] = {"search": function_tool(input_schema=QUERY)}
 
 
 def single(**keys: JsonValue) -> Plan:

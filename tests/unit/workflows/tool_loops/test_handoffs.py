@@ -16,13 +16,13 @@ from tests.support.tool_agents import (
     ModelWorld,
     answer,
     calls,
+    function_tool,
     persona,
-    skill_tool,
     tool_plan,
 )
 
 Model = Callable[[AgentRequest, int], AgentResponse]
-TOOLS: dict[str, Json] = {"clock": skill_tool("Clock.now", input_schema={"type": "object"})}
+TOOLS: dict[str, Json] = {"clock": function_tool("Clock.now", input_schema={"type": "object"})}
 ACT: Json = {
     "name": "act",
     "agent_type": "generic_tool_calling",

@@ -23,12 +23,12 @@ from tests.support.tool_agents import (
     ModelWorld,
     answer,
     calls,
+    function_tool,
     persona,
-    skill_tool,
     tool_plan,
 )
 
-CLOCK = skill_tool("Clock.now", input_schema={"type": "object"})
+CLOCK = function_tool("Clock.now", input_schema={"type": "object"})
 
 
 def hook(decide: str, when: str, **more: JsonValue) -> Json:
@@ -57,7 +57,7 @@ class EditingScope(ModelScope):
 
 async def edited(query: str, *hooks: Json) -> tuple[ModelWorld, RunState]:
     """The run of an agent whose one call Ann edits."""
-    tool = skill_tool(input_schema=QUERY, requires_approval={"editable": True})
+    tool = function_tool(input_schema=QUERY, requires_approval={"editable": True})
     plan = tool_plan({"search": tool}, {"actor": persona("search", hooks=[*hooks])})
     state, world = fresh(plan, {}), ModelWorld(one_search, lambda request: request.input)
     scope = EditingScope(plan, state, world, None)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest
+from coterie.activities.contracts import AgentRequest, AgentResponse, FunctionRequest
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.core.causes.agent_causes import HookDecided
@@ -22,16 +22,16 @@ from tests.support.tool_agents import (
     ModelWorld,
     answer,
     calls,
+    function_tool,
     persona,
-    skill_tool,
     tool_plan,
     unusable,
 )
 
 TOOLS: dict[str, Json] = {
-    "search": skill_tool(input_schema=QUERY),
-    "clock": skill_tool("Clock.now", input_schema={"type": "object"}),
-    "again": skill_tool(input_schema=QUERY, cache="run"),
+    "search": function_tool(input_schema=QUERY),
+    "clock": function_tool("Clock.now", input_schema={"type": "object"}),
+    "again": function_tool(input_schema=QUERY, cache="run"),
     "act": {"skill": "Act.once", "terms": {**READ, "effect": "once"}, "input_schema": QUERY},
 }
 Model = Callable[[AgentRequest, int], AgentResponse]
@@ -58,18 +58,18 @@ def single(*hooks: Json, **of_persona: JsonValue) -> Plan:
     return tool_plan({}, {"actor": actor}, step={"agent_type": "generic_single_shot"})
 
 
-def found(request: SkillRequest) -> JsonValue:
+def found(request: FunctionRequest) -> JsonValue:
     return {"of": request.skill, "input": request.input}
 
 
 async def ran(
     of: Plan,
     model: Model,
-    skill: Callable[[SkillRequest], JsonValue] = found,
+    function: Callable[[FunctionRequest], JsonValue] = found,
     context: Json | None = None,
 ) -> tuple[TeamResult, ModelWorld, RunState]:
     """The run from beginning to end, also if it fails."""
-    world, state = ModelWorld(model, skill), fresh(of, context or {})
+    world, state = ModelWorld(model, function), fresh(of, context or {})
     try:
         result = await run(ModelScope(of, state, world, None))
     except RunFailed as failed:
@@ -78,10 +78,10 @@ async def ran(
 
 
 async def stopped_everywhere(
-    of: Plan, model: Model, skill: Callable[[SkillRequest], JsonValue] = found
+    of: Plan, model: Model, function: Callable[[FunctionRequest], JsonValue] = found
 ) -> tuple[TeamResult, ModelWorld, RunState]:
     """The run, continued as new at every second checkpoint."""
-    world, state = ModelWorld(model, skill), fresh(of, {})
+    world, state = ModelWorld(model, function), fresh(of, {})
     for _ in range(1000):
         try:
             return await run(ModelScope(of, state, world, 1)), world, state
@@ -307,7 +307,7 @@ async def test_a_single_answer_is_asked_for_again_with_what_was_said() -> None:
     assert world.requests[1].reask.answer == "no"
 
 
-async def test_the_skill_of_a_hook_is_one_call_only_where_its_condition_holds() -> None:
+async def test_the_function_of_a_hook_is_one_call_only_where_its_condition_holds() -> None:
     hook = on(
         "before_tool_call",
         "reject",
@@ -325,12 +325,12 @@ async def test_the_skill_of_a_hook_is_one_call_only_where_its_condition_holds() 
     assert texts(world.requests[1])[0].endswith("decided to reject: Guard.check")
 
 
-async def test_a_condition_over_the_check_decides_after_the_skill() -> None:
-    def skill(request: SkillRequest) -> JsonValue:
+async def test_a_condition_over_the_check_decides_after_the_function() -> None:
+    def function(request: FunctionRequest) -> JsonValue:
         return {"bad": request.skill == "Guard.check"}
 
     hook = on("before_turn", "fail", when="{{ check.bad }}", skill="Guard.check", terms=READ)
-    result, world, _ = await ran(plan(hook), two_turns, skill)
+    result, world, _ = await ran(plan(hook), two_turns, function)
     assert world.requests == []
     assert result.error is not None
 

@@ -11,13 +11,13 @@ from tests.support.tool_agents import (
     ModelWorld,
     answer,
     calls,
+    function_tool,
     persona,
-    skill_tool,
     tool_plan,
     unusable,
 )
 
-TOOLS: dict[str, Json] = {"clock": skill_tool("Clock.now", input_schema={"type": "object"})}
+TOOLS: dict[str, Json] = {"clock": function_tool("Clock.now", input_schema={"type": "object"})}
 
 
 class WatchedScope(ModelScope):

@@ -20,8 +20,8 @@ from tests.support.tool_agents import (
     ModelWorld,
     answer,
     calls,
+    function_tool,
     persona,
-    skill_tool,
     tool_plan,
     unusable,
 )
@@ -36,7 +36,7 @@ def plan(tool: Json, of_persona: Json = WRITER, **more: JsonValue) -> Plan:
     """A plan whose agent may call `helper`, and `look` itself."""
     tools: dict[str, Json] = {
         "helper": {"input_schema": QUERY, **tool},
-        "look": skill_tool(input_schema={"type": "object"}),
+        "look": function_tool(input_schema={"type": "object"}),
     }
     actor = persona("helper", "look", **more)
     return tool_plan(tools, {"actor": actor, "writer": of_persona})
@@ -253,7 +253,7 @@ async def test_a_tool_reads_the_accepted_work_of_another(
             "input_schema": QUERY,
             "reads": [{"from": "finder", "publish": publish}],
         },
-        "look": skill_tool(input_schema={"type": "object"}),
+        "look": function_tool(input_schema={"type": "object"}),
     }
     personas = {"actor": persona("finder", "helper"), "writer": WRITER, "finder": persona("look")}
     asked: list[tuple[str, Json]] = [("helper", ASK), ("finder", ASK), ("helper", ASK)]

@@ -17,8 +17,8 @@ from tests.support.tool_agents import (
     ModelWorld,
     answer,
     calls,
+    function_tool,
     persona,
-    skill_tool,
     tool_plan,
 )
 from tests.unit.workflows.tool_loops.test_tool_loop import found
@@ -31,7 +31,7 @@ def plan(inner: Json, *hooks: Json, **look: JsonValue) -> Plan:
     """A plan whose agent calls `helper`, an agent that may call `look`."""
     tools: dict[str, Json] = {
         "helper": {"agent": "writer", "input_schema": QUERY},
-        "look": {**skill_tool(input_schema=QUERY), **look},
+        "look": {**function_tool(input_schema=QUERY), **look},
     }
     actor = persona("helper", "look")
     asked: list[JsonValue] = [*hooks]
@@ -82,7 +82,7 @@ async def test_a_hook_of_the_document_decides_about_the_calls_of_a_nested_agent(
         return calls(ASK if request.task == "act" else LOOK)
 
     world, _ = await ran(plan(persona("look"), hook), model)
-    assert world.made == [], "the skill was not called"
+    assert world.made == [], "the tool function was not called"
     (of_parent,) = results(world, "act")
     assert of_parent.failed is (decide == "fail")
     if decide == "reject":

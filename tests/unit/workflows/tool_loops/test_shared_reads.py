@@ -5,31 +5,36 @@ from collections.abc import Awaitable, Callable
 
 from temporalio.exceptions import ApplicationError
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
 from coterie.runs.in_process.local_scope import LocalScope
 from coterie.workflows.core.state import RunState
 from coterie.workflows.interpreter import run
 from tests.support.simulation.stopping import fresh
-from tests.support.tool_agents import answer, calls, persona, skill_tool, tool_plan
+from tests.support.tool_agents import answer, calls, function_tool, persona, tool_plan
 
 WRITE: Json = {"effect": "idempotent", "timeout": 60, "retries": 0}
 TOOLS: dict[str, Json] = {
-    "search": skill_tool(input_schema={"type": "object"}, cache="run"),
+    "search": function_tool(input_schema={"type": "object"}, cache="run"),
     "save": {"skill": "Files.write", "terms": WRITE, "input_schema": {"type": "object"}},
 }
 RAIN: tuple[str, Json] = ("search", {"query": "rain"})
-Skill = Callable[[SkillRequest, int], Awaitable[JsonValue]]
+ToolFunction = Callable[[FunctionRequest, int], Awaitable[JsonValue]]
 
 
 class TurnWorld:
-    """A model that asks for these calls, turn by turn, and a skill that may wait."""
+    """A model that asks for these calls, turn by turn, and a tool function that may wait."""
 
-    def __init__(self, skill: Skill, *turns: tuple[tuple[str, Json], ...]) -> None:
+    def __init__(self, function: ToolFunction, *turns: tuple[tuple[str, Json], ...]) -> None:
         self.made: list[str] = []
         self.results: list[list[str]] = []
-        self._skill = skill
+        self._function = function
         self._turns = turns
 
     async def run_agent(self, request: AgentRequest) -> AgentResponse:
@@ -40,9 +45,9 @@ class TurnWorld:
         asked = calls(*self._turns[done]) if done < len(self._turns) else answer("done")
         return asked.model_copy(update={"conversation": f"turn {done}"})
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
         self.made.append(request.key.rpartition("/")[2])
-        return SkillResult(data=await self._skill(request, len(self.made)))
+        return FunctionResult(data=await self._function(request, len(self.made)))
 
 
 async def others() -> None:
@@ -51,7 +56,7 @@ async def others() -> None:
         await asyncio.sleep(0)
 
 
-async def slow(request: SkillRequest, number: int) -> JsonValue:
+async def slow(request: FunctionRequest, number: int) -> JsonValue:
     await others()
     return {"call": number}
 
@@ -74,7 +79,7 @@ async def test_equal_calls_of_a_turn_are_one_call() -> None:
     assert world.made == ["search@1.1#1"]
     assert world.results == [['{"call":1}'] * 3]
     assert hits(state) == ["act/search@1.2", "act/search@1.3"]
-    assert state.skill_calls == 1
+    assert state.function_calls == 1
 
 
 async def test_arguments_are_equal_whatever_the_order_of_their_keys() -> None:
@@ -87,7 +92,7 @@ async def test_arguments_are_equal_whatever_the_order_of_their_keys() -> None:
 
 
 async def test_a_result_that_is_too_large_to_keep_is_shared_all_the_same() -> None:
-    async def large(request: SkillRequest, number: int) -> JsonValue:
+    async def large(request: FunctionRequest, number: int) -> JsonValue:
         await others()
         return f"{number}" * 5_000
 
@@ -98,20 +103,20 @@ async def test_a_result_that_is_too_large_to_keep_is_shared_all_the_same() -> No
 
 
 async def test_after_a_failure_the_next_equal_call_is_made_and_shared() -> None:
-    async def fails_once(request: SkillRequest, number: int) -> JsonValue:
+    async def fails_once(request: FunctionRequest, number: int) -> JsonValue:
         await others()
         if number == 1:
-            raise ApplicationError("the archive is closed", type="SkillFailed")
+            raise ApplicationError("the archive is closed", type="FunctionFailed")
         return "open"
 
     world = TurnWorld(fails_once, (RAIN, RAIN, RAIN))
     state = await ran(world)
     assert world.made == ["search@1.1#1", "search@1.2#1"]
-    assert world.results == [["SkillFailed: the archive is closed", "open", "open"]]
+    assert world.results == [["FunctionFailed: the archive is closed", "open", "open"]]
     assert hits(state) == ["act/search@1.3"]
 
 
-async def slow_search(request: SkillRequest, number: int) -> JsonValue:
+async def slow_search(request: FunctionRequest, number: int) -> JsonValue:
     if request.skill == "Discovery.collect":
         await others()
     return number
@@ -142,7 +147,7 @@ async def test_a_call_after_an_effect_does_not_wait_for_one_from_before() -> Non
 
 
 async def test_a_call_that_is_left_does_not_keep_others_waiting() -> None:
-    async def never(request: SkillRequest, number: int) -> JsonValue:
+    async def never(request: FunctionRequest, number: int) -> JsonValue:
         if "any_of_both/one/search" in request.key:
             await asyncio.Event().wait()
         await others()
@@ -152,8 +157,8 @@ async def test_a_call_that_is_left_does_not_keep_others_waiting() -> None:
 
     tools: dict[str, Json] = {
         **TOOLS,
-        "clock": skill_tool("Clock.now"),
-        "later": skill_tool("Clock.later"),
+        "clock": function_tool("Clock.now"),
+        "later": function_tool("Clock.later"),
     }
     search = tool_step("search")
     left = both([search], [tool_step("later")], join="any")

@@ -5,7 +5,12 @@ from typing import cast
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.control import retry_and_skip as steering
@@ -24,15 +29,15 @@ from tests.support.tool_agents import (
     ModelWorld,
     answer,
     calls,
+    function_tool,
     persona,
-    skill_tool,
     tool_plan,
 )
 
 Model = Callable[[AgentRequest, int], AgentResponse]
 TOOLS: dict[str, Json] = {
-    "search": skill_tool(input_schema=QUERY),
-    "clock": skill_tool("Clock.now", input_schema={"type": "object"}),
+    "search": function_tool(input_schema=QUERY),
+    "clock": function_tool("Clock.now", input_schema={"type": "object"}),
 }
 HELPER: Json = {**MODEL, "prompts": {"user": "Help with {{ input.query }}."}}
 SKIPPED = "work/act/search@1.1"
@@ -55,9 +60,9 @@ class SkippingScope(ModelScope):
         self._skip(call)
         return await super().run_agent(request, call)
 
-    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
+    async def call_function(self, request: FunctionRequest, call: Call) -> FunctionResult:
         self._skip(call)
-        return await super().call_skill(request, call)
+        return await super().call_function(request, call)
 
     def _skip(self, call: Call) -> None:
         values = cast("SkippedCalls", self.world).values

@@ -6,7 +6,12 @@ from typing import Any, cast
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.core.causes.agent_causes import HookDecided
@@ -43,7 +48,7 @@ class SlowHelper:
         made = answer("done") if turn.continues else calls(("helper", {"query": "rain"}))
         return made.model_copy(update={"conversation": "a"})
 
-    async def call_skill(self, request: SkillRequest) -> SkillResult:
+    async def call_function(self, request: FunctionRequest) -> FunctionResult:
         raise NotImplementedError
 
 

@@ -20,8 +20,8 @@ from tests.support.tool_agents import (
     ModelWorld,
     answer,
     calls,
+    function_tool,
     persona,
-    skill_tool,
     tool_plan,
 )
 
@@ -41,7 +41,7 @@ GIVEN: Json = {"query": "x"}
 def test_a_result_is_that_of_a_call_with_the_same_grants(
     kept: tuple[KeptLabel, ...], asked: tuple[KeptLabel, ...], same: bool
 ) -> None:
-    search = skill_tool("Web.search", labels=["egress"], cache="run")
+    search = function_tool("Web.search", labels=["egress"], cache="run")
     plan = tool_plan({"search": search}, {"actor": persona("search")})
     tool, state = plan.tools["search"], fresh(plan, {})
     grants: list[JsonValue] = [[*sorted(kept)]] if kept else []
@@ -55,7 +55,7 @@ def test_a_result_is_that_of_a_call_with_the_same_grants(
 
 @pytest.mark.parametrize(("granted_around", "same"), [(True, True), (False, False)])
 def test_a_grant_that_does_not_count_gets_no_result_by_it(granted_around: bool, same: bool) -> None:
-    search = skill_tool("Web.search", labels=["egress"], cache="run", grants=["private"])
+    search = function_tool("Web.search", labels=["egress"], cache="run", grants=["private"])
     helper: Json = {"agent": "actor", "grants": ["private"] if granted_around else []}
     tools = {"search": search, "helper": helper}
     plan = tool_plan(tools, {"actor": persona("search")}, narrow_grants=True)
@@ -88,7 +88,7 @@ async def test_a_result_is_that_of_the_arguments_that_ran_and_not_of_those_asked
             return answer("done")
         return calls(("search", {"query": asked[number - 1]}))
 
-    search = skill_tool(input_schema=QUERY, cache="run", requires_approval={"editable": True})
+    search = function_tool(input_schema=QUERY, cache="run", requires_approval={"editable": True})
     plan = tool_plan({"search": search}, {"actor": persona("search")})
     world, state = ModelWorld(model, lambda request: request.input), fresh(plan, {})
     await run(EditingScope(plan, state, world, None))

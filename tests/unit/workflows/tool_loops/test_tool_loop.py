@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from coterie.activities.contracts import AgentError, AgentRequest, AgentResponse, SkillRequest
+from coterie.activities.contracts import AgentError, AgentRequest, AgentResponse, FunctionRequest
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.tool_loop.exchange import ToolResult
 from coterie.dsl.tool_loop.result_texts import LOST
@@ -24,15 +24,15 @@ from tests.support.tool_agents import (
     ModelWorld,
     answer,
     calls,
+    function_tool,
     persona,
-    skill_tool,
     tool_plan,
     unusable,
 )
 
 TOOLS: dict[str, Json] = {
-    "search": skill_tool(input_schema=QUERY),
-    "clock": skill_tool("Clock.now", input_schema={"type": "object"}),
+    "search": function_tool(input_schema=QUERY),
+    "clock": function_tool("Clock.now", input_schema={"type": "object"}),
 }
 Model = Callable[[AgentRequest, int], AgentResponse]
 
@@ -43,16 +43,16 @@ def plan(*tools: str, **of_persona: JsonValue) -> Plan:
     return tool_plan(TOOLS, {"actor": actor})
 
 
-def found(request: SkillRequest) -> JsonValue:
-    """What the skills return."""
+def found(request: FunctionRequest) -> JsonValue:
+    """What the tool functions return."""
     return {"of": request.skill, "input": request.input}
 
 
 async def ran(
-    of: Plan, model: Model, skill: Callable[[SkillRequest], JsonValue] = found
+    of: Plan, model: Model, function: Callable[[FunctionRequest], JsonValue] = found
 ) -> tuple[TeamResult, ModelWorld, RunState]:
     """The run from beginning to end."""
-    world, state = ModelWorld(model, skill), fresh(of, {})
+    world, state = ModelWorld(model, function), fresh(of, {})
     return await run(ModelScope(of, state, world, None)), world, state
 
 
@@ -87,7 +87,7 @@ async def test_a_turn_and_its_calls_are_one_activity_each() -> None:
         "0003.work.clock@1.2",
         "0004.work.act.t2",
     ]
-    assert (result.model_calls, result.skill_calls) == (2, 2)
+    assert (result.model_calls, result.function_calls) == (2, 2)
 
 
 async def test_the_first_request_has_all_and_a_later_one_only_what_is_new() -> None:
@@ -153,13 +153,13 @@ async def test_corrective_results_reach_the_model_in_their_places() -> None:
 
 
 async def test_a_failed_call_is_a_result_that_says_so() -> None:
-    def skill(request: SkillRequest) -> JsonValue:
-        return {"fails": "SkillFailed", "message": "no network"}
+    def function(request: FunctionRequest) -> JsonValue:
+        return {"fails": "FunctionFailed", "message": "no network"}
 
-    _, world, state = await ran(plan(), two_turns, skill)
+    _, world, state = await ran(plan(), two_turns, function)
     assert results(world.requests[1]) == [
-        ToolResult(text="SkillFailed: no network", failed=True),
-        ToolResult(text="SkillFailed: no network", failed=True),
+        ToolResult(text="FunctionFailed: no network", failed=True),
+        ToolResult(text="FunctionFailed: no network", failed=True),
     ]
     shown = [(one.step, one.status) for one in state.trail if "@" in (one.step or "")]
     assert shown == [
@@ -438,7 +438,7 @@ async def test_usage_of_calls_adds_up_by_tool_and_not_by_turn() -> None:
 async def test_an_equal_call_of_a_cached_tool_gets_the_first_result_until_an_effect() -> None:
     write: Json = {"effect": "idempotent", "timeout": 60, "retries": 0}
     tools: dict[str, Json] = {
-        "search": skill_tool(input_schema=QUERY, cache="run"),
+        "search": function_tool(input_schema=QUERY, cache="run"),
         "save": {"skill": "Files.write", "terms": write, "input_schema": {"type": "object"}},
     }
     rain: tuple[str, Json] = ("search", {"query": "rain"})
@@ -468,13 +468,13 @@ async def test_an_equal_call_of_a_cached_tool_gets_the_first_result_until_an_eff
 
 
 async def test_a_failure_is_not_cached() -> None:
-    tools = {"search": skill_tool(input_schema=QUERY, cache="run")}
+    tools = {"search": function_tool(input_schema=QUERY, cache="run")}
 
     def model(request: AgentRequest, number: int) -> AgentResponse:
         return calls(("search", {"query": "rain"})) if number < 3 else answer("done")
 
     of = tool_plan(tools, {"actor": persona(*tools)})
-    _, world, _ = await ran(of, model, lambda _: {"fails": "SkillFailed"})
+    _, world, _ = await ran(of, model, lambda _: {"fails": "FunctionFailed"})
     assert len(world.made) == 2
 
 
@@ -505,5 +505,5 @@ async def test_the_task_decides_over_the_turns_of_its_persona(stopped: bool) -> 
     result, world, _ = await run_it(of, search_for_ever)
     assert isinstance(result.output, dict)
     assert result.output["act"] == {"text": "enough"}
-    assert (result.model_calls, result.skill_calls) == (3, 2)
+    assert (result.model_calls, result.function_calls) == (3, 2)
     assert world.calls[-1].endswith("act.t3")

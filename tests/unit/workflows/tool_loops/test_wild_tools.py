@@ -28,9 +28,9 @@ from tests.support.simulation.wild_tools import (
     Wants,
     WildModel,
     WildWorld,
-    wild_skill,
+    wild_function,
 )
-from tests.support.tool_agents import persona, skill_tool, tool_plan
+from tests.support.tool_agents import function_tool, persona, tool_plan
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "25"))
 SCHEMA: Json = {
@@ -40,8 +40,8 @@ SCHEMA: Json = {
     "additionalProperties": False,
 }
 ANSWER: Json = {"type": "object", "properties": {"good": {"type": "boolean"}}, "required": ["good"]}
-SKILLS = ("a", "b", "c")
-NAMES = (*SKILLS, "helper", "handoff_to_rest")
+TOOL_FUNCTIONS = ("a", "b", "c")
+NAMES = (*TOOL_FUNCTIONS, "helper", "handoff_to_rest")
 STATED = {
     "AnswerRefused",
     "AnswerTruncated",
@@ -63,7 +63,9 @@ INVALID = (
     *('{"n": NaN}', '{"n": 1e999}', '{"n": 1, "more": "\\ud83d"}', "[" * 5_000),
     '{"n": 1, "more": "' + "x" * 20_000 + '"}',
 )
-valid = st.tuples(st.sampled_from((*SKILLS, *SKILLS, "helper")), st.sampled_from(VALID))
+valid = st.tuples(
+    st.sampled_from((*TOOL_FUNCTIONS, *TOOL_FUNCTIONS, "helper")), st.sampled_from(VALID)
+)
 anything = st.tuples(
     st.sampled_from((*NAMES, *NAMES, "lok", "", "x" * 300, "../a", "a@1.1", "\ud83d")),
     st.sampled_from((*VALID, *INVALID)),
@@ -82,7 +84,7 @@ def crowd(name: str, arguments: str) -> Wants:
 
 crowds = st.builds(
     crowd,
-    st.sampled_from(SKILLS),
+    st.sampled_from(TOOL_FUNCTIONS),
     st.sampled_from(['{"n": %d}', '{"n": 1, "more": "%d"}', '{"n": "%d"}']),
 )
 texts = st.builds(
@@ -113,7 +115,7 @@ class Wild:
 
 
 POLICY: Any = st.fixed_dictionaries(
-    {"tool": st.sampled_from(SKILLS)},
+    {"tool": st.sampled_from(TOOL_FUNCTIONS)},
     optional={
         "min_calls": st.integers(0, 2),
         "max_calls": st.integers(1, 4),
@@ -136,8 +138,8 @@ agents: "st.SearchStrategy[Json]" = st.fixed_dictionaries(
 
 
 @st.composite
-def skill_tools(draw: st.DrawFn, name: str) -> Json:
-    """A tool made of a wild skill."""
+def function_tools(draw: st.DrawFn, name: str) -> Json:
+    """A tool made of a wild tool function."""
     effect = draw(st.sampled_from(["read", "idempotent", "once"]))
     terms: Json = {
         "effect": effect,
@@ -147,7 +149,7 @@ def skill_tools(draw: st.DrawFn, name: str) -> Json:
     cache = {"cache": "run"} if effect == "read" and draw(st.booleans()) else {}
     approval: Any = draw(st.sampled_from([False, False, False, True, {"at": "after"}]))
     return {
-        **skill_tool(f"Wild.{name}", input_schema=SCHEMA, requires_approval=approval),
+        **function_tool(f"Wild.{name}", input_schema=SCHEMA, requires_approval=approval),
         "terms": terms,
         **cache,
     }
@@ -155,7 +157,7 @@ def skill_tools(draw: st.DrawFn, name: str) -> Json:
 
 @st.composite
 def wild(draw: st.DrawFn) -> Wild:
-    tools: dict[str, Json] = {name: draw(skill_tools(name)) for name in SKILLS}
+    tools: dict[str, Json] = {name: draw(function_tools(name)) for name in TOOL_FUNCTIONS}
     tools["helper"] = {
         "agent": "helper",
         "input_schema": SCHEMA,
@@ -180,25 +182,25 @@ def wild(draw: st.DrawFn) -> Wild:
     plan = tool_plan(
         tools,
         {
-            "actor": persona(*SKILLS, "helper", handoffs=["rest"], **draw(agents)),
+            "actor": persona(*TOOL_FUNCTIONS, "helper", handoffs=["rest"], **draw(agents)),
             "helper": persona("a", "b", **draw(agents)),
         },
         step={} if timeout is None else {"timeout": timeout},
         teams={"rest": {"id": "rest", "steps": [{"name": "x", "kind": "set", "values": {"n": 1}}]}},
         budgets=budgets,
     )
-    ways = {name: tuple(draw(behaviours)) for name in SKILLS}
+    ways = {name: tuple(draw(behaviours)) for name in TOOL_FUNCTIONS}
     return Wild(plan, tuple(draw(turns)), ways)
 
 
 def ran(of: Wild) -> tuple[Skipped, CountingScope, WildWorld, WildModel]:
     """The run to its end; it raises if it stands still or does not end."""
     model = WildModel(of.turns, "work/act#")
-    skills = {
-        f"Wild.{name}": wild_skill(f"Wild.{name}", of.plan.tools[name].effect, ways)
+    functions = {
+        f"Wild.{name}": wild_function(f"Wild.{name}", of.plan.tools[name].effect, ways)
         for name, ways in of.behaviours.items()
     }
-    world = WildWorld(model, skills)
+    world = WildWorld(model, functions)
     run = skipped_run(of.plan, {}, world, scope_type=CountingScope)
     assert isinstance(run.scope, CountingScope)
     return run, run.scope, world, model
@@ -270,6 +272,6 @@ def check_calls(of: Wild, scope: CountingScope, world: WildWorld) -> None:
 def check_budgets(of: Wild, run: Skipped, scope: CountingScope) -> None:
     """Nothing begins that a budget does not pay for."""
     made = {"tool_calls": len(scope.calls), "model_calls": len(scope.turns)}
-    assert (run.state.skill_calls, run.state.model_calls) == tuple(made.values())
+    assert (run.state.function_calls, run.state.model_calls) == tuple(made.values())
     for budget in of.plan.budgets:
         assert made[budget.kind] <= budget.limit

@@ -2,7 +2,12 @@
 
 import pytest
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, SkillRequest, SkillResult
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.agents.shared_work import note_tool_result
@@ -21,14 +26,14 @@ from tests.support.tool_agents import (
     ModelWorld,
     answer,
     calls,
+    function_tool,
     persona,
-    skill_tool,
     tool_plan,
 )
 
 SAID = "The whole file."
 RESULT: Json = {"path": "a.txt"}
-SEARCH = skill_tool(input_schema=QUERY)
+SEARCH = function_tool(input_schema=QUERY)
 GIVEN: Json = {"query": "x"}
 
 
@@ -38,8 +43,8 @@ class SayingScope(ModelScope):
     shown: JsonValue = None
     editable = False
 
-    async def call_skill(self, request: SkillRequest, call: Call) -> SkillResult:
-        result = await super().call_skill(request, call)
+    async def call_function(self, request: FunctionRequest, call: Call) -> FunctionResult:
+        result = await super().call_function(request, call)
         return result.model_copy(update={"text": SAID})
 
     def decision_about(self, request: Pending) -> DecideInput:
@@ -97,7 +102,7 @@ async def test_a_hook_reads_it_and_what_it_changes_replaces_it() -> None:
 @pytest.mark.parametrize("editable", [False, True])
 async def test_a_person_who_approves_a_result_sees_all_that_passes(editable: bool) -> None:
     terms: Json = {"at": "after", "editable": editable}
-    asked = skill_tool(input_schema=QUERY, requires_approval=terms)
+    asked = function_tool(input_schema=QUERY, requires_approval=terms)
     scope, _, read, _ = await ran(asked, editable=editable)
     if editable:
         assert (scope.shown, read) == (RESULT, ['{"path":"b.txt"}'])
@@ -107,7 +112,7 @@ async def test_a_person_who_approves_a_result_sees_all_that_passes(editable: boo
 
 async def test_an_equal_call_gets_it_from_the_cache() -> None:
     reads = hook(decide="reject", when={"expression": "{{ result.path == 'no' }}"})
-    cached = skill_tool(input_schema=QUERY, cache="run")
+    cached = function_tool(input_schema=QUERY, cache="run")
     scope, _, read, _ = await ran(cached, reads, turns=2)
     assert (read, len(scope.world.calls)) == ([BOTH, BOTH], 4)
 

@@ -1,4 +1,4 @@
-"""A part of an input counts as whatever its skill can read from it."""
+"""A part of an input counts as whatever its tool function can read from it."""
 
 import pytest
 from pydantic import JsonValue
@@ -33,7 +33,7 @@ KINDS = ("string", "integer", "number", "boolean", "array", "object", "null")
         (None, {"null"}),
     ],
 )
-def test_a_value_may_count_as_each_kind_that_skills_read_it_as(
+def test_a_value_may_count_as_each_kind_that_functions_read_it_as(
     given: JsonValue, kinds: set[str]
 ) -> None:
     part = known_parts(given)

@@ -26,7 +26,7 @@ _MAX_MODELS = 8
 
 
 def found_by(step: Step, outcome: Outcome, plan: Plan) -> CollectedFiles | None:
-    """Return how much a function has collected, if its result has `files` and `estimated_tokens`."""
+    """Return how much a function collected, if its result has `files` and `estimated_tokens`."""
     match step, outcome.data:
         case FunctionStep() | ToolStep(), {"files": list() as files, "estimated_tokens": tokens}:
             if type(tokens) is not int:

@@ -48,7 +48,7 @@ class OpenModelCall(Frozen):
 
 
 class InnerCall(Frozen):
-    """A function that the own code of an agent called within its turn, which the run did not see."""
+    """A tool function that the code of an agent called in its turn, which the run did not see."""
 
     skill: str
     effect: Effect

@@ -45,7 +45,7 @@ class FunctionResult(Frozen):
     kept: KeptResult | None = None
     """Where the result is, if the request says `keep`; then there is no `data`."""
     labels: tuple[KeptLabel, ...] = ()
-    """What it brought beside the labels of its function: a file that a run wrote keeps its labels."""
+    """What it brought beside the labels of its function: a file of a run keeps its labels."""
     seconds: float = 0.0
     """Working time of its attempts."""
     request: FunctionRequest | None = None

@@ -85,8 +85,7 @@ async def labels_of_read(workspace: Workspace, request: FunctionRequest) -> tupl
 
 async def note_failed_read(workspace: Workspace, request: FunctionRequest, meter: Meter) -> None:
     """Keep what a failed call brings: its message may show what it has read."""
-    labels = await labels_of_read(workspace, request)
-    if labels:
+    if labels := await labels_of_read(workspace, request):
         meter.note_call(InnerCall(skill=request.skill, effect="read", labels=labels))
 
 
@@ -427,7 +426,7 @@ class FunctionActivities:
         context: FunctionContext,
         long: LongCalls | None,
     ) -> Callable[[], Awaitable[JsonValue | SaidBeside]]:
-        """Return what makes the call: the function itself, or a process that outlives the worker."""
+        """Return what makes the call: the function, or a process that outlives the worker."""
         if long is None or isinstance(function, ServerFunction):
             return partial(function.call, request.input, context)
         if _polls(request) or long.takes(function, request.input, context):

@@ -1,4 +1,4 @@
-"""Find the function behind `server/tool`: a tool of an MCP server, or an operation of an HTTP API."""
+"""Find the function behind `server/tool`: a tool of an MCP server, or an operation of an API."""
 
 from coterie.activities.mcp_client.server_pool import McpServers
 from coterie.activities.tool_functions.apis.api_function import ApiFunction, Apis

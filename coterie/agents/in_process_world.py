@@ -253,7 +253,7 @@ class InProcessCode(UserCode):
 def in_process_functions(
     tools: Iterable[DefinedTool], settings: Settings
 ) -> dict[str, PythonFunction]:
-    """Return the tools of a run as functions; each may read the variables that it names as secrets."""
+    """Return the tools of a run as tool functions; each may read the secrets that it names."""
     tools_by_name = {tool.contract.name: tool for tool in tools}
     code = InProcessCode(tools_by_name)
     functions: dict[str, PythonFunction] = {}

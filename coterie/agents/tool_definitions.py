@@ -164,7 +164,7 @@ def is_same_tool(one: ToolSchema, other: ToolSchema) -> bool:
 
 
 def name_of(tool: AnyTool) -> str:
-    """Return the name under which a model calls a tool: `files_read` of the function `Files.read`."""
+    """Return the name under which a model calls a tool: `files_read` of `Files.read`."""
     if isinstance(tool, str):
         return tool.replace(".", "_").lower() if "." in tool else tool
     return schema_of(tool).name

@@ -1,4 +1,4 @@
-"""Call a tool or a function from the terminal: a real call, in this process, on the real workspace."""
+"""Call a tool or a tool function from the terminal: really, in this process, on the workspace."""
 
 import secrets
 from shlex import quote

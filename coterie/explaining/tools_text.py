@@ -45,7 +45,8 @@ class ListedTool(NamedTuple):
     @property
     def made_of(self) -> str:
         """What it is made of, for people: `tool function Discovery.collect`."""
-        return f"{self.kind} {self.source}".rstrip()
+        kind = "tool function" if self.kind == "skill" else self.kind
+        return f"{kind} {self.source}".rstrip()
 
     def as_dict(self) -> Json:
         """Return it as JSON."""

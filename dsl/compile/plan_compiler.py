@@ -266,7 +266,7 @@ def _reads_tools(node: Node) -> bool:
 
 
 def _without_unread_schemas(tools: Mapping[str, Tool], offered: Collection[str]) -> dict[str, Tool]:
-    """Drop the schemas of functions and MCP tools that no model may call: every history has the plan.
+    """Drop the schemas of tools that no model may call: every history has the plan.
 
     Args:
         tools: All tools of the document.

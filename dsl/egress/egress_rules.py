@@ -128,6 +128,6 @@ def has_own_code(step: AgentStep) -> bool:
 
 
 def hook_terms(plan: Plan) -> Iterator[tuple[Hook, FunctionTerms]]:
-    """Yield the hooks of a run and of its agents that call a function, with the terms of the call."""
+    """Yield the hooks of a run and its agents that call a tool function, with the call's terms."""
     hooks = [*plan.hooks, *(hook for persona in plan.personas.values() for hook in persona.hooks)]
     yield from ((hook, hook.terms) for hook in hooks if hook.terms is not None)

@@ -149,7 +149,7 @@ async def _approved_call(
 async def _call_tool(
     call: ToolCall, tool_input: JsonValue, scope: Scope, interpreter: Interpreter
 ) -> CalledFunction:
-    """Call the tool; a function or an MCP tool also counts as a call of the loop around the step."""
+    """Call the tool; a function or MCP tool also counts as a call of the loop around the step."""
     tool = call.tool
     if isinstance(tool, OneCallTool) and tool.cache is None:
         labelled = LabelledCall.of_tool(call.name, tool)

@@ -30,7 +30,7 @@ class ContractMismatch(NamedTuple):
     path: NodePath
     """Path within the input; a missing value has the path where it belongs."""
     message: str
-    """Follows "the function takes": `no input 'pth'`; or, for a missing value, "the function needs"."""
+    """Follows "the function takes": `no input 'pth'`; for a missing value, "the function needs"."""
     allowed: str = ""
     fix: str = ""
     missing: bool = False

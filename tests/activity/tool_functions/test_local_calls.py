@@ -1,4 +1,4 @@
-"""How a function is called: as an activity, as a local one, by an agent; what its result may weigh."""
+"""How a function is called: as an activity, a local one, by an agent; what a result may weigh."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path

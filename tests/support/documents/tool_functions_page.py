@@ -1,4 +1,4 @@
-"""Generate `docs/tool-functions.md`: `python -m tests.support.documents.tool_functions_page > docs/tool-functions.md`."""
+"""Generate `docs/tool-functions.md`; the page itself names the command."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,16 +14,16 @@ from coterie.text.durations import duration
 _HEAD = """\
 # Tool functions
 
-After reading this page, you can call every tool function that Coterie ships: you know what each one takes,
-what it returns, and how it fails.
+After reading this page, you can call every tool function that Coterie ships: you know what each one
+takes, what it returns, and how it fails.
 
-Call a tool function from an `execution_plan` with a [`skill` step](agent-steps.md#skill), or let a model
-call it as a [tool](tools.md#a-tool). `coterie validate` checks the input against the contract
+Call a tool function from an `execution_plan` with a [`skill` step](agent-steps.md#skill), or let a
+model call it as a [tool](tools.md#a-tool). `coterie validate` checks the input against the contract
 before a run starts. This page is generated from the contracts:
 `python -m tests.support.documents.tool_functions_page > docs/tool-functions.md`.
 
-All paths are relative to the worker's `workspace`. Tool functions that read and change files never leave
-it, and refuse paths in `.git` and `.coterie`. What a command may reach depends on
+All paths are relative to the worker's `workspace`. Tool functions that read and change files never
+leave it, and refuse paths in `.git` and `.coterie`. What a command may reach depends on
 [its sandbox](security.md#commands-of-the-project).
 """
 

@@ -1,4 +1,4 @@
-"""The scripted changes, applied by the real functions, do to the example what is reported of them."""
+"""The scripted changes, applied by the real functions, do to the example what they report."""
 
 import shutil
 import subprocess

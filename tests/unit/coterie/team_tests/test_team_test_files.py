@@ -244,7 +244,7 @@ def test_a_file_that_is_right_is_read_with_everything(tmp_path: Path) -> None:
             "functions: [{ step: draft/build/apply, data: 1 }]\ncases: [{ name: a }]",
             "E206",
             1,
-            18,
+            21,
             "unknown step 'draft/build/apply'",
             "did you mean 'draft/build/each/apply'?",
         ),

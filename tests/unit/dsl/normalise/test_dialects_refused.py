@@ -57,7 +57,7 @@ PLACES = {
     "input_params": AGENT,
     "skill_params": PLAN % "[{ name: c, skill: Discovery.collect, %s }]",
     "allow_llm_fallback": PERSONA,
-    "functions": "llm_config: { %s }\n" + TEAM % "name: Start",
+    "skills": "llm_config: { %s }\n" + TEAM % "name: Start",
     "config_locations": "%s\n" + TEAM % "name: Start",
     "model_params": PERSONA,
     "extended_thinking": PERSONA,

@@ -30,7 +30,7 @@ INSIDE = {
     *("Git.status", "Memory.search", "Memory.store", "Person.ask", "Python.run"),
     *("Retriever.search", "SemanticIterator.initialize"),
 }
-"""Functions that reach nothing outside. `Python.run` computes without modules, files and network."""
+"""Functions that reach nothing outside. `Python.run` has no modules, files and network."""
 CHANNELS = {
     "commands": "test_command_labels.py",
     "sandbox": "test_command_labels.py",

@@ -1,4 +1,4 @@
-"""The contract of a tool: resolved from its function, narrowed by the document, pinned by a digest."""
+"""The contract of a tool: resolved from its function, narrowed by documents, pinned by a digest."""
 
 import pytest
 

@@ -32,7 +32,7 @@ from tests.support.simulation.stopping import StoppingScope, World, fresh
 
 
 class RacingScope(StoppingScope):
-    """Runs branches concurrently and cuts off those that are not needed; a function never answers."""
+    """Runs branches concurrently and cuts off those not needed; a function never answers."""
 
     async def call_function(self, request: FunctionRequest, call: Call) -> FunctionResult:
         await asyncio.Event().wait()

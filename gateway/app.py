@@ -27,7 +27,13 @@ from coterie.gateway.operations.error_reports import (
 )
 from coterie.gateway.operations.operations_table import OPERATIONS
 from coterie.gateway.operations.run_access import RunAccess
-from coterie.gateway.request_gate import MCP_PATH, Authenticate, RequestGate, is_below
+from coterie.gateway.request_gate import (
+    AGUI_PATH,
+    MCP_PATH,
+    Authenticate,
+    RequestGate,
+    is_below,
+)
 from coterie.gateway.streams.stream_hub import StreamHub
 from coterie.version import own_version
 
@@ -121,7 +127,7 @@ async def _refuse_request(request: Request, error: Exception) -> Response:
 def _wants_page(request: Request) -> bool:
     """Return whether a browser asks for something outside the API."""
     path = request.url.path
-    if any(is_below(path, root) for root in (API, MCP_PATH)):
+    if any(is_below(path, root) for root in (API, MCP_PATH, AGUI_PATH)):
         return False
     return "text/html" in request.headers.get("accept", "")
 

@@ -1,6 +1,6 @@
 """What every request passes first: bounds, and who asks.
 
-Below `/v1`, and at `/mcp`, nothing is answered to who does not show an identity.
+Below `/v1` and `/agui`, and at `/mcp`, nothing is answered to who does not show an identity.
 """
 
 from collections.abc import Awaitable, Callable
@@ -28,6 +28,7 @@ Authenticate = Callable[[Request], Awaitable[Identity | None]]
 MCP_PATH: Final = RESOURCE_PATH
 OPENAI_PATHS: Final = tuple(f"{API}/{name}" for name in ("chat/completions", "responses", "models"))
 """Where clients of OpenAI's API ask."""
+AGUI_PATH: Final = "/agui"
 MAX_BODY: Final = 4 * 1024 * 1024
 """Bytes: a run's input has at most 2 MB, and JSON may escape it."""
 MAX_HEADER: Final = 64 * 1024
@@ -95,6 +96,8 @@ def _door(path: str) -> Door:
         return "mcp"
     if any(is_below(path, root) for root in OPENAI_PATHS):
         return "openai"
+    if is_below(path, AGUI_PATH):
+        return "agui"
     return "api" if is_below(path, API) else "console"
 
 
@@ -141,7 +144,7 @@ class RequestGate:
             who = f"{identity.method}:{identity.subject}"
             if connection is not None and not connection.authorize(who):
                 return _TOO_MANY
-        if not any(is_below(scope["path"], path) for path in (API, MCP_PATH)):
+        if not any(is_below(scope["path"], path) for path in (API, MCP_PATH, AGUI_PATH)):
             return None
         if identity is None:
             return SIGNED_OUT

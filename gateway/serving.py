@@ -21,6 +21,7 @@ from coterie.gateway.app import application, streams_of
 from coterie.gateway.browser_link import show_link
 from coterie.gateway.console.console_routes import console_routes
 from coterie.gateway.console.states.first_project import FirstProject, is_empty
+from coterie.gateway.doors.agui.agui_door import agui_routes
 from coterie.gateway.doors.assistant_pages import assistant_routes
 from coterie.gateway.doors.mcp_door import McpDoor
 from coterie.gateway.doors.openai.openai_door import OpenAiDoor
@@ -191,6 +192,7 @@ async def _answering(
         *openai_door.routes(),
         *assistant_routes(),
         *WebhookDoor(access).routes(),
+        *agui_routes(access),
     )
     routes = (*sign_in.routes, *doors, *console_routes(access, first))
     app = application(access, sign_in.authenticate, routes)

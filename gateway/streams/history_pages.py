@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.history.v1 import HistoryEvent
 from temporalio.api.workflowservice.v1 import (
     DescribeWorkflowExecutionRequest,
     GetWorkflowExecutionHistoryRequest,
@@ -53,6 +54,8 @@ class PageRequest:
     """Whether to wait for events that are not there yet."""
     seconds: float | None = None
     """How long to wait; default: as long as the server does."""
+    stored: bool = False
+    """Whether to read also the values that are stored elsewhere, if they are there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +107,13 @@ class HistoryPages:
         self.requests += 1
         return await Run(self._client(), run).describe()
 
-    async def forwards(self, run: str, run_id: str) -> AsyncGenerator[HistoryPage]:
+    async def forwards(
+        self, run: str, run_id: str, *, stored: bool = False
+    ) -> AsyncGenerator[HistoryPage]:
         """Yield the pages of a history from its first event to its last one; raises RPCError."""
         token = b""
         while True:
-            page = await self.page(PageRequest(run, run_id, token))
+            page = await self.page(PageRequest(run, run_id, token, stored=stored))
             yield page
             if not page.token:
                 return
@@ -137,7 +142,10 @@ class HistoryPages:
             if asked.waits and asked.token and error.status in _EMPTY_WAITS:
                 return HistoryPage((), asked.token)
             raise
-        return HistoryPage(tuple(read_events(answer.history.events)), answer.next_page_token)
+        events = list(answer.history.events)
+        if asked.stored:
+            await self._read_stored(asked.run, events)
+        return HistoryPage(tuple(read_events(events)), answer.next_page_token)
 
     async def backwards(
         self, run: str, run_id: str, size: int, *, stored: bool = False
@@ -165,11 +173,14 @@ class HistoryPages:
             token = answer.next_page_token
             events = list(reversed(answer.history.events))
             if stored:
-                with suppress(CommandError):  # then these values stay unread
-                    await whole(WorkflowHistory(run, events), client.data_converter)
+                await self._read_stored(run, events)
             yield HistoryPage(tuple(read_events(events)), token)
             if not token:
                 return
+
+    async def _read_stored(self, run: str, events: list[HistoryEvent]) -> None:
+        with suppress(CommandError):  # then these values stay unread
+            await whole(WorkflowHistory(run, events), self._client().data_converter)
 
     async def ancestry(self, run: str, run_id: str) -> Ancestry | None:
         """Return what came before a history; None if the server has deleted it.

@@ -74,6 +74,10 @@ LOADERS = {
     "for a run that no worker answers for",
     ("coterie.storage.large_values", "coterie.storage.bucket"): "Temporal's driver of S3, which "
     "takes 20 ms of every command, and few projects have a bucket",
+    (
+        "gateway.doors.agui.agui_door",
+        "gateway.doors.agui.agui_answers",
+    ): "the forms of AG-UI, which take 0.2 s, for its first client",
     ("gateway.doors.mcp_door", "gateway.doors.mcp_application"): _MCP,
     **{
         (f"dsl.model.step_kinds.{module}", "dsl.model.steps"): "for types: the union names it"

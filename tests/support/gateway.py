@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from coterie.gateway.app import application
 from coterie.gateway.console.console_routes import console_routes
+from coterie.gateway.doors.agui.agui_door import agui_routes
 from coterie.gateway.identity.identity import Grant, Identity, Role
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.server.connection import open_connection
@@ -48,7 +49,7 @@ def client_of(app: object, identity: Identity | None = None) -> httpx2.AsyncClie
 async def gateway(settings: Settings) -> AsyncGenerator[object]:
     """The application over a project's server."""
     access = RunAccess(settings, await open_connection(settings))
-    yield application(access, by_header, console_routes(access))
+    yield application(access, by_header, (*agui_routes(access), *console_routes(access)))
 
 
 ALL = person("local", *Role)

@@ -14,7 +14,7 @@ from coterie.dsl.values import Frozen
 SENDER: Final = "coterie-sender"
 """The header of a start, a signal or an update that holds its `Sender`."""
 
-Door = Literal["api", "console", "mcp", "openai", "webhook", "host"]
+Door = Literal["api", "console", "mcp", "openai", "webhook", "agui", "host"]
 """Through which a message came; `host`: a command or a program on a machine."""
 
 SenderMethod = (

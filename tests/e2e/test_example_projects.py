@@ -1,13 +1,16 @@
 """An example project runs as its README says, with its real server."""
 
+import json
 import socket
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
 
+import httpx2
+
 from tests.support.places import ROOT
-from tests.support.project import project, until
+from tests.support.project import Project, project, until
 
 QUESTION = "May I visit the lighthouse keeper, and then sleep on the island in December?"
 
@@ -27,9 +30,7 @@ def test_the_research_desk_asks_its_server_and_is_recorded_as_a_test(tmp_path: P
 
 
 def test_the_bookshop_is_called_by_its_document_and_by_a_declared_call(tmp_path: Path) -> None:
-    with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     sample, key = ROOT / "examples" / "bookshop", {"SHOP_KEY": "the-key-of-the-shop"}
     with project(tmp_path / "shop", key, sample) as shop:
         settings = shop.folder / "coterie.yml"
@@ -52,6 +53,59 @@ def test_the_bookshop_is_called_by_its_document_and_by_a_declared_call(tmp_path:
         finally:
             server.kill()
             server.wait()
+
+
+def test_the_review_desk_reviews_what_a_forge_delivers_and_posts_back(tmp_path: Path) -> None:
+    forge, gateway = free_port(), free_port()
+    secrets = {"FORGE_TOKEN": "a-token-of-the-forge", "FORGE_WEBHOOK_SECRET": "a-secret-of-both"}
+    with project(tmp_path / "desk", secrets, ROOT / "examples" / "review_desk") as desk:
+        settings = desk.folder / "coterie.yml"
+        settings.write_text(settings.read_text().replace("8766", str(forge)))
+        server = subprocess.Popen(
+            [sys.executable, str(desk.folder / "forge_server.py"), str(forge)],
+            env=secrets,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            until(lambda: _answers(forge), "the forge")
+            desk.begin("serve", "--port", str(gateway), "--no-browser")
+            until(lambda: _answers(gateway), "the gateway")
+            url = f"http://127.0.0.1:{gateway}/hooks/review/pull_request"
+            outcomes = [_delivered(desk, url, secrets)["outcome"] for _ in range(2)]
+            assert outcomes == ["started", "known"]
+            ended = desk.coterie("result", "hook/review/pull_request/4711-3f1c2a", "--json")
+            assert ended.returncode == 0, ended.stderr
+            assert json.loads(ended.stdout)["output"] == {"verdict": "change", "comment": 1}
+            (comment,) = _comments(forge, secrets["FORGE_TOKEN"])
+            assert "loses the centimetres" in comment["body"]
+        finally:
+            server.kill()
+            server.wait()
+
+
+def free_port() -> int:
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def _delivered(desk: Project, url: str, secrets: dict[str, str]) -> dict[str, str]:
+    """Deliver the pull request as the forge does."""
+    done = subprocess.run(
+        [sys.executable, str(desk.folder / "deliver.py"), url],
+        env=secrets,
+        text=True,
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    return json.loads(done.stdout)
+
+
+def _comments(port: int, token: str) -> list[dict[str, str]]:
+    url = f"http://127.0.0.1:{port}/repos/ada/tides/issues/7/comments"
+    answer = httpx2.get(url, headers={"Authorization": f"Bearer {token}"}, trust_env=False)
+    return answer.json()
 
 
 def _answers(port: int) -> bool:

@@ -13,6 +13,7 @@ import pytest_asyncio
 from temporalio.api.workflowservice.v1 import CountWorkflowExecutionsRequest
 
 from coterie.gateway.app import application
+from coterie.gateway.doors.webhooks.delivery_limits import Retention
 from coterie.gateway.doors.webhooks.webhook_door import MAX_DELIVERY, WebhookDoor
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.runs.histories.history_events import read_events
@@ -21,7 +22,7 @@ from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
 from coterie.settings import load
 from coterie.workflows.core.senders import Sender
-from tests.support.gateway import by_header, client_of
+from tests.support.gateway import ALL, WHO, by_header, client_of, person
 from tests.support.project import Project
 from tests.support.webhook_senders import (
     OTHER,
@@ -60,6 +61,12 @@ triggers:
       hmac: {header: X-Shop-Hmac, encoding: base64}
       secret_env: HOOK_SECRET
       context: {order: "{{ payload.order }}"}
+  slow:
+    webhook:
+      verify: standard-webhooks
+      secret_env: HOOK_SECRET
+      tolerance: 3d
+      context: {order: 1}
   unset:
     webhook: {verify: github, secret_env: NO_SUCH_SECRET, context: {order: 1}}
 """
@@ -92,13 +99,18 @@ ORDER = payload(kind="order", order=7, by="{{ context.order }}")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def hooks(served: Project) -> AsyncGenerator[httpx2.AsyncClient]:
-    """A client of a gateway with secrets of its own, and teams that only it tests."""
+async def access(served: Project) -> RunAccess:
+    """What a gateway with secrets of its own works with, and teams that only it tests."""
     (served.folder / "config/teams/shop.yml").write_text(SHOP)
     (served.folder / "config/teams/orders.yml").write_text(ORDERS)
     secrets = {"HOOK_SECRET": SECRET, "OLD_HOOK_SECRET": OTHER}
     settings = load({**served.environment, **secrets}, served.folder)
-    access = RunAccess(settings, await open_connection(settings))
+    return RunAccess(settings, await open_connection(settings))
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def hooks(access: RunAccess) -> AsyncGenerator[httpx2.AsyncClient]:
+    """A client of that gateway."""
     async with client_of(application(access, by_header, WebhookDoor(access).routes())) as http:
         yield http
 
@@ -200,6 +212,25 @@ async def test_what_does_not_prove_its_sender_is_refused(hooks: httpx2.AsyncClie
     assert len({json.dumps((await sent(hooks, path, ORDER, {}))[1]) for path, *_ in refused}) == 1
 
 
+async def test_the_retention_bounds_how_old_a_delivery_may_be(
+    hooks: httpx2.AsyncClient, served: Project
+) -> None:
+    kept = await Retention(time.monotonic).seconds(await served.client())
+    assert kept == 86_400.0
+    for age, status in ((86_340.0, 200), (86_460.0, 401)):
+        headers = standard(ORDER, f"msg_{status}", at=time.time() - age)
+        assert (await sent(hooks, "/hooks/shop/slow", ORDER, headers))[0] == status
+
+
+async def test_a_sign_in_is_neither_needed_nor_enough(hooks: httpx2.AsyncClient) -> None:
+    for identity in (person("nobody"), ALL):
+        who = {WHO: identity.model_dump_json()}
+        status, report = await sent(hooks, OPEN, ORDER, {**who, "content-type": "application/json"})
+        assert (status, report["code"]) == (401, "not_proved")
+        signed = {**who, **standard(ORDER, f"msg_{identity.subject}")}
+        assert (await sent(hooks, OPEN, ORDER, signed))[1]["outcome"] == "started"
+
+
 async def test_what_does_not_fit_is_refused_with_the_reason(hooks: httpx2.AsyncClient) -> None:
     async def code(body: bytes, path: str = OPEN, **more: str) -> tuple[int, str]:
         status, report = await sent(hooks, path, body, {**standard(body, "msg_unfit"), **more})
@@ -216,6 +247,18 @@ async def test_what_does_not_fit_is_refused_with_the_reason(hooks: httpx2.AsyncC
     unset = await sent(hooks, "/hooks/shop/unset", ORDER, github(ORDER))
     assert (unset[0], unset[1]["code"]) == (503, "not_ready")
     assert "NO_SUCH_SECRET" not in json.dumps(unset[1])
+
+
+async def test_the_audit_log_has_the_refusals(hooks: httpx2.AsyncClient, access: RunAccess) -> None:
+    access.audit.take()
+    await sent(hooks, "/hooks/shop/nothing", ORDER, {})
+    await sent(hooks, OPEN, ORDER, standard(ORDER, "msg_aged", at=time.time() - 400))
+    batch = access.audit.take()
+    assert batch is not None
+    assert [(one.about, one.code, one.subject, one.door) for one in batch.records] == [
+        ("webhook", "not_proved", "", ""),
+        ("webhook shop/placed", "too_old", "webhook shop/placed", "webhook"),
+    ]
 
 
 async def test_a_signal_reaches_the_run_that_the_payload_names_once(

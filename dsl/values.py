@@ -98,6 +98,7 @@ Form = Literal[
     "grant",
     "root_key",
     "trigger",
+    "token_url",
 ]
 """The forms that our own validators want: the types of the errors that they raise."""
 

@@ -36,6 +36,10 @@ class ServerUnreachable(Exception):
     """The call was never sent; it may succeed later."""
 
 
+class SignInNeeded(ServerUnreachable):
+    """The server wants a person to sign in before it takes the call."""
+
+
 class CallLost(Exception):
     """The call was sent, and no answer came: whether it happened is not known."""
 

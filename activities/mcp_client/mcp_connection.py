@@ -20,6 +20,7 @@ from coterie.activities.mcp_client.call_outcomes import (
     FoundServerTools,
     McpCallRefused,
     ServerUnreachable,
+    SignInNeeded,
     TaskForgotten,
     ToolAnswer,
 )
@@ -37,8 +38,10 @@ from coterie.activities.mcp_client.task_protocol import CreatedTask, FollowsTask
 from coterie.activities.mcp_client.transport.call_progress import CURRENT_CALL, CallInProgress
 from coterie.activities.mcp_client.transport.error_output import ErrorOutput
 from coterie.activities.mcp_client.transport.message_relay import MessageRelay
+from coterie.activities.mcp_client.transport.server_auth import ServerAuth, server_auth
 from coterie.activities.mcp_client.transport.server_transport import server_transport
 from coterie.dsl.model.capabilities import ServerTool
+from coterie.dsl.model.sections.mcp_auth import LoginAuth
 from coterie.dsl.model.tools.offer_names import OfferKind
 from coterie.dsl.values import Json
 from coterie.dsl.visible import one_line, shortened_text
@@ -120,6 +123,7 @@ class McpConnection:
     def __init__(self, server: McpServer) -> None:
         self._server = server
         self._errors = ErrorOutput()
+        self._auth: ServerAuth | None = None
         self._failures = ConnectionFailures(server.name, self._errors)
         self._over = asyncio.Event()
         self._relay = MessageRelay(self._over, self._failures.note_broken)
@@ -192,6 +196,7 @@ class McpConnection:
                     self._listings[kind] = await self._listing_of(kind)
             except (MCPError, ValidationError, TimeoutError) as error:
                 did = f"does not list its {kind}s"
+                self._check_sign_in()
                 raise ServerUnreachable(self._failures.message(did, error)) from None
             return self._listings[kind].offers
 
@@ -227,6 +232,7 @@ class McpConnection:
             except ValidationError as error:
                 raise CallLost(self._failures.message("broke the protocol", error)) from None
             except MCPError as error:
+                self._check_sign_in()
                 raise self._failures.of_call(error, call) from None
         if isinstance(result, types.InputRequiredResult):
             raise input_asked(result)
@@ -252,6 +258,7 @@ class McpConnection:
                     return await client.session.send_request(request, form)
         except (MCPError, ValidationError, TimeoutError) as error:
             did = "does not say what became of its task"
+            self._check_sign_in()
             text = self._failures.message(did, error)
             if isinstance(error, MCPError) and error.code == types.INVALID_PARAMS:
                 raise TaskForgotten(text) from None
@@ -309,14 +316,36 @@ class McpConnection:
         except BaseException as error:  # the SDK raises groups, and cancels this task
             if not self._ready.done():
                 why = self._failures.message("cannot be reached", error)
-                self._ready.set_exception(ServerUnreachable(why))
+                self._ready.set_exception(self._sign_in_needed() or ServerUnreachable(why))
         finally:
             self._over.set()
 
+    def _check_sign_in(self) -> None:
+        needed = self._sign_in_needed()
+        if needed is not None:
+            raise needed from None
+
+    def _sign_in_needed(self) -> SignInNeeded | None:
+        if self._auth is None or not self._auth.is_refused:
+            return None
+        if not isinstance(self._server.section.auth, LoginAuth):
+            return None
+        name = self._server.name
+        return SignInNeeded(
+            f"the MCP server {name!r} wants a person to sign in: run `coterie mcp login {name}` in "
+            "the project of the worker"
+        )
+
     async def _client(self, stack: AsyncExitStack) -> Client:
+        self._auth = server_auth(self._server)
         return Client(
             await server_transport(
-                self._server, stack, self._errors, self._relay, self._failures.note_broken
+                self._server,
+                stack,
+                self._errors,
+                self._relay,
+                self._failures.note_broken,
+                self._auth,
             ),
             elicitation_callback=self._answer_elicitation,
             extensions=[FollowsTasks()],

@@ -11,6 +11,7 @@ from coterie.activities.mcp_client.call_outcomes import (
     InputAsked,
     ResultInvalid,
     ServerUnreachable,
+    SignInNeeded,
     TaskForgotten,
     ToolAnswer,
     ToolDrifted,
@@ -170,6 +171,8 @@ class McpServers:
                     self._drop(call.server, connection)
                     raise
                 return await self._checked_result(connection, call, answer)
+            except SignInNeeded:
+                raise
             except ServerUnreachable as error:
                 if monotonic() + _REOPEN_SECONDS >= until:
                     if task.silent >= _MAX_SILENT:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from coterie.activities.mcp_client.sign_ins import SignInStore
 from coterie.dsl.model.sections.mcp_document import McpServerSection
 
 
@@ -20,6 +21,9 @@ class McpServer:
     values: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     """`{environment variable that the section names: its value}`; without those that are not set.
     """
+
+    sign_ins: SignInStore | None = None
+    """What keeps the sign-in of a person."""
 
     @property
     def missing(self) -> tuple[str, ...]:

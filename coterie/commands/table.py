@@ -271,6 +271,11 @@ VERBS: Mapping[str, Verb] = {
         "create, list and revoke the tokens of programs for `coterie serve`",
         "coterie.commands.operations.tokens",
     ),
+    "mcp": Verb(
+        Group.SERVE,
+        "sign in at an MCP server that wants it, for the workers of this project",
+        "coterie.commands.operations.mcp",
+    ),
     "keys": Verb(
         Group.SERVE,
         "make the keys of signed decisions: a root, certificates for people and gateways",

@@ -45,6 +45,7 @@ from coterie.dsl.model.sections.mcp_document import McpServerSection
 from coterie.dsl.model.sections.provider_document import ProviderSection, provider_kind
 from coterie.dsl.model.sections.worker_document import ChannelSection, CommandSection
 from coterie.settings import LISTINGS_FILE, OVERRIDE_FILE, SYSTEM_FILE, Settings
+from coterie.worker.sign_in_files import SignInFile
 
 _IN_ROOMS = (activities, config, dsl, workflows, version)
 """One module at the top of each room."""
@@ -299,6 +300,7 @@ def _mcp_server(
         folder=folder,
         environment=_passed_on(settings) | SAFE_IMPORTS if section.command else {},
         values=values,
+        sign_ins=SignInFile(settings, name),
     )
 
 

@@ -63,6 +63,7 @@ LOADERS = {
     ("coterie", "dsl.tool_loop.exchange"): _LIGHT,
     ("coterie.commands.operations.serve", "coterie.mcp_server.client_protocols"): _MCP,
     ("coterie.commands.operations.serve", "gateway.doors.mcp_local_tools"): _MCP,
+    ("coterie.worker.server_sign_in", "activities.mcp_client.sign_in_flow"): _MCP,
     ("coterie.commands.operations.serve", "gateway.serving"): _SERVE,
     ("coterie.commands.screen_option", "coterie.ui.run_screen"): "Textual, of the extra `ui`",
     (

@@ -40,6 +40,10 @@ class CallInProgress:
         """Note that no connection was made."""
         self.acceptance = "unreached"
 
+    def note_repeated(self) -> None:
+        """Note that the request is sent again, with another token."""
+        self.acceptance, self.status = "unknown", None
+
     def note_status(self, status: int, *, in_session: bool) -> None:
         """Note the HTTP status of the answer.
 

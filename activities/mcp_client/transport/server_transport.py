@@ -23,6 +23,7 @@ from coterie.activities.mcp_client.server_settings import McpServer
 from coterie.activities.mcp_client.transport.call_progress import CURRENT_CALL
 from coterie.activities.mcp_client.transport.error_output import ErrorOutput
 from coterie.activities.mcp_client.transport.message_relay import MessageRelay
+from coterie.activities.mcp_client.transport.server_auth import ServerAuth
 from coterie.activities.process_exit import wait_for_exit
 from coterie.activities.proxies import trusted
 
@@ -260,6 +261,7 @@ async def server_transport(
     errors: ErrorOutput,
     relay: MessageRelay,
     broken: Callable[[str], None],
+    auth: ServerAuth | None,
 ) -> Transport:
     """Return the transport to a server.
 
@@ -269,6 +271,7 @@ async def server_transport(
         errors: Keeps the end of the standard error of a command.
         relay: Passes the messages on, and notes the end of the connection.
         broken: Called with the reason when a command writes more than a line may have.
+        auth: Adds access tokens to requests.
     """
     section = server.section
     if section.url is None:
@@ -279,6 +282,7 @@ async def server_transport(
         return relay.relayed(bounded_stdio(command, file, broken))
     http = httpx2.AsyncClient(
         headers=server.headers,
+        auth=auth,
         timeout=httpx2.Timeout(section.start_timeout, read=None),
         transport=BoundedTransport(trusted(environment=False)),
         trust_env=False,

@@ -16,6 +16,7 @@ from coterie.activities.mcp_client.call_outcomes import (
     McpCallRefused,
     ResultInvalid,
     ServerUnreachable,
+    SignInNeeded,
     TaskForgotten,
     ToolDrifted,
 )
@@ -27,6 +28,7 @@ from coterie.activities.workspace.function_failures import FunctionFailure, Func
 from coterie.dsl.errors import listed, nearest
 from coterie.dsl.json_values import describe_kind
 from coterie.dsl.model.capabilities import Effect
+from coterie.dsl.model.tools.asked_input import AskedForm, AskedInput, GivenInput, ServerTask
 from coterie.dsl.values import MAX_CALL_SECONDS, Json
 
 _POLLED_SHARE = 0.8
@@ -39,6 +41,9 @@ _FAILURES = (
     *(ResultInvalid, McpCallRefused, ToolDrifted),
 )
 
+
+_SIGN_IN = "coterie/sign-in"
+"""The key of our own question in what a call asks."""
 
 _MAX_TEXT = 20_000
 """Bytes of what a tool says beside its data that a run keeps; models get all of it if they alone
@@ -111,6 +116,8 @@ class McpFunction:
             raise
         except InputAsked as asked:
             raise self._question(asked) from None
+        except SignInNeeded as needed:
+            raise self._sign_in(needed, call.task) from None
         except _FAILURES as error:
             raise self._failure(error) from None
         if answer.failed:
@@ -119,7 +126,7 @@ class McpFunction:
 
     def _pinned_call(self, arguments: Json, context: FunctionContext) -> PinnedCall:
         section = self.servers.servers[self.server].section
-        terms, reply = section.terms_of(self.tool), context.given_input
+        terms, reply = section.terms_of(self.tool), _for_server(context.given_input)
         seconds = min(context.timeout or terms.timeout or section.timeout, MAX_CALL_SECONDS)
         if reply is not None and reply.asked.task is not None:
             seconds = min(seconds * _POLLED_SHARE, _MAX_POLLED_SECONDS)
@@ -152,6 +159,16 @@ class McpFunction:
             case _:
                 return FunctionFailure(str(error), may_pass=True)
 
+    def _sign_in(self, needed: SignInNeeded, task: ServerTask | None) -> FunctionRefusal:
+        """Return the failure of a call that is made again once a person has signed in."""
+        message = f"{needed}. Then approve this, and the call is made again."
+        form = AskedForm(message=message, form={"type": "object", "properties": {}})
+        return FunctionRefusal(
+            f"{self.name} was not called: {needed}",
+            FailureType.INPUT_REQUIRED,
+            AskedInput(questions={_SIGN_IN: form}, task=task),
+        )
+
     def _question(self, request: InputAsked) -> FunctionRefusal | FunctionFailure:
         """Return the failure of a call that asks; its caller may call again with the answer."""
         can_answer = request.asked is not None and not request.asked.within_call
@@ -166,6 +183,15 @@ class McpFunction:
             FailureType.INPUT_REQUIRED,
             request.asked,
         )
+
+
+def _for_server(given: GivenInput | None) -> GivenInput | None:
+    """Return what the server gets of a person's answers: not that they have signed in."""
+    if given is None or _SIGN_IN not in given.asked.questions:
+        return given
+    if given.asked.task is None:
+        return None
+    return GivenInput(asked=AskedInput(task=given.asked.task), by=given.by)
 
 
 def mcp_function(name: str, listing: str | None, servers: McpServers | None) -> McpFunction:

@@ -2,11 +2,18 @@
 
 import json
 from hashlib import sha256
-from typing import Annotated
+from typing import Annotated, assert_never
 
 from pydantic import Field, model_validator
 
 from coterie.dsl.model.capabilities import Effect, Label, ServerTool
+from coterie.dsl.model.sections.access_document import is_safe_url
+from coterie.dsl.model.sections.mcp_auth import (
+    ClientCredentialsAuth,
+    LoginAuth,
+    McpAuth,
+    PrivateKeyAuth,
+)
 from coterie.dsl.model.sections.variable_names import VariableName
 from coterie.dsl.model.tools.offer_names import kind_of_offer, matches_offer
 from coterie.dsl.values import MAX_CALL_SECONDS, Frozen, JsonValue, Timeout, form_mismatch
@@ -54,6 +61,8 @@ class McpServerSection(Frozen):
     """`{header: the NAME of the environment variable with its value}`."""
     token_env: VariableName | None = None
     """The NAME of the environment variable with the token of `Authorization: Bearer`."""
+    auth: McpAuth | None = None
+    """How the worker gets access tokens by OAuth. Default: `token_env`, or none."""
     timeout: Timeout = Field(default=60.0, le=MAX_CALL_SECONDS)
     """Time limit of one attempt of a call."""
     start_timeout: Timeout = Field(default=15.0, le=300)
@@ -70,6 +79,13 @@ class McpServerSection(Frozen):
         if self.command and (self.headers or self.token_env is not None):
             raise form_mismatch(
                 "mcp_server", "`headers` and `token_env` are for a `url`; a command gets `env`"
+            )
+        if self.auth is not None and (
+            self.url is None or self.token_env is not None or not is_safe_url(self.url)
+        ):
+            raise form_mismatch(
+                "mcp_server",
+                "`auth` is for an https `url` without `token_env`; http only of localhost",
             )
         if self.command and not self.command[0].strip():
             raise form_mismatch(
@@ -93,7 +109,17 @@ class McpServerSection(Frozen):
     def secrets(self) -> tuple[str, ...]:
         """The names of the environment variables that it gets."""
         token = () if self.token_env is None else (self.token_env,)
-        return tuple(dict.fromkeys((*self.env, *self.headers.values(), *token)))
+        return tuple(dict.fromkeys((*self.env, *self.headers.values(), *token, *self._proofs)))
+
+    @property
+    def _proofs(self) -> tuple[str, ...]:
+        match self.auth:
+            case ClientCredentialsAuth(secret_env=name) | PrivateKeyAuth(key_env=name):
+                return (name,)
+            case LoginAuth() | None:
+                return ()
+            case _:
+                assert_never(self.auth)
 
 
 def digest_of_tool(tool: ServerTool) -> str:

@@ -3,7 +3,8 @@
 import asyncio
 import re
 import sys
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,9 +135,19 @@ class Desk:
         return started(serve, "open +http", self.folder, killed=True, **environment)
 
 
-async def test_a_client_signs_its_person_in_and_survives_the_death_of_the_gateway(
+def run(work: Coroutine[None, None, None]) -> None:
+    """Run in a thread of its own: the loop of Playwright keeps that of the tests."""
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(asyncio.run, work).result()
+
+
+def test_a_client_signs_its_person_in_and_survives_the_death_of_the_gateway(
     desk: Desk, provider: Provider
 ) -> None:
+    run(sign_in_and_return(desk, provider))
+
+
+async def sign_in_and_return(desk: Desk, provider: Provider) -> None:
     ann = Browser("ann")
     async with client_of(provider.gateway, ann) as client:
         names = {tool.name for tool in (await client.list_tools()).tools}
@@ -146,20 +157,24 @@ async def test_a_client_signs_its_person_in_and_survives_the_death_of_the_gatewa
     asked = parse_qs(urlsplit(ann.asked).query)
     assert asked["resource"] == [f"{provider.gateway}/mcp"]
     assert "roles/viewer" in asked["scope"][0]
-    run: str = (begun.structured_content or {})["run"]
+    started_run: str = (begun.structured_content or {})["run"]
 
     desk.stack.close()
     desk.serve()
     async with client_of(provider.gateway, ann) as client:  # with the tokens that it has
-        done = await client.call_tool("result", {"run": run})
+        done = await client.call_tool("result", {"run": started_run})
         assert (done.structured_content or {})["result"] == {"marked": "so!"}
-        why = await client.call_tool("why", {"run": run})
+        why = await client.call_tool("why", {"run": started_run})
         assert (why.structured_content or {})["answer"]["visits"][0]["team"] == "mark"
 
 
-async def test_roles_come_from_groups_and_scopes_and_others_are_refused(
+def test_roles_come_from_groups_and_scopes_and_others_are_refused(
     desk: Desk, provider: Provider
 ) -> None:
+    run(meet_refusals(provider))
+
+
+async def meet_refusals(provider: Provider) -> None:
     async with client_of(provider.gateway, Browser("ben")) as client:
         names = {tool.name for tool in (await client.list_tools()).tools}
         assert "mark" not in names, "he is a viewer of other teams"

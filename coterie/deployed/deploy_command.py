@@ -1,27 +1,31 @@
 """`coterie deploy`: compare the project's teams with the server, and apply the difference."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 
 from coterie.audit.sent_records import send_record
-from coterie.deployed.deployments import (
-    VersionChange,
-    deploy_version,
-    switch_version,
-    version_before,
-    version_change,
-)
+from coterie.deployed.deployments import deploy_version, switch_version, version_before
 from coterie.deployed.proposals import proposal_of
-from coterie.deployed.registry import Registry
+from coterie.deployed.registry import Registry, version_named
 from coterie.deployed.registry_changes import serving_registry
+from coterie.deployed.schedule_changes import Ownership, schedule_changes
+from coterie.deployed.team_changes import (
+    TeamChange,
+    apply_schedules,
+    earlier_schedules,
+    plan_lines,
+    team_change,
+)
 from coterie.deployed.version_references import reference_of
 from coterie.documents.catalog import Catalog
 from coterie.dsl.errors import listed
+from coterie.dsl.model.sections.schedule_trigger import ScheduleSection
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import quietly
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import note, say
-from coterie.text.moments import day_and_clock
 from coterie.text.problems import counted
 from coterie.workflows.core.audit_messages import AuditedAct
 from coterie.workflows.core.registry_messages import RegistryState, TeamRecord
@@ -37,63 +41,94 @@ async def open_registry(settings: Settings) -> Registry:
 async def show_plan(settings: Settings, targets: Sequence[str], *, exit_code: bool) -> ExitCode:
     """Show what a deployment would change."""
     registry = await open_registry(settings)
-    state = await registry.state()
-    changes = _changes(settings, targets, state)
+    state, now = await registry.state(), datetime.now(UTC)
+    changes = await _changes(settings, targets, registry, now)
     for change in changes:
-        _say_change(change, state)
-    new = [change for change in changes if change.is_new]
-    if not new:
+        for line in plan_lines(change, state.teams.get(change.team), now):
+            say(line)
+    different = [change for change in changes if not change.is_empty]
+    if not different:
         note("nothing changes")
         return ExitCode.DONE
-    note(f"{counted(len(new), 'team')} would change; nothing is done: leave out --plan to apply it")
+    what = counted(len(different), "team")
+    note(f"{what} would change; nothing is done: leave out --plan to apply it")
     return ExitCode.RUN_FAILED if exit_code else ExitCode.DONE
 
 
 async def apply(settings: Settings, targets: Sequence[str], why: str) -> ExitCode:
     """Deploy what differs."""
     registry = await open_registry(settings)
-    state = await registry.state()
-    changes = _changes(settings, targets, state)
-    new = [change for change in changes if change.is_new]
-    for change in changes:
-        if not change.is_new:
-            say(f"{change.team}@{change.before} unchanged")
-    if new:
-        async with serving_registry(registry):
-            for change in new:
-                record = await deploy_version(registry, change, why)
-                await _record(registry, settings, "deployed", change.team, record)
-                say(f"{change.team}@{record.current} deployed")
+    changes = await _changes(settings, targets, registry, datetime.now(UTC))
+    async with AsyncExitStack() as serving:
+        if any(change.version.is_new for change in changes):
+            await serving.enter_async_context(serving_registry(registry))
+        for change in changes:
+            await _apply_team(registry, settings, change, why)
     return ExitCode.DONE
+
+
+async def _apply_team(registry: Registry, settings: Settings, change: TeamChange, why: str) -> None:
+    if change.version.is_new:
+        record = await deploy_version(registry, change.version, why)
+        await _record(registry, settings, "deployed", change.team, record)
+        say(f"{change.team}@{record.current} deployed")
+    else:
+        record = (await registry.state()).teams[change.team]
+        say(f"{change.team}@{record.current} unchanged")
+    for line in await apply_schedules(registry, change.team, change.changed_schedules, record):
+        say(line)
 
 
 async def roll_back(settings: Settings, text: str, why: str) -> ExitCode:
     """Make an earlier version the current one."""
     team, number = reference_of(text)
     registry = await open_registry(settings)
-    record = _deployed_record(await registry.state(), team)
+    state = await registry.state()
+    record = _deployed_record(state, team)
     to = version_before(record) if number is None else number
     if to is None:
         raise CommandError(f"{team}@{record.current} has no earlier version to roll back to")
-    if to == record.current:
+    version = version_named(state, f"{team}@{to}")
+    assert version is not None
+    schedules = version.content.schedules
+    if to != record.current:
+        async with serving_registry(registry):
+            changed = await switch_version(registry, team, record, to, why)
+        await _record(registry, settings, "rolled back", team, changed)
+        say(f"{team}@{to} is the current version, instead of {team}@{record.current}")
+        record = changed
+    else:
         say(f"{team}@{to} unchanged: it is the current version")
-        return ExitCode.DONE
-    async with serving_registry(registry):
-        changed = await switch_version(registry, team, record, to, why)
-    await _record(registry, settings, "rolled back", team, changed)
-    say(f"{team}@{changed.current} is the current version, instead of {team}@{record.current}")
+    await _reconcile(registry, state, team, schedules, record)
     return ExitCode.DONE
 
 
 async def remove(settings: Settings, team: str, why: str) -> ExitCode:
     """Let the name of a team start no deployed version any more."""
     registry = await open_registry(settings)
-    record = _deployed_record(await registry.state(), team)
+    state = await registry.state()
+    record = _deployed_record(state, team)
     async with serving_registry(registry):
         changed = await switch_version(registry, team, record, 0, why)
     await _record(registry, settings, "removed", team, changed)
     say(f"{team} removed: its name starts what the worker's files have; its versions stay")
+    await _reconcile(registry, state, team, {}, changed)
     return ExitCode.DONE
+
+
+async def _reconcile(
+    registry: Registry,
+    state: RegistryState,
+    team: str,
+    schedules: Mapping[str, ScheduleSection],
+    record: TeamRecord,
+) -> None:
+    """Make the schedules of a team those of the version that is now the current one."""
+    owner = Ownership(registry.client, registry.task_queue, team)
+    found = await schedule_changes(owner, schedules, earlier_schedules(state, team))
+    changes = [change for change in found if change.act != "unchanged"]
+    for line in await apply_schedules(registry, team, changes, record):
+        say(line)
 
 
 async def _record(
@@ -111,33 +146,19 @@ def _deployed_record(state: RegistryState, team: str) -> TeamRecord:
     return record
 
 
-def _changes(
-    settings: Settings, targets: Sequence[str], state: RegistryState
-) -> list[VersionChange]:
+async def _changes(
+    settings: Settings, targets: Sequence[str], registry: Registry, now: datetime
+) -> list[TeamChange]:
     catalog = Catalog(settings)
     names = targets or [located.name for located in catalog.own()]
     if not names:
         raise CommandError(
             "there is no config/teams here; name a document (`coterie deploy team.yml`)"
         )
-    changes = [version_change(state, proposal_of(catalog, name)) for name in names]
-    teams = [change.team for change in changes]
+    proposals = [proposal_of(catalog, name, now) for name in names]
+    teams = [proposal.team for proposal in proposals]
     twice = next((team for team in teams if teams.count(team) > 1), None)
     if twice is not None:
         raise CommandError(f"two of the documents are called {twice!r}: a name has one version")
-    return changes
-
-
-def _say_change(change: VersionChange, state: RegistryState) -> None:
-    record = state.teams.get(change.team)
-    if not change.is_new:
-        say(f"{change.team}@{change.before} unchanged")
-        return
-    number = 1 if record is None else record.latest + 1
-    now = "not deployed yet"
-    if record is not None and record.current:
-        since = record.since
-        now = f"now {change.team}@{record.current}, by {since.by}, {day_and_clock(since.at)}"
-    say(f"{change.team}@{number} new ({now})")
-    for line in change.lines():
-        say(f"    {line}")
+    state = await registry.state()
+    return [await team_change(registry, state, proposal) for proposal in proposals]

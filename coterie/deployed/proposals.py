@@ -1,14 +1,17 @@
 """Turn a document of the project into what can be deployed."""
 
 import re
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from coterie.deployed.team_content import ContentFile, TeamContent
 from coterie.documents.catalog import Catalog, Located
 from coterie.documents.compilation import compile_located
+from coterie.documents.schedule_warnings import schedule_problems
 from coterie.dsl.analysis.findings import with_needs
 from coterie.dsl.compile.compiler import Compiled, SourceText
+from coterie.dsl.errors import InvalidDocument
 from coterie.failures import CommandError
 from coterie.settings import Settings
 
@@ -24,7 +27,7 @@ class Proposal(NamedTuple):
     compiled: Compiled
 
 
-def proposal_of(catalog: Catalog, target: str) -> Proposal:
+def proposal_of(catalog: Catalog, target: str, now: datetime) -> Proposal:
     """Compile a document as a worker compiles its deployed version.
 
     Raises:
@@ -51,7 +54,19 @@ def proposal_of(catalog: Catalog, target: str) -> Proposal:
         for source in kept
         if source.persona is None or source.persona in used
     )
-    content = TeamContent(files=files, context=compiled.plan.context, needs=compiled.plan.needs)
+    wrong = [one for one in schedule_problems(compiled, now) if one.severity == "error"]
+    if wrong:
+        raise InvalidDocument(wrong)
+    content = TeamContent(
+        files=files,
+        context=compiled.plan.context,
+        needs=compiled.plan.needs,
+        schedules={
+            name: trigger.schedule
+            for name, trigger in compiled.triggers.items()
+            if trigger.schedule is not None
+        },
+    )
     return Proposal(located.name, catalog.shown(located.file), content, compiled)
 
 

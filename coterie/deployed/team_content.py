@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from coterie.dsl.compile.compiler import SourceText
 from coterie.dsl.json_values import json_digest
 from coterie.dsl.model.plan import DeclaredPath
+from coterie.dsl.model.sections.schedule_trigger import ScheduleSection
 from coterie.dsl.values import Frozen
 from coterie.failures import CommandError
 from coterie.workflows.core.registry_messages import MAX_PACKED
@@ -52,6 +53,8 @@ class TeamContent(Frozen):
     """What it declares of its context, so that a start is checked without compiling."""
     needs: dict[str, str] = Field(default_factory=dict[str, str])
     """`{path of the context: the step that reads it first}`: a start must give these."""
+    schedules: dict[str, ScheduleSection] = Field(default_factory=dict[str, ScheduleSection])
+    """When its runs start by themselves, by the name of the trigger."""
 
     @property
     def digest(self) -> str:

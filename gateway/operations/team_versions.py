@@ -1,13 +1,19 @@
 """List the deployed versions of the project's teams."""
 
-from coterie.deployed.registry import Registry
+import asyncio
+from datetime import UTC, datetime
+
+from coterie.deployed.registry import DeployedVersion, Registry, version_named
+from coterie.documents.schedule_text import NEXT_TIMES, times_in_words
+from coterie.documents.schedule_times import first_times, zone_of
+from coterie.dsl.model.sections.schedule_trigger import ScheduleSection
 from coterie.dsl.values import Documented
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.operation import AnyOperation, Operation
 from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.operations.run_starts import TEAM_READERS
-from coterie.workflows.core.registry_messages import TeamRecord
+from coterie.workflows.core.registry_messages import RegistryState, TeamRecord
 
 
 class VersionsAsked(Documented):
@@ -29,11 +35,23 @@ class ListedVersion(Documented):
     why: str
 
 
+class ListedSchedule(Documented):
+    """A schedule of the current version."""
+
+    trigger: str
+    times: str
+    """What it says, in words."""
+    next: tuple[str, ...]
+    """The next times: ISO 8601, UTC; a pause and the jitter are not counted."""
+
+
 class TeamVersions(Documented):
     """The versions of a team, newest first."""
 
     team: str
     versions: tuple[ListedVersion, ...]
+    schedules: tuple[ListedSchedule, ...]
+    """Of the current version."""
 
 
 class VersionListing(Documented):
@@ -44,18 +62,25 @@ class VersionListing(Documented):
 
 async def _versions(access: RunAccess, _: VersionsAsked, identity: Identity) -> VersionListing:
     state = await Registry(access.client, access.settings.task_queue).state()
+    return await asyncio.to_thread(_listing, state, identity)
+
+
+def _listing(state: RegistryState, identity: Identity) -> VersionListing:
+    seen = [
+        (team, record)
+        for team, record in sorted(state.teams.items())
+        if isinstance(may(identity, TEAM_READERS, team), Allowed)
+    ]
     return VersionListing(
-        teams=tuple(
-            _row_of(team, record)
-            for team, record in sorted(state.teams.items())
-            if isinstance(may(identity, TEAM_READERS, team), Allowed)
-        )
+        teams=tuple(_row_of(team, record, version_named(state, team)) for team, record in seen)
     )
 
 
-def _row_of(team: str, record: TeamRecord) -> TeamVersions:
+def _row_of(team: str, record: TeamRecord, current: DeployedVersion | None) -> TeamVersions:
+    schedules = {} if current is None else current.content.schedules
     return TeamVersions(
         team=team,
+        schedules=tuple(_schedule_row(name, section) for name, section in schedules.items()),
         versions=tuple(
             ListedVersion(
                 version=f"{team}@{version.number}",
@@ -70,10 +95,20 @@ def _row_of(team: str, record: TeamRecord) -> TeamVersions:
     )
 
 
+def _schedule_row(name: str, section: ScheduleSection) -> ListedSchedule:
+    zone = zone_of(section.time_zone)
+    times = [] if zone is None else first_times(section, zone, datetime.now(UTC), NEXT_TIMES)
+    return ListedSchedule(
+        trigger=name,
+        times=times_in_words(section),
+        next=tuple(time.astimezone(UTC).isoformat() for time in times),
+    )
+
+
 OPERATIONS: tuple[AnyOperation, ...] = (
     Operation(
         "versions",
-        "Lists the deployed versions of the teams that you may see or start.",
+        "Lists the deployed versions and the schedules of the teams that you may see or start.",
         "GET",
         "/versions",
         TEAM_READERS,

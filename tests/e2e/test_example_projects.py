@@ -1,13 +1,20 @@
 """An example project runs as its README says, with its real server."""
 
+import asyncio
 import json
 import socket
 import subprocess
 import sys
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx2
+from temporalio.client import (
+    ScheduleActionExecutionStartWorkflow,
+    ScheduleBackfill,
+    ScheduleHandle,
+)
 
 from tests.support.places import ROOT
 from tests.support.project import Project, project, until
@@ -106,6 +113,36 @@ def _comments(port: int, token: str) -> list[dict[str, str]]:
     url = f"http://127.0.0.1:{port}/repos/ada/tides/issues/7/comments"
     answer = httpx2.get(url, headers={"Authorization": f"Bearer {token}"}, trust_env=False)
     return answer.json()
+
+
+async def test_the_night_report_is_written_for_a_night_that_has_passed(tmp_path: Path) -> None:
+    sample = ROOT / "examples" / "night_report"
+    with project(tmp_path / "plant", sample=sample) as plant:
+        deployed = await asyncio.to_thread(plant.coterie, "deploy", "report.yml")
+        assert deployed.stdout == "report@1 deployed\n  schedule every_night created\n"
+        plant.begin("worker")
+        client = await plant.client()
+        handle = client.get_schedule_handle("schedule/coterie/report/every_night")
+        described = (await handle.describe()).info
+        hours = {f"{time:%H}" for time in described.next_action_times}
+        assert hours <= {"02", "03"}, "half past four in Berlin, in summer or in winter"
+        morning = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        night = ScheduleBackfill(morning - timedelta(days=1), morning)
+        await handle.backfill(night)
+        run = await _first_run(handle)
+        assert run.startswith(f"schedule/coterie/report/every_night-{night.start_at:%Y-%m-%d}T0")
+        ended = await asyncio.to_thread(plant.coterie, "result", run)
+        assert ended.returncode == 0, ended.stderr
+        assert "Pump 3 ran hot" in (plant.folder / "report.md").read_text()
+
+
+async def _first_run(handle: ScheduleHandle) -> str:
+    async with asyncio.timeout(60):
+        while True:
+            for one in (await handle.describe()).info.recent_actions:
+                assert isinstance(one.action, ScheduleActionExecutionStartWorkflow)
+                return one.action.workflow_id
+            await asyncio.sleep(0.1)  # between two looks
 
 
 def _answers(port: int) -> bool:

@@ -8,3 +8,6 @@ FORKED_FROM = "forked_from"
 
 FORKED_RUN = "forked_run"
 """Of a fork: the id of that run."""
+
+TRIGGER = "trigger"
+"""Of a run that a schedule started: the name of the trigger."""

@@ -14,8 +14,9 @@ from coterie.dsl.values import Frozen
 SENDER: Final = "coterie-sender"
 """The header of a start, a signal or an update that holds its `Sender`."""
 
-Door = Literal["api", "console", "mcp", "openai", "webhook", "agui", "host"]
-"""Through which a message came; `host`: a command or a program on a machine."""
+Door = Literal["api", "console", "mcp", "openai", "webhook", "agui", "schedule", "host"]
+"""Through which a message came; `host`: a command or a program on a machine; `schedule`: a
+schedule, for the one who deployed it."""
 
 SenderMethod = (
     Literal["local", "oidc", "client", "token", "login"]

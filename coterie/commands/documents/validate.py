@@ -3,6 +3,7 @@
 import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
 
@@ -11,6 +12,8 @@ from coterie.documents.compilation import compile_located
 from coterie.documents.file_kinds import is_persona
 from coterie.documents.fixes import FixedFiles
 from coterie.documents.persona_files import persona_problems
+from coterie.documents.schedule_text import schedule_lines
+from coterie.documents.schedule_warnings import schedule_problems
 from coterie.dsl.analysis.findings import analysed, warnings
 from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.explaining.sarif import sarif_log
@@ -64,6 +67,9 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
         case _:
             if problems:
                 say(problems_text(problems, lines_of_file(settings.cwd)))
+    if form == "text":
+        for line in reading.times:
+            say(line)
     note(f"{reading.summary}: {summary(problems)}")
     if problems and form == "text":
         note(_page(problems))
@@ -92,6 +98,8 @@ class _Reading:
         self._others: int | None = None
         """YAML files in folders that are not documents; None without a folder."""
         self._problems: dict[Problem, None] = {}
+        self.times: list[str] = []
+        """The next times of schedules, for people."""
 
     @property
     def problems(self) -> Sequence[Problem]:
@@ -141,20 +149,25 @@ class _Reading:
             file = located.file.resolve()
             if file not in self._seen:
                 self._seen[file] = None
-                self._add(_problems(self._catalog, located))
+                problems, times = _examine(self._catalog, located)
+                self._add(problems)
+                self.times += times
 
     def _add(self, problems: Iterable[Problem]) -> None:
         self._problems |= dict.fromkeys(problems)
 
 
-def _problems(catalog: Catalog, located: Located) -> Sequence[Problem]:
+def _examine(catalog: Catalog, located: Located) -> tuple[Sequence[Problem], Sequence[str]]:
+    """Return the problems of a document, and the next times of its schedules."""
     if is_persona(located.file):
-        return persona_problems(catalog, located)
+        return persona_problems(catalog, located), ()
     try:
         compiled = compile_located(catalog, located)
     except InvalidDocument as error:
-        return error.problems
-    return warnings(compiled, analysed(compiled))
+        return error.problems, ()
+    now = datetime.now(UTC)
+    problems = (*schedule_problems(compiled, now), *warnings(compiled, analysed(compiled)))
+    return problems, tuple(schedule_lines(compiled, now))
 
 
 def _page(problems: Sequence[Problem]) -> str:

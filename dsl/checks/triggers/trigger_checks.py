@@ -1,12 +1,16 @@
 """Check the section `triggers` of a document."""
 
 from collections.abc import Collection
+from typing import assert_never
 
+from coterie.dsl.checks.triggers.schedule_checks import check_schedule
 from coterie.dsl.checks.triggers.trigger_scope import TriggerScope
 from coterie.dsl.checks.triggers.webhook_checks import check_webhook
 from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.context.declarations import Declarations
 from coterie.dsl.model.document import Orchestration, SystemDocument
+from coterie.dsl.model.sections.schedule_trigger import ScheduleSection
+from coterie.dsl.model.sections.webhook_trigger import WebhookSection
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 
@@ -32,7 +36,13 @@ def check_triggers(
     awaited = _awaited_signals(document, document.orchestration)
     scope = TriggerScope(tree, problems, capabilities, declared, awaited)
     for name, trigger in document.triggers.items():
-        check_webhook(scope, trigger.source, ("triggers", name, "webhook"))
+        match trigger.source:
+            case WebhookSection() as webhook:
+                check_webhook(scope, webhook, ("triggers", name, "webhook"))
+            case ScheduleSection() as schedule:
+                check_schedule(scope, schedule, ("triggers", name, "schedule"))
+            case _ as never:
+                assert_never(never)
 
 
 def _awaited_signals(document: SystemDocument, orchestration: Orchestration) -> Collection[str]:

@@ -81,6 +81,10 @@ class TriggerScope:
     def check_context(self, context: Json, path: NodePath, names: Names) -> None:
         """Check the context of the runs that a trigger starts."""
         self.check_templates(context, path, names)
+        self.check_given(context, path)
+
+    def check_given(self, context: Json, path: NodePath) -> None:
+        """Check the context of the runs against what the document declares."""
         if not self.declared:
             return
         check_team_input(self._scope(path), context, path)

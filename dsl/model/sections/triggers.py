@@ -7,13 +7,14 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from coterie.dsl.model.sections.schedule_trigger import ScheduleSection
 from coterie.dsl.model.sections.webhook_trigger import WebhookSection
 from coterie.dsl.values import Frozen, form_mismatch
 
 TRIGGER_NAME = r"^[a-zA-Z0-9_-]{1,40}$"
 TriggerName = Annotated[str, Field(pattern=TRIGGER_NAME)]
 
-TriggerSource = WebhookSection
+TriggerSource = WebhookSection | ScheduleSection
 """The kinds of triggers."""
 
 
@@ -22,6 +23,8 @@ class Trigger(Frozen):
 
     webhook: WebhookSection | None = None
     """A signed request of another system."""
+    schedule: ScheduleSection | None = None
+    """Times at which runs start; `coterie deploy` puts them on the server."""
 
     @model_validator(mode="after")
     def _has_one_kind(self) -> Self:
@@ -33,5 +36,6 @@ class Trigger(Frozen):
     @property
     def source(self) -> TriggerSource:
         """What triggers it."""
-        assert self.webhook is not None
-        return self.webhook
+        source = self.webhook or self.schedule
+        assert source is not None
+        return source

@@ -3,11 +3,10 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from coterie.audit.audit_chain import checked_export, entry_of
 from coterie.audit.audit_entries import GatewayNoted
 from coterie.failures import ExitCode
+from tests.e2e.deploys.conftest import done
 from tests.support.cli import sentence, together
 from tests.support.project import Project
 
@@ -23,24 +22,11 @@ orchestration:
 """
 
 
-@pytest.fixture(scope="module")
-def served(desk: Project) -> Project:
-    """The desk with a worker, whose own folders lack the teams that are deployed."""
-    desk.begin("worker")
-    return desk
-
-
 def written(project: Project, factor: int, name: str = "parcel") -> str:
     file = project.folder / "shipping" / f"{name}.yml"
     file.parent.mkdir(exist_ok=True)
     file.write_text(PARCEL.format(factor=factor))
     return str(file.relative_to(project.folder))
-
-
-def done(project: Project, *words: str) -> str:
-    ended = project.coterie(*words)
-    assert ended.returncode == ExitCode.DONE, ended.stderr
-    return ended.stdout
 
 
 def price(project: Project, name: str) -> object:

@@ -9,6 +9,7 @@ import pytest
 
 from coterie.activities.tool_functions.function_contracts import known_contracts
 from coterie.cli import main
+from coterie.documents.schedule_warnings import schedule_problems
 from coterie.dsl.analysis.findings import findings
 from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
 from coterie.dsl.errors import InvalidDocument
@@ -153,11 +154,15 @@ def compiled(example: str, *, trusted: bool = True, persona: str | None = None) 
     return compile_sources(sources, CAPABILITIES, name="docs")
 
 
+TODAY = datetime(2026, 11, 29, tzinfo=UTC)
+
+
 def codes(example: str, *, trusted: bool = True, persona: str | None = None) -> set[str]:
     """The codes of all that is wrong with an example."""
     try:
         result = compiled(example, trusted=trusted, persona=persona)
-        return {problem.code for problem in (*result.warnings, *findings(result))}
+        found = (*result.warnings, *findings(result), *schedule_problems(result, TODAY))
+        return {problem.code for problem in found}
     except InvalidDocument as error:
         return {problem.code for problem in error.problems}
 

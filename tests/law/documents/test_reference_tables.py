@@ -26,6 +26,7 @@ from coterie.dsl.model.sections import (
     api_document,
     mcp_document,
     provider_document,
+    schedule_trigger,
     triggers,
     webhook_trigger,
     worker_document,
@@ -98,6 +99,8 @@ TABLES: dict[str, type[BaseModel]] = {
     "A webhook": webhook_trigger.WebhookSection,
     "Signal a waiting run": webhook_trigger.WebhookSignal,
     "Other senders": webhook_trigger.HmacTerms,
+    "A schedule": schedule_trigger.ScheduleSection,
+    "A calendar": schedule_trigger.CalendarSection,
 }
 """Chapters with a table of all keys of one part of a document."""
 

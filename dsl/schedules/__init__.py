@@ -1,0 +1,1 @@
+"""Calendars: at which local times a schedule fires."""

@@ -23,6 +23,7 @@ from coterie.dsl.errors import listed
 from coterie.dsl.model.sections.schedule_trigger import ScheduleSection
 from coterie.failures import CommandError, ExitCode
 from coterie.logs import quietly
+from coterie.runs.task_queues import is_served
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import note, say
@@ -64,7 +65,17 @@ async def apply(settings: Settings, targets: Sequence[str], why: str) -> ExitCod
             await serving.enter_async_context(serving_registry(registry))
         for change in changes:
             await _apply_team(registry, settings, change, why)
+    if any(change.version.proposal.content.schedules for change in changes):
+        await _note_without_worker(registry)
     return ExitCode.DONE
+
+
+async def _note_without_worker(registry: Registry) -> None:
+    if not await is_served(registry.client, registry.task_queue):
+        note(
+            f"no worker serves the task queue {registry.task_queue!r}, where schedules start runs: "
+            "start `coterie worker`"
+        )
 
 
 async def _apply_team(registry: Registry, settings: Settings, change: TeamChange, why: str) -> None:

@@ -6,6 +6,7 @@ to the world, like a document that comes with a start.
 
 import pickle
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from pydantic import ConfigDict, TypeAdapter
 
 from coterie.activities.process_pool.work import Work
 from coterie.documents.fixes import FixedFiles
+from coterie.documents.schedule_warnings import schedule_problems
 from coterie.dsl.analysis.findings import analysed, warnings, with_needs
 from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.errors import InvalidDocument, Problem
@@ -94,7 +96,8 @@ def check_written(packed: bytes) -> CheckedDocument:
         if document.tests is not None:
             _check_tests(document.tests)
         compiled = compile_sources(document.sources, document.known, name=document.name)
-        problems: Sequence[Problem] = warnings(compiled, analysed(compiled))
+        odd = schedule_problems(compiled, datetime.now(UTC))
+        problems: Sequence[Problem] = (*odd, *warnings(compiled, analysed(compiled)))
         if document.draws:
             graph = mermaid_of(picture(with_needs(compiled).plan), None)
     except InvalidDocument as error:

@@ -4,6 +4,7 @@ import json
 import math
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Collection
+from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
@@ -11,6 +12,7 @@ from coterie.arguments import add_model, add_target
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_located
 from coterie.documents.price_lists import Priced, prices, read_prices
+from coterie.documents.schedule_warnings import schedule_problems
 from coterie.dsl.analysis.dataflow import Input
 from coterie.dsl.analysis.findings import Analysis, analysed, warnings
 from coterie.dsl.analysis.worst_case import Figures, WorstCase, bounded, worst_case
@@ -69,7 +71,8 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     analysis = analysed(compiled)
     priced = prices(compiled.plan, compiled.providers, own, args.prices or "", args.input_tokens)
     worst = worst_case(compiled, analysis, Terms(priced.prices, args.input_tokens))
-    problems = warnings(compiled, analysis)
+    now = datetime.now(UTC)
+    problems = [*schedule_problems(compiled, now), *warnings(compiled, analysis)]
     over_limit = exceeded(worst, args.max_cost, args.max_model_calls)
     if args.json:
         report = _report(problems, analysis.inputs, analysis.needs, worst, over_limit)

@@ -218,8 +218,11 @@ class CompileActivities:
         return located
 
     def _with_own_sources(self, sources: Sequence[SourceText]) -> tuple[SourceText, ...]:
+        """Return what is compiled: a version brings its personas, so those here must not mix in."""
         root = self._catalog.roots[0]
-        return (*self._catalog.root_sources(root), *sources, *self._catalog.override())
+        is_version = all(source.whole for source in sources)
+        own = self._catalog.system_source(root) if is_version else self._catalog.root_sources(root)
+        return (*own, *sources, *self._catalog.override())
 
 
 class _UnknownTeam(InvalidDocument):

@@ -1,11 +1,19 @@
 """Deployed versions: what a name starts, on any worker; two deployments at once; rolling back."""
 
+import asyncio
 import json
 from pathlib import Path
 
+from temporalio.testing import ActivityEnvironment
+
+from coterie.activities.contracts import CompileRequest
 from coterie.audit.audit_chain import checked_export, entry_of
 from coterie.audit.audit_entries import GatewayNoted
+from coterie.documents.catalog import Catalog
+from coterie.documents.trusted_catalog import trusted_catalog
 from coterie.failures import ExitCode
+from coterie.settings import load
+from coterie.worker.compile_activity import CompileActivities
 from tests.e2e.deploys.conftest import done
 from tests.support.cli import sentence, together
 from tests.support.project import Project
@@ -115,3 +123,26 @@ def test_a_removed_team_starts_nothing_and_its_next_version_has_a_new_number(
     ]
     acts = [(one.act, one.about) for one in records if one.about.startswith("removed")]
     assert acts == [("deployed", "removed@1"), ("removed", "removed@0"), ("deployed", "removed@2")]
+
+
+async def test_a_version_keeps_its_personas_whatever_the_worker_has_by_now(
+    served: Project,
+) -> None:
+    config = served.folder / "config"
+    task = "{name: pack, agent_type: generic_single_shot, persona_key: packer}"
+    team = f"orchestration: {{entry_team: only, teams: {{only: {{tasks: [{task}]}}}}}}\n"
+    (config / "teams" / "packing.yml").write_text(team)
+    persona = config / "personas" / "packer.yml"
+    persona.write_text("prompts: {user: Pack it.}\n")
+    await asyncio.to_thread(done, served, "deploy", "packing")
+    persona.write_text("prompts: {system: Wrap it., user: Throw it.}\n")
+    settings = load(served.environment, served.folder)
+    trusted = trusted_catalog(settings, Catalog(settings), None)
+    compiler = CompileActivities(settings, trusted, client=await served.client())
+    request = CompileRequest(team="packing")
+    result = await ActivityEnvironment().run(compiler.compile_team, request)
+    assert result.plan is not None, result.refused
+    assert result.version == "packing@1"
+    assert result.plan.personas["packer"].prompts == {"user": "Pack it."}
+    plan = await asyncio.to_thread(done, served, "deploy", "packing", "--plan")
+    assert "+prompts: {system: Wrap it., user: Throw it.}" in plan

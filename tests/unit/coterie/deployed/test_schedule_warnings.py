@@ -87,9 +87,7 @@ def test_a_schedule_that_never_fires_is_told(schedule: str) -> None:
     assert list(schedule_lines(compiled(schedule), NOW))[1:] == []
 
 
-@pytest.mark.parametrize(
-    "zone", ["Mars/Base", "CET+1", "../../etc/passwd", "/etc/localtime", "x\\0y"]
-)
+@pytest.mark.parametrize("zone", ["Mars/Base", "CET+1", "../../etc/passwd", "/etc/localtime"])
 def test_a_zone_that_does_not_exist_is_an_error(zone: str) -> None:
     [(code, message)] = said(f'cron: "0 9 * * *", time_zone: "{zone}"')
     assert code == "E112"

@@ -91,7 +91,7 @@ def test_the_bound_of_a_tool_travels_with_its_results_alone() -> None:
 def test_a_long_failure_is_cut_off_with_a_mark() -> None:
     failed = MadeCall(Outcome.failed("FunctionFailed", "e" * 9_000))
     result, _ = result_for_model(failed, None)
-    assert result.text.endswith(" [cut off: 5,013 more characters]")
+    assert result.text.endswith(" [cut off: 5,016 more characters]")
 
 
 def test_every_kind_of_tool_has_the_key() -> None:

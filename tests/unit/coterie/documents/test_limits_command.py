@@ -105,7 +105,7 @@ draft/first
   agent.retries     9       more attempts while the provider cannot answer    coterie.yml:3 (persona writer)
 
 draft/plan/look
-  contract.retries  2      more attempts of the call  contract of Discovery.collect
+  contract.retries  2      more attempts of the call          contract of Discovery.collect
   contract.timeout  2 min  for one call of the tool function  contract of Discovery.collect
 
 draft/plan/rounds

@@ -80,7 +80,7 @@ def test_call_runs_the_tool_with_what_it_fixes(
         (("call", "sums", "--arguments", '{"expresion": "1"}'), "has the key 'expresion'"),
         (("call", "sums", "--arguments", "[1]"), "--arguments must be a JSON object"),
         (("call", "sums", "--arguments", "{"), "is not JSON"),
-        (("call", "sums", "--arguments", '{"expression": "1 +"}'), "failed with Tool function"),
+        (("call", "sums", "--arguments", '{"expression": "1 +"}'), "failed with Function"),
         (("call", "drop", "--arguments", '{"type": "create"}'), "fixes 'type'"),
         (("call", "ask"), "only a run can call"),
         (("call", "summs"), "did you mean 'sums'?"),

@@ -8,7 +8,7 @@ from tests.support.compiling import plan_of
 
 TOOLS = [f"t{number}" for number in range(10)]
 TEAM = f"""
-tools: {{ {", ".join(f"{name}: {{ function: Files.read }}" for name in TOOLS)} }}
+tools: {{ {", ".join(f"{name}: {{ skill: Files.read }}" for name in TOOLS)} }}
 llm_config:
   default_provider: scripted
   default_model: demo

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from random import Random
 
-_BYTES = (200, 900)
+_BYTES = (150, 700)
 """Of an answer before it is cut: some have not even their whole header."""
 
 

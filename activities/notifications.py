@@ -21,7 +21,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from coterie.activities.changes.shown_changes import AskedChange, shortened_diff
-from coterie.activities.contracts import NOTIFY, Notification
+from coterie.activities.contracts import NOTIFY, Notification, PushTarget
 from coterie.activities.heartbeats import CallTimedOut, heartbeating
 from coterie.activities.processes.bounded_output import BoundedOutput
 from coterie.activities.processes.process_group import NotStarted, run_group
@@ -32,6 +32,7 @@ from coterie.activities.tool_functions.repository.commit_diff import shown_commi
 from coterie.activities.tool_functions.repository.git_commit import COMMIT
 from coterie.activities.workspace.command_start import SAFE_IMPORTS, environment_of
 from coterie.activities.workspace.function_base import Workspace
+from coterie.activities.workspace.web_access import WebAccess
 from coterie.dsl.egress.met_labels import KEPT
 from coterie.dsl.errors import listed
 from coterie.dsl.model.capabilities import KeptLabel
@@ -86,11 +87,16 @@ class NotificationActivities:
     """Sends notifications through the channels of one worker."""
 
     def __init__(
-        self, channels: Mapping[str, Channel], environment: Mapping[str, str], folder: Path
+        self,
+        channels: Mapping[str, Channel],
+        environment: Mapping[str, str],
+        folder: Path,
+        web: WebAccess | None = None,
     ) -> None:
         self._channels = channels
         self._environment = environment
         self._folder = folder
+        self._web = web or WebAccess()
 
     @activity.defn(name=NOTIFY)
     async def notify(self, notice: Notification) -> None:
@@ -116,6 +122,9 @@ class NotificationActivities:
             ) from None
 
     async def _deliver(self, notice: Notification) -> None:
+        if notice.push is not None:
+            await self._push(notice, notice.push)
+            return
         channel = self._channels.get(notice.channel)
         if channel is not None:
             notice = _without_private_data(notice, channel)
@@ -133,12 +142,26 @@ class NotificationActivities:
             case NotificationCommand():
                 await self._run(channel, notice, content)
 
+    async def _push(self, notice: Notification, target: PushTarget) -> None:
+        """Send the state of a run to an A2A client."""
+        from coterie.activities.push_delivery import PushFailed, send_push
+
+        try:
+            await send_push(notice, target, self._web)
+        except PushFailed as error:
+            raise NotificationFailed(
+                f"push configuration {notice.channel!r}: {error}",
+                may_pass=error.may_pass,
+                wait=error.wait,
+            ) from None
+
     async def _message(self, notice: Notification, channel: Channel | None) -> Json:
         """Return what a receiver gets: the notification, with the diff of files that change.
 
         Files are private: there is no diff where text of others may have chosen what it shows.
         """
-        message = cast("Json", notice.model_dump(mode="json", exclude={"channel", "subject"}))
+        left_out = {"channel", "subject", "push"}
+        message = cast("Json", notice.model_dump(mode="json", exclude=left_out))
         if channel is None or ("untrusted" in notice.labels and not channel.grants):
             return message
         subject = notice.show if notice.subject is None else notice.subject

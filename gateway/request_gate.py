@@ -29,6 +29,7 @@ MCP_PATH: Final = RESOURCE_PATH
 OPENAI_PATHS: Final = tuple(f"{API}/{name}" for name in ("chat/completions", "responses", "models"))
 """Where clients of OpenAI's API ask."""
 AGUI_PATH: Final = "/agui"
+A2A_PATH: Final = "/a2a"
 MAX_BODY: Final = 4 * 1024 * 1024
 """Bytes: a run's input has at most 2 MB, and JSON may escape it."""
 MAX_HEADER: Final = 64 * 1024
@@ -98,6 +99,8 @@ def _door(path: str) -> Door:
         return "openai"
     if is_below(path, AGUI_PATH):
         return "agui"
+    if is_below(path, A2A_PATH):
+        return "a2a"
     return "api" if is_below(path, API) else "console"
 
 

@@ -21,6 +21,7 @@ from coterie.gateway.app import application, streams_of
 from coterie.gateway.browser_link import show_link
 from coterie.gateway.console.console_routes import console_routes
 from coterie.gateway.console.states.first_project import FirstProject, is_empty
+from coterie.gateway.doors.a2a.a2a_door import A2aDoor
 from coterie.gateway.doors.agui.agui_door import agui_routes
 from coterie.gateway.doors.assistant_pages import assistant_routes
 from coterie.gateway.doors.mcp_door import McpDoor
@@ -189,6 +190,7 @@ async def _answering(
     openai_door = OpenAiDoor(access, sign_in.gate.origins[0])
     doors = (
         Route(MCP_PATH, door),
+        *A2aDoor(access).routes,
         *openai_door.routes(),
         *assistant_routes(),
         *WebhookDoor(access).routes(),

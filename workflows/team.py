@@ -18,6 +18,7 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.sizes import MAX_VALUE_SIZE, exceeds
 from coterie.dsl.strict_json import check_context
 from coterie.workflows.control.cancellation import stop
+from coterie.workflows.control.push_states import push_end
 from coterie.workflows.core.activation import SIGNALS_FOLLOW
 from coterie.workflows.core.decoding import decoded
 from coterie.workflows.core.encoding import encoded
@@ -59,7 +60,7 @@ def show_when_asked(board: Callable[[], str]) -> None:
     workflow.set_query_handler(METADATA, metadata)  # pyright: ignore[reportUnknownMemberType]
 
 
-UPDATES = ("amend", "decide", "redirect", "retry", "send_message", "skip")
+UPDATES = ("amend", "decide", "push", "redirect", "retry", "send_message", "skip")
 QUERIES = ("cost", "events", "pending", "request", "result", "state", "status")
 
 _MAX_NAME_LENGTH = 200
@@ -302,5 +303,6 @@ class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessa
         self.came_to = result
         self.done = scope.done = True
         scope.mark()
+        push_end(scope, result.end)
         await scope.notifier.all_reported()
         await _every_message_answered()

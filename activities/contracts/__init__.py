@@ -50,7 +50,12 @@ from coterie.activities.contracts.model_turn import (
     StartedBatch,
     StopReason,
 )
-from coterie.activities.contracts.notification import Notification, NotificationKind
+from coterie.activities.contracts.notification import (
+    Notification,
+    NotificationKind,
+    PushTarget,
+    TaskStanding,
+)
 from coterie.activities.contracts.run_start import (
     CompileRequest,
     CompileResult,
@@ -93,10 +98,12 @@ __all__ = [
     "NotificationKind",
     "OpenModelCall",
     "OwnQueue",
+    "PushTarget",
     "Reask",
     "Spent",
     "StartedBatch",
     "StopReason",
+    "TaskStanding",
     "TokenUsage",
     "TurnSuffix",
     "VisibilitySettings",

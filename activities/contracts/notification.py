@@ -7,7 +7,22 @@ from pydantic import JsonValue
 from coterie.dsl.model.capabilities import KeptLabel
 from coterie.dsl.values import Frozen
 
-NotificationKind = Literal["request", "reminder", "escalation", "timeout"]
+NotificationKind = Literal["request", "reminder", "escalation", "timeout", "state"]
+"""`state`: to a program, that the run waits, works again, or has ended."""
+
+TaskStanding = Literal["working", "input_required", "completed", "failed", "canceled"]
+"""Where a run is, in the terms of A2A."""
+
+
+class PushTarget(Frozen):
+    """The address of an A2A client that wants to know where a run is; never what it says."""
+
+    url: str
+    token: str = ""
+    """Proves to the receiver that the message belongs to its task."""
+    context: str
+    """The conversation of the task."""
+    state: TaskStanding
 
 
 class Notification(Frozen):
@@ -44,5 +59,7 @@ class Notification(Frozen):
     since: str
     deadline: str | None = None
     on_timeout: str | None = None
+    push: PushTarget | None = None
+    """Of `state`: where it goes, in place of a channel."""
     labels: tuple[KeptLabel, ...] = ()
     """What the run has met: private data, text that others wrote."""

@@ -23,6 +23,8 @@ class WebAccess:
     """Whether `Web.fetch` respects the `robots.txt` of a site."""
     engines: tuple[str, ...] = ()
     """The search engines of `Web.search`; empty for all."""
+    push_hosts: tuple[str, ...] = ()
+    """Globs of the only hosts to which A2A clients may have states sent."""
 
     def may_read(self, host: str) -> bool:
         """Return whether `Web.fetch` may read pages of a host."""
@@ -30,6 +32,11 @@ class WebAccess:
         if not self.hosts or any(name == entry.partition(":")[0] for entry in self.private_hosts):
             return True
         return any(fnmatchcase(name, glob.casefold()) for glob in self.hosts)
+
+    def may_push_to(self, host: str) -> bool:
+        """Return whether the states of tasks may be sent to a host."""
+        name = host.casefold().rstrip(".")
+        return any(fnmatchcase(name, glob.casefold()) for glob in self.push_hosts)
 
     def may_be_private(self, host: str, port: int) -> bool:
         """Return whether a host may have a private address."""

@@ -16,6 +16,7 @@ CLOCK_TOLERANCE = 30.0
 """Seconds. Object stores and OAuth refuse signatures that are minutes apart."""
 EXTRAS: Mapping[str, str] = {
     "ui": "the terminal UI of `run`, `watch` and `agent`: `--ui`",
+    "a2a": "A2A clients of `coterie serve`",
     "mcp": "tools of MCP servers, and `coterie serve --mcp`",
     "web": "the tool functions Web.fetch, Web.search and Arxiv.search",
     "retrieval": "the tool functions Retriever.search and Memory.search, and `coterie index`",

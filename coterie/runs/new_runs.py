@@ -1,5 +1,6 @@
 """Start a run on a server, under an unused id."""
 
+from collections.abc import Mapping
 from shlex import quote
 
 from temporalio.client import Client
@@ -51,9 +52,23 @@ def check_id(id: str) -> None:
 
 
 async def start_run(
-    client: Client, id: str, given: TeamInput, *, task_queue: str, summary: str
+    client: Client,
+    id: str,
+    given: TeamInput,
+    *,
+    task_queue: str,
+    summary: str,
+    memo: Mapping[str, str] | None = None,
 ) -> Run:
     """Start a run under an unused id.
+
+    Args:
+        client: Client of the server.
+        id: The id.
+        given: What the run gets.
+        task_queue: Of the workers that shall serve it.
+        summary: The name of the team or the plan.
+        memo: What lists show of it beside its name.
 
     Raises:
         IdTaken: The id is taken.
@@ -70,7 +85,7 @@ async def start_run(
             id=id,
             task_queue=task_queue,
             static_summary=summary,
-            memo={STARTED: summary},
+            memo={**(memo or {}), STARTED: summary},
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
         )
     except WorkflowAlreadyStartedError:

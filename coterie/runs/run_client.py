@@ -42,6 +42,7 @@ from coterie.storage.histories import WORKFLOW, whole
 from coterie.workflows.core.messages import (
     AmendInput,
     DecideInput,
+    PushInput,
     RedirectInput,
     RetryInput,
     SignedInput,
@@ -207,13 +208,17 @@ class Run:
         """Retry a failed task that waits; like `decide`."""
         return await self._update("retry", await self.with_proof(asked), Decision, update_id)
 
-    async def skip(self, asked: SkipInput) -> Decision:
-        """Skip a task; raises like `decide`."""
-        return await self._update("skip", await self.with_proof(asked), Decision)
+    async def skip(self, asked: SkipInput, *, update_id: str | None = None) -> Decision:
+        """Skip a task; like `decide`."""
+        return await self._update("skip", await self.with_proof(asked), Decision, update_id)
 
     async def amend(self, asked: AmendInput) -> None:
         """Change the context at the next step; raises like `decide`."""
         await self._update("amend", await self.with_proof(asked), int)
+
+    async def push(self, asked: PushInput) -> int:
+        """Add, replace or remove a receiver of the run's states; raises like `decide`."""
+        return await self._update("push", asked, int)
 
     async def redirect(self, asked: RedirectInput) -> None:
         """Redirect the run to another team when its current one ends; raises like `decide`."""

@@ -283,6 +283,7 @@ def web_access_of(trusted: TrustedConfig) -> WebAccess:
         private_hosts=web.private_hosts,
         robots=web.robots,
         engines=web.engines,
+        push_hosts=web.push_hosts,
     )
 
 

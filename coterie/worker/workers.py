@@ -48,6 +48,7 @@ from coterie.worker.surroundings import (
     apis_of,
     channels_of,
     python_functions,
+    web_access_of,
     workspace_of,
 )
 from coterie.worker.watchdog_process import watched
@@ -251,7 +252,8 @@ def _agents(
 
 def _notification_activities(settings: Settings, trusted: TrustedConfig) -> NotificationActivities:
     channels = channels_of(trusted, settings)
-    return NotificationActivities(channels, settings.environment, Path(trusted.workspace))
+    folder, web = Path(trusted.workspace), web_access_of(trusted)
+    return NotificationActivities(channels, settings.environment, folder, web)
 
 
 def _serving_worker(

@@ -9,7 +9,7 @@ from coterie.dsl.model.api_requests import (
     ParameterStyle,
 )
 from coterie.dsl.model.capabilities import ServerTool
-from coterie.dsl.model.sections.api_document import PLACEHOLDER, ApiCallSection
+from coterie.dsl.model.sections.api_document import PLACEHOLDER, ApiCallSection, ApiSection
 from coterie.dsl.values import Json, JsonValue
 
 
@@ -34,6 +34,32 @@ def declared_call(name: str, section: ApiCallSection) -> ServerTool:
         input_schema=_input_schema(section),
         output_schema=section.output_schema or None,
         request=request,
+    )
+
+
+def agent_message(section: ApiSection) -> ServerTool:
+    """Return the operation of a remote agent: a message to it."""
+    return ServerTool(
+        name="message",
+        description=section.description or "Sends a message to a remote agent; returns its result.",
+        input_schema={
+            "type": "object",
+            "properties": {
+                "text": {"type": "string", "description": "What the agent shall do."},
+                "data": {"description": "Its input as a JSON value."},
+            },
+            "additionalProperties": False,
+        },
+        output_schema={
+            "type": "object",
+            "properties": {
+                "text": {"type": "string"},
+                "data": {"type": "array"},
+                "task": {"type": "string"},
+            },
+            "required": ["text", "data"],
+        },
+        request=ApiRequest(method="POST", path="/message:send"),
     )
 
 

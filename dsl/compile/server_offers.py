@@ -6,7 +6,7 @@ the worker's configuration says otherwise. An operation of an HTTP API has the e
 
 from collections.abc import Mapping
 
-from coterie.dsl.apis.declared_calls import declared_call
+from coterie.dsl.apis.declared_calls import agent_message, declared_call
 from coterie.dsl.model.capabilities import (
     Capabilities,
     Effect,
@@ -61,6 +61,8 @@ def tools_of(
     listed = () if listing is None else listing.tools
     if isinstance(section, McpServerSection):
         return listed
+    if section.agent is not None:
+        return (agent_message(section),)
     own = section.calls
     recorded = () if section.openapi is None else listed
     calls = (declared_call(name, call) for name, call in own.items())

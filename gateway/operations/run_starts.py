@@ -1,6 +1,7 @@
 """Start runs: of a team, or in the middle of another run."""
 
 import asyncio
+from collections.abc import Mapping
 
 from pydantic import Field, JsonValue
 
@@ -94,6 +95,23 @@ class ForkAsked(SteeringAsked):
 
 
 async def _start(access: RunAccess, asked: StartAsked, identity: Identity) -> StartedRun:
+    return await start_team(access, asked, identity, {})
+
+
+async def start_team(
+    access: RunAccess, asked: StartAsked, identity: Identity, memo: Mapping[str, str]
+) -> StartedRun:
+    """Start a run of a team, or of a version of it, for an identity that may.
+
+    Args:
+        access: The runs.
+        asked: What starts.
+        identity: Who starts it.
+        memo: What lists show of the run beside the name of its team.
+
+    Raises:
+        CommandError: There is no such team, the context does not fit, or the id is taken.
+    """
     settings, client = access.settings, access.client
     version = await Registry(client, settings.task_queue).version(asked.team)
     if version is None:
@@ -108,6 +126,7 @@ async def _start(access: RunAccess, asked: StartAsked, identity: Identity) -> St
             TeamInput(team=asked.team if version is None else version.name, context=asked.context),
             task_queue=settings.task_queue,
             summary=team,
+            memo=memo,
         )
     served = await is_served(client, settings.task_queue)
     return StartedRun(run=run.id, team=team, is_served=served)

@@ -18,6 +18,7 @@ MAX_LINES = 450
 """Of one file."""
 
 _MCP = "the SDK of MCP, which the extra `mcp` installs"
+_A2A = "the SDK of A2A, which the extra `a2a` installs"
 _SERVE = "FastAPI and what else the extra `serve` installs"
 _WEB = "the libraries of the extra `web`"
 _KNOWLEDGE = "the libraries of the extra `retrieval`"
@@ -28,12 +29,20 @@ _LIGHT = "pydantic and Temporal: `import coterie` loads only the standard librar
 LOADERS = {
     ("activities.mcp_client.server_pool", "activities.mcp_client.mcp_connection"): _MCP,
     ("activities.mcp_client.server_pool", "activities.mcp_client.task_polls"): _MCP,
+    (
+        "activities.notifications",
+        "activities.push_delivery",
+    ): "the HTTP client, which a worker without A2A clients does not need",
     ("activities.providers.provider_registry", "activities.providers.anthropic"): _SDK,
     ("activities.providers.provider_registry", "activities.providers.openai"): _SDK,
     ("activities.providers.provider_registry", "activities.providers.openai_responses"): _SDK,
     (
         "activities.tool_functions.apis.api_function",
         "activities.tool_functions.apis.api_calls",
+    ): "the HTTP client, which a worker without calls of APIs does not need",
+    (
+        "activities.tool_functions.apis.api_function",
+        "activities.tool_functions.apis.remote_agents",
     ): "the HTTP client, which a worker without calls of APIs does not need",
     (
         "activities.tool_functions.knowledge.stores",
@@ -79,6 +88,7 @@ LOADERS = {
         "gateway.doors.agui.agui_door",
         "gateway.doors.agui.agui_answers",
     ): "the forms of AG-UI, which take 0.2 s, for its first client",
+    ("gateway.doors.a2a.a2a_door", "gateway.doors.a2a.a2a_application"): _A2A,
     ("gateway.doors.mcp_door", "gateway.doors.mcp_application"): _MCP,
     **{
         (f"dsl.model.step_kinds.{module}", "dsl.model.steps"): "for types: the union names it"

@@ -31,6 +31,7 @@ from coterie.activities.tool_functions.function_registry import (
 )
 from coterie.activities.user_code.child_pool import UserCode
 from coterie.activities.workspace.function_base import Command, Workspace
+from coterie.activities.workspace.web_access import WebAccess
 from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.model.capabilities import Capabilities, Reach
 from coterie.dsl.model.plan import Plan
@@ -144,6 +145,7 @@ async def engine(
     provider: ProviderSettings | None = None,
     cached_runs: int = 1000,
     channels: Mapping[str, Channel] | None = None,
+    web: WebAccess | None = None,
     functions: Mapping[str, AnyFunction] | None = None,
     servers: McpServers | None = None,
     interceptors: Sequence[Interceptor] = (),
@@ -176,7 +178,8 @@ async def engine(
     tool_functions = FunctionActivities(
         workspace, {**TOOL_FUNCTIONS, **(functions or {})}, blobs, servers
     )
-    notices = NotificationActivities(channels or {}, {"PATH": os.environ["PATH"]}, folder)
+    paths = {"PATH": os.environ["PATH"]}
+    notices = NotificationActivities(channels or {}, paths, folder, web)
     queue = name or f"test-{uuid.uuid4()}"
     async with Worker(
         client,

@@ -22,6 +22,7 @@ from coterie.dsl.person_names import each_once
 from coterie.dsl.sizes import MAX_SHOWN, check_size
 from coterie.dsl.visible import shortened_text
 from coterie.workflows.approvals.decisions import approvable, record
+from coterie.workflows.control.push_states import push_state
 from coterie.workflows.core.causes.people_causes import (
     ApprovalAsked,
     RequestDecided,
@@ -201,9 +202,11 @@ async def ask(
         waiting = state.pending.get(request_id)
         if waiting is not None and not waiting.notified:
             _notify(scope, location, waiting, terms)
+        push_state(scope)
         began = scope.time() if waiting is None else _seconds(waiting.since)
         await _wait_for_decision(scope, location, request_id, terms, boundary=boundary)
     requests.pop(key, None)
+    push_state(scope)
     if request_id in state.pending:
         return _leave_undecided(scope, location, request_id, terms)
     decision = state.decisions[request_id]

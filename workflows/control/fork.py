@@ -13,6 +13,7 @@ from coterie.workflows.control.steering_refusals import refusal_text
 from coterie.workflows.core.causes.message_causes import Forked
 from coterie.workflows.core.messages import AmendInput, ForkInput
 from coterie.workflows.core.state import RunState
+from coterie.workflows.core.state_parts import PushReceivers
 from coterie.workflows.core.trail import note_control
 
 
@@ -32,6 +33,7 @@ def fork_off(
     state.pending, state.amendments, state.skips = {}, [], {}
     state.doing, state.talking, state.remembered = {}, [], {}
     state.notifications = {}  # sent for requests of the other run
+    state.push = PushReceivers()  # whose clients know the other run
     state.paused = state.redirect = state.stop_by = None
     state.decisions = {
         id: decision if decision.run is not None else decision.model_copy(update={"run": asked.run})

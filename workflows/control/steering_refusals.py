@@ -29,7 +29,7 @@ class RunUnable:
 class MessageUnusable:
     """The message has the wrong form, or is too large."""
 
-    code: Literal["Malformed", "TooLarge", "BadMessage"]
+    code: Literal["Malformed", "TooLarge", "BadMessage", "TooManyReceivers"]
     message: str
 
 

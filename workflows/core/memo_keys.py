@@ -11,3 +11,6 @@ FORKED_RUN = "forked_run"
 
 TRIGGER = "trigger"
 """Of a run that a schedule started: the name of the trigger."""
+
+THREAD = "thread"
+"""The conversation that a client of a door put the run into; only of runs that have one."""

@@ -15,6 +15,8 @@ from coterie.workflows.signatures.statements import Proof
 
 By = Annotated[str, Field(max_length=MAX_BY_LENGTH)]
 Why = Annotated[str, Field(max_length=MAX_WHY_LENGTH)]
+MAX_PUSH_URL = 2_000
+MAX_PUSH_TOKEN = 500
 Name = Annotated[str, Field(max_length=MAX_NAME_LENGTH)]
 """Characters of the name of a request, a task, a team."""
 
@@ -109,6 +111,21 @@ class SkipInput(SignedInput):
     value: JsonValue = None
     """The data of the task from then on."""
     why: Why = ""
+
+
+class PushInput(Frozen):
+    """The payload of the update `push`: an A2A client hears where the run is, or no longer."""
+
+    id: Name
+    """Of the push configuration; a further one with the same id replaces it."""
+    url: Annotated[str, Field(max_length=MAX_PUSH_URL)] = ""
+    token: Annotated[str, Field(max_length=MAX_PUSH_TOKEN)] = ""
+    """Repeated with each message."""
+    context: Annotated[str, Field(max_length=MAX_NAME_LENGTH)] = ""
+    """The conversation of the task."""
+    removed: bool = False
+    """Whether the client wants no further messages."""
+    by: By = "unknown"
 
 
 class Answer(SignedInput):

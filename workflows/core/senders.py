@@ -14,9 +14,7 @@ from coterie.dsl.values import Frozen
 SENDER: Final = "coterie-sender"
 """The header of a start, a signal or an update that holds its `Sender`."""
 
-Door = Literal["api", "console", "mcp", "openai", "webhook", "agui", "schedule", "host"]
-"""Through which a message came; `host`: a command or a program on a machine; `schedule`: a
-schedule, for the one who deployed it."""
+Door = Literal["a2a", "agui", "api", "console", "host", "mcp", "openai", "schedule", "webhook"]
 
 SenderMethod = (
     Literal["local", "oidc", "client", "token", "login"]

@@ -28,6 +28,7 @@ from coterie.workflows.core.state_parts import (
     CachedResult,
     Frame,
     PendingNotification,
+    PushReceivers,
     ReadInProgress,
     Session,
     Tally,
@@ -189,6 +190,7 @@ class RunState:
         default_factory=dict[str, PendingNotification]
     )
     """`{id: a notification in delivery}`."""
+    push: PushReceivers = field(default_factory=PushReceivers)
     signals: dict[str, list[JsonValue]] = field(default_factory=dict[str, list[JsonValue]])
     """Payloads of named signals for which no step has waited yet."""
     session: Session = field(default_factory=Session)

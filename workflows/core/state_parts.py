@@ -18,6 +18,7 @@ from coterie.dsl.model.outcomes import Failure, Outcome
 from coterie.dsl.model.step_kinds.join_policies import MergePolicy
 from coterie.dsl.task_graph.graph_data import GraphView
 from coterie.dsl.values import Json
+from coterie.workflows.core.messages import PushInput
 
 _STARTED = Started("started")
 
@@ -32,6 +33,17 @@ class PendingNotification:
     team: str
     visit: int
     step: str | None
+
+
+@dataclass(slots=True)
+class PushReceivers:
+    """The A2A clients that hear where the run is."""
+
+    by_id: dict[str, PushInput] = field(default_factory=dict[str, PushInput])
+    latest: str = ""
+    """The state that they know, and what the run waits for there."""
+    count: int = 0
+    """Messages so far."""
 
 
 @dataclass(slots=True)

@@ -142,6 +142,14 @@ class RoundsView(Frozen):
     `waiting` (for a person), `pending` (not started)."""
 
 
+class PushReceiver(Frozen):
+    """An A2A client that hears where the run is."""
+
+    id: str
+    url: str
+    context: str
+
+
 class RunStatus(Frozen):
     """Where a run is and what it does: the answer of the query `status`."""
 
@@ -184,6 +192,8 @@ class RunStatus(Frozen):
     """Trail entries so far."""
     trail_digest: str = ""
     """Chained over every decision so far; equal in all workers that decide alike."""
+    push: tuple[PushReceiver, ...] = ()
+    """The A2A clients that hear where it is."""
     authority: Authority | None = None
     """What the run demands of decisions; None: they need no signature."""
 

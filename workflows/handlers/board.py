@@ -26,6 +26,7 @@ from coterie.workflows.core.state_parts import Track
 from coterie.workflows.core.usage import estimated_calls, total_cost
 from coterie.workflows.core.views import (
     GraphTaskView,
+    PushReceiver,
     RoundsView,
     RunStatus,
     Standing,
@@ -187,6 +188,10 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
         last_because=_cut(state.main.routed.because),
         events=state.trail_length,
         trail_digest=state.trail_digest,
+        push=tuple(
+            PushReceiver(id=one.id, url=one.url, context=one.context)
+            for one in state.push.by_id.values()
+        ),
         authority=state.authority,
     )
 

@@ -34,6 +34,7 @@ from coterie.workflows.approvals.signed_messages import (
 )
 from coterie.workflows.control import pause_and_amend as control
 from coterie.workflows.control import retry_and_skip as steering
+from coterie.workflows.control.push_states import change_receivers, push_refusal
 from coterie.workflows.control.steering_refusals import (
     MessageUnusable,
     SignalUnwanted,
@@ -50,6 +51,7 @@ from coterie.workflows.core.messages import (
     Answer,
     Control,
     DecideInput,
+    PushInput,
     RedirectInput,
     RetryInput,
     SkipInput,
@@ -208,6 +210,14 @@ SKIP = MessageKind[SkipInput, Decision](
         run.plan, run.state, message_input, now, how, run.cut
     ),
     claim_of,
+)
+
+PUSH = MessageKind[PushInput, int](
+    PushInput,
+    lambda run, message_input: (
+        control.end_refusal(run.state, done=run.done) or push_refusal(run.state, message_input)
+    ),
+    lambda run, message_input, now, how: change_receivers(run.state, message_input),
 )
 
 PAUSE = MessageKind[Control, None](
@@ -390,6 +400,9 @@ class MessageHandlers(MessageJudge):
     amend = _update("amend", "Change the context at the next step: {updates, by, why}", AMEND)
     redirect = _update(
         "redirect", "Go to another team when the current one ends: {team, by, why}", REDIRECT
+    )
+    push = _update(
+        "push", "Send the state of the run to an A2A client: {id, url, token, removed}", PUSH
     )
     retry = _update("retry", "Retry a failed task that waits: {task, by, why}", RETRY)
     retry_signal = _signal("retry", "Retry a failed task: {task, by, why}", RETRY)

@@ -17,6 +17,7 @@ from coterie.dsl.model.step_kinds.wait_step import (
 )
 from coterie.dsl.model.template_bound import optional_seconds
 from coterie.dsl.templates.template_filling import fill
+from coterie.workflows.control.push_states import push_state
 from coterie.workflows.control.steering_refusals import refusal_text
 from coterie.workflows.core.causes.message_causes import MessageTaken
 from coterie.workflows.core.location import Location, Skipped
@@ -45,6 +46,7 @@ async def wait_for_message(step: MessageWait, location: Location, scope: Scope) 
         unfit = unfit_message(message.value, step.schema_)
         if unfit is None:
             take(scope.state, message)
+            push_state(scope)
             number = session.received - len(session.queue)
             note_control(
                 scope.state, scope.now(), MessageTaken("message_taken", number, message.by)
@@ -63,6 +65,8 @@ async def _came(until: float | None, location: Location, scope: Scope) -> bool:
     session, skips, own = scope.state.session, scope.state.skips, location.step
     waits, key = scope.state.progress.relative_waits, location.key
     scope.state.await_message(f"{location.team}#{location.visit}/{location.path}")
+    if not session.queue:
+        push_state(scope, awaited=location.step)
     try:
         await scope.wait_until(
             lambda: bool(session.queue or session.refused) or own in skips,

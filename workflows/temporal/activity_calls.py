@@ -90,11 +90,30 @@ class Notifier:
         state = self._state
         if state.paused is not None:
             await workflow.wait_condition(lambda: state.paused is None or self._closing)
-        if state.paused is None:
+        if notification.message.push is not None:
+            await workflow.wait_condition(lambda: not self._states(notification, -1))
+        is_outdated = bool(self._states(notification, 1))
+        if state.paused is None and not is_outdated:
             problem = await self._send_notification(notification)
             if problem is not None:
                 note_undelivered(state, workflow.time(), notification, problem)
         state.notifications.pop(notification.message.id, None)
+
+    def _states(self, notification: PendingNotification, direction: int) -> list[int]:
+        """Return the numbers of earlier (-1) or later (1) states on their way to a receiver.
+
+        A receiver gets states in their order, and none that a later one has replaced meanwhile.
+        """
+        message = notification.message
+        if message.push is None:
+            return []
+        return [
+            other.message.number
+            for other in self._state.notifications.values()
+            if other.message.push is not None
+            and other.message.channel == message.channel
+            and (other.message.number - message.number) * direction > 0
+        ]
 
     async def _send_notification(self, notification: PendingNotification) -> str | None:
         """Send a notification; return why it failed, or None."""

@@ -168,6 +168,8 @@ class ApiFunction:
         request = tool.request
         assert request is not None, "operations have one"
         arguments = self._check_input(value, tool)
+        if api.section.agent is not None:
+            return await self._message(api, arguments, context)
         terms = api.section.terms_of(tool.name)
         try:
             built = build_request(api.section, request, arguments, terms)
@@ -185,6 +187,14 @@ class ApiFunction:
         if request.method == "HEAD":
             return dict(answer.headers)
         return self._result(answer, request.result, tool.output_schema)
+
+    async def _message(self, api: HttpApi, arguments: Json, context: FunctionContext) -> JsonValue:
+        """Send a message to a remote agent, or ask for its task."""
+        from coterie.activities.tool_functions.apis.remote_agents import RemoteAgent
+
+        terms = api.section.terms_of(self.operation)
+        seconds = context.timeout or terms.timeout or api.section.timeout
+        return await RemoteAgent(api, self.name, context, seconds).call(arguments)
 
     def _pinned_operation(self) -> ServerTool:
         """Return the operation, if it is still the one that the plan was compiled with."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -30,6 +30,10 @@ _SERVER = r"^https?://[^\s/@?#{}]+(/[^\s?#{}]*)?$"
 
 CallName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,49}$")]
 WireName = Annotated[str, Field(pattern=r"^[^\s{}\x00-\x1f]{1,100}$")]
+
+
+AgentBinding = Literal["jsonrpc", "http+json"]
+"""The forms of A2A in which an agent takes requests."""
 
 
 class ApiTerms(Frozen):
@@ -147,6 +151,11 @@ class ApiSection(Frozen):
     """Globs of the operations to record from it, such as `issues/*`; empty for all."""
     calls: dict[CallName, ApiCallSection] = Field(default_factory=dict[CallName, ApiCallSection])
     """`{name: a declared call}`: operations without a document."""
+    agent: AgentBinding | None = None
+    """At `server` is a remote agent, which speaks A2A 1.0 in this form; it has the operation
+    `message`."""
+    description: str = Field(default="", max_length=2_000)
+    """What the agent does; models choose by it."""
     token_env: VariableName | None = None
     """The NAME of the environment variable with the token of `Authorization: Bearer`."""
     basic_env: VariableName | None = None
@@ -164,8 +173,12 @@ class ApiSection(Frozen):
 
     @model_validator(mode="after")
     def _check_parts(self) -> "ApiSection":
-        if self.openapi is None and not self.calls:
-            raise form_mismatch("api", "an API has `openapi`, `calls`, or both")
+        if self.agent is not None and (self.openapi is not None or self.calls):
+            raise form_mismatch("api", "an `agent` has no `openapi` and no `calls`")
+        if self.agent is None and self.description:
+            raise form_mismatch("api", "`description` is that of an `agent`")
+        if self.agent is None and self.openapi is None and not self.calls:
+            raise form_mismatch("api", "an API has `openapi`, `calls`, both, or `agent`")
         if self.openapi is None and self.include:
             raise form_mismatch("api", "`include` chooses operations of the document in `openapi`")
         if self.token_env is not None and self.basic_env is not None:

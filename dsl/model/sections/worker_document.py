@@ -244,6 +244,9 @@ class WebSection(Frozen):
     """Whether `Web.fetch` reads only what the `robots.txt` of a site allows."""
     engines: tuple[Engine, ...] = ()
     """The search engines of `Web.search`; empty for all."""
+    push_hosts: tuple[HostName, ...] = ()
+    """The only hosts to which A2A clients may have the states of their tasks sent, such as
+    `*.partner.example`; none by default."""
 
 
 TEST_ROOT = "MRfD6mvw7UNADQJ1rIO7f6Aiwrti4ABGTw41dfiJzqQ="

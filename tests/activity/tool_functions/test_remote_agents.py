@@ -19,7 +19,7 @@ from coterie.dsl.model.sections.api_document import AgentBinding, ApiSection
 from coterie.dsl.model.sections.mcp_document import digest_of_tool
 from coterie.dsl.model.tools.asked_input import AskedInput, GivenInput
 from coterie.dsl.values import Json
-from tests.support.servers.a2a_agent import RemoteAgentServer, remote_agent
+from tests.support.programs.a2a_agent import RemoteAgentServer, remote_agent
 from tests.support.tool_functions import environment
 
 KEY = "run/execution/work/paint#1"

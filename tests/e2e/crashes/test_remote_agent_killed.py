@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from coterie.dsl.values import Json
 from coterie.runs.run_client import Run
 from tests.support.cli import asks
+from tests.support.programs.a2a_agent import remote_agent
 from tests.support.project import project
-from tests.support.servers.a2a_agent import remote_agent
 
 TEAM = """
 tools: { paint: { api: painter/message } }

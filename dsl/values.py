@@ -87,6 +87,7 @@ Form = Literal[
     "tool_glob",
     "mcp_server",
     "api",
+    "temporal_call",
     "answer",
     "decision",
     "change",

@@ -9,6 +9,7 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
 from coterie.activities.contracts import (
+    CHECK_TARGETS,
     COMPILE_TEAM,
     FORK_RUN,
     HEARTBEAT_TIMEOUT,
@@ -16,10 +17,14 @@ from coterie.activities.contracts import (
     CompileResult,
     ForkRequest,
     ForkResult,
+    TargetsRequest,
+    TargetsResult,
+    TargetUse,
 )
 from coterie.dsl.errors import RunRefused
 from coterie.dsl.json_values import json_digest
 from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.tools.tool_contract import TemporalTool
 from coterie.workflows.control.fork import fork_off
 from coterie.workflows.core.memo_keys import FORKED_FROM, FORKED_RUN
 from coterie.workflows.core.messages import ForkInput, TeamInput
@@ -83,6 +88,41 @@ async def plan_of(given: TeamInput, state: RunState) -> Plan:
         RunRefused: there is no plan, or this worker does not run it.
     """
     _check_one_source(given)
+    plan = await _find_plan(given, state)
+    if given.carried is None or _may_be_the_first():
+        await _check_targets(plan)
+    return plan
+
+
+async def _check_targets(plan: Plan) -> None:
+    """Ask the worker whether the plan may call what it names on Temporal, and whether it is there.
+
+    Raises:
+        RunRefused: it may not, or that is not there.
+    """
+    uses = tuple(
+        TargetUse(
+            name=tool.made_of, target=tool.target, effect=tool.terms.effect, labels=tool.labels
+        )
+        for tool in plan.tools.values()
+        if isinstance(tool, TemporalTool)
+    )
+    if not uses:
+        return
+    result = await workflow.execute_local_activity(
+        CHECK_TARGETS,
+        TargetsRequest(uses=uses),
+        result_type=TargetsResult,
+        start_to_close_timeout=_COMPILE_TIMEOUT,
+        retry_policy=RetryPolicy(maximum_attempts=5),
+        summary="check what the plan calls on Temporal",
+    )
+    if result.refused is not None:
+        raise RunRefused(result.refused)
+
+
+async def _find_plan(given: TeamInput, state: RunState) -> Plan:
+    """Return the plan of a run, whatever its calls reach."""
     if given.fork is not None:
         return await _plan_of_fork(given, given.fork, state)
     if given.plan is not None:

@@ -7,6 +7,7 @@ ever add optional fields.
 
 from coterie.activities.contracts.activity_options import (
     CALL_FUNCTION,
+    CHECK_TARGETS,
     COMPILE_TEAM,
     END_MARGIN,
     FORK_RUN,
@@ -62,11 +63,15 @@ from coterie.activities.contracts.run_start import (
     ForkRequest,
     ForkResult,
     OwnQueue,
+    TargetsRequest,
+    TargetsResult,
+    TargetUse,
     VisibilitySettings,
 )
 
 __all__ = [
     "CALL_FUNCTION",
+    "CHECK_TARGETS",
     "COMPILE_TEAM",
     "END_MARGIN",
     "FORK_RUN",
@@ -104,6 +109,9 @@ __all__ = [
     "StartedBatch",
     "StopReason",
     "TaskStanding",
+    "TargetUse",
+    "TargetsRequest",
+    "TargetsResult",
     "TokenUsage",
     "TurnSuffix",
     "VisibilitySettings",

@@ -13,6 +13,9 @@ RUN_AGENT = "run_agent"
 CALL_FUNCTION = "call_function"
 
 
+CHECK_TARGETS = "check_targets"
+
+
 COMPILE_TEAM = "compile_team"
 
 

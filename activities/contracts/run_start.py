@@ -2,7 +2,9 @@
 
 from pydantic import Field
 
+from coterie.dsl.model.capabilities import Effect, Label
 from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.temporal_calls import TemporalTarget
 from coterie.dsl.values import Frozen, Json
 
 
@@ -68,3 +70,25 @@ class ForkResult(Frozen):
     refused: str | None = None
     decisions_root: str | None = None
     """As in `CompileResult`."""
+
+
+class TargetUse(Frozen):
+    """How a plan uses an activity, a workflow or a Nexus operation."""
+
+    name: str
+    """In the worker's configuration."""
+    target: TemporalTarget
+    effect: Effect
+    labels: tuple[Label, ...] = ()
+
+
+class TargetsRequest(Frozen):
+    """What the calls of a plan may reach on Temporal."""
+
+    uses: tuple[TargetUse, ...]
+
+
+class TargetsResult(Frozen):
+    """Whether the worker allows it, and whether it is there."""
+
+    refused: str | None = None

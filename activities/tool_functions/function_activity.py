@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 from temporalio import activity
-from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
+from temporalio.exceptions import ApplicationError
 
 from coterie.activities.attempts import check_attempt, confirm_attempt, not_begun, own_seconds
 from coterie.activities.contracts import (
@@ -43,9 +43,15 @@ from coterie.activities.tool_functions.function_results import (
     result_unusable,
 )
 from coterie.activities.tool_functions.functions.mcp_function import SaidBeside, data_and_text
-from coterie.activities.tool_functions.functions.python_functions import PythonFunction
+from coterie.activities.tool_functions.local_calls import (
+    check_local_size,
+    is_local_activity,
+    require_local,
+    shortened,
+)
 from coterie.activities.tool_functions.long_calls.long_call import LongCalls, task_of
 from coterie.activities.tool_functions.server_functions import ServerFunction, server_function
+from coterie.activities.tool_functions.temporal.workflow_function import Workflows
 from coterie.activities.workspace.call_effects import EffectProgress, effect_after
 from coterie.activities.workspace.function_base import FunctionContext, Workspace
 from coterie.activities.workspace.function_failures import FunctionFailure, FunctionRefusal
@@ -65,7 +71,6 @@ from coterie.dsl.egress.workspace_reads import (
     is_trusted,
 )
 from coterie.dsl.model.capabilities import Effect, KeptLabel
-from coterie.dsl.visible import shortened_text
 
 
 async def labels_of_read(workspace: Workspace, request: FunctionRequest) -> tuple[KeptLabel, ...]:
@@ -124,67 +129,6 @@ def _shows_labelled(workspace: Workspace, file: Path | None) -> bool:
     return any_labelled(workspace, record) if file is None else record.hold(file)
 
 
-MAX_LOCAL_RESULT = 64_000
-"""Bytes of JSON that a local activity returns."""
-
-_MAX_ERROR_LENGTH = 4_000
-"""Characters of its failure."""
-
-
-def is_local_activity() -> bool:
-    """Return whether this code runs in a local activity."""
-    return activity.in_activity() and activity.info().is_local
-
-
-def require_local(function: AnyFunction | ServerFunction) -> None:
-    """Refuse what cannot run within a workflow task.
-
-    Raises:
-        ApplicationError: NotLocal: the run makes the call as an activity instead, because the
-            process of the code must start first, or this worker's contract has an effect.
-    """
-    unready = isinstance(function, PythonFunction) and not function.is_ready
-    if unready or function.effect != "read":
-        raise ApplicationError(
-            f"{function.name} does not run as a local activity here",
-            type=FailureType.NOT_LOCAL,
-            non_retryable=True,
-            category=ApplicationErrorCategory.BENIGN,
-        )
-
-
-def check_local_size(function: str, size: int) -> None:
-    """Refuse a result that does not fit.
-
-    Args:
-        function: Its name.
-        size: Bytes of JSON.
-
-    Raises:
-        ApplicationError: It is too large.
-    """
-    if size > MAX_LOCAL_RESULT:
-        raise ApplicationError(
-            f"the result of {function} has {size} bytes; a local activity returns at most "
-            f"{MAX_LOCAL_RESULT}. Narrow the input, or write `local_activity: false`",
-            type=FailureType.FUNCTION_FAILED,
-            non_retryable=True,
-        )
-
-
-def shortened(error: ApplicationError) -> ApplicationError:
-    """Return the failure, with a message that fits."""
-    if len(error.message) <= _MAX_ERROR_LENGTH:
-        return error
-    return ApplicationError(
-        shortened_text(error.message, _MAX_ERROR_LENGTH),
-        *error.details,
-        type=error.type,
-        non_retryable=error.non_retryable,
-        category=error.category,
-    )
-
-
 MAX_INLINE = 200
 """Bytes of JSON of a result that is returned although the request wants it kept: its name would not
 be much shorter."""
@@ -209,6 +153,7 @@ class FunctionActivities:
         apis: Apis | None = None,
         long_calls: LongCalls | None = None,
         runner: WorkRunner | None = None,
+        workflows: Workflows | None = None,
     ) -> None:
         """Take the worker's own settings.
 
@@ -220,6 +165,7 @@ class FunctionActivities:
             apis: Its HTTP APIs.
             long_calls: Takes calls that must not be one activity; without it, each call is one.
             runner: Runs work that takes long; without it, this process does.
+            workflows: The workflows that calls may signal or wait for.
         """
         self._workspace = workspace
         self._functions = functions
@@ -228,6 +174,7 @@ class FunctionActivities:
         self._apis = apis
         self._long_calls = long_calls
         self._runner = runner or ThreadRunner()
+        self._workflows = workflows
 
     @activity.defn(name=CALL_FUNCTION)
     async def call_function(self, request: FunctionRequest) -> FunctionResult:
@@ -373,7 +320,9 @@ class FunctionActivities:
         """Return the tool function; with a digest of a listing, it is one of a server's tools."""
         if request.listing is None:
             return find_function(request.skill, self._functions)
-        return server_function(request.skill, request.listing, self._servers, self._apis)
+        return server_function(
+            request.skill, request.listing, self._servers, self._apis, self._workflows
+        )
 
     async def _store_result(
         self, encoded: bytes, request: FunctionRequest, blobs: Blobs, meter: Meter

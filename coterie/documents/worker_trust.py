@@ -17,6 +17,12 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.sections.api_document import ApiSection
 from coterie.dsl.model.sections.mcp_document import McpServerSection
 from coterie.dsl.model.sections.provider_document import ProviderSection, provider_kind
+from coterie.dsl.model.sections.temporal_document import (
+    ActivitySection,
+    NexusSection,
+    TemporalEntry,
+    WorkflowSection,
+)
 from coterie.dsl.model.sections.worker_document import (
     ChannelSection,
     CommandSection,
@@ -63,6 +69,9 @@ class TrustedConfig(Frozen):
     mcp_servers: dict[str, McpServerSection] = Field(default_factory=dict[str, McpServerSection])
     apis: dict[str, ApiSection] = Field(default_factory=dict[str, ApiSection])
     """Paths are absolute."""
+    activities: dict[str, ActivitySection] = Field(default_factory=dict[str, ActivitySection])
+    workflows: dict[str, WorkflowSection] = Field(default_factory=dict[str, WorkflowSection])
+    nexus: dict[str, NexusSection] = Field(default_factory=dict[str, NexusSection])
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
     web: WebSection = WebSection()
     accept_plans: bool = True
@@ -76,6 +85,11 @@ class TrustedConfig(Frozen):
     """Providers that one document of a catalog configures differently: `name@document`."""
     documents: tuple[str, ...] = ()
     """The files with this configuration, absolute: no tool function changes them."""
+
+    @property
+    def on_temporal(self) -> dict[str, TemporalEntry]:
+        """What runs may call of what already runs on Temporal."""
+        return {**self.activities, **self.workflows, **self.nexus}
 
     @property
     def sets_visibility(self) -> bool:
@@ -128,6 +142,9 @@ def resolved(
         tool_env=worker.tool_env,
         mcp_servers=worker.mcp_servers,
         apis={name: _api(name, api, tree, settings) for name, api in worker.apis.items()},
+        activities=worker.activities,
+        workflows=worker.workflows,
+        nexus=worker.nexus,
         notify=worker.notify,
         web=worker.web or WebSection(),
         accept_plans=settings.address is None

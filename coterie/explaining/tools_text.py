@@ -5,7 +5,13 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from coterie.dsl.json_schema.argument_schemas import arguments_schema
-from coterie.dsl.model.capabilities import FunctionContract, KeptLabel, Label, ServerContract
+from coterie.dsl.model.capabilities import (
+    FunctionContract,
+    KeptLabel,
+    Label,
+    ServerContract,
+    TemporalContract,
+)
 from coterie.dsl.model.decision_terms import call_approval
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.tools.tool_contract import NestedTool, OneCallTool, ServerOffer, Tool
@@ -59,14 +65,14 @@ class ListedTool(NamedTuple):
 def tool_listing(
     plan: Plan | None,
     functions: Mapping[str, FunctionContract],
-    servers: Mapping[str, ServerContract],
+    servers: Mapping[str, ServerContract | TemporalContract],
 ) -> list[ListedTool]:
     """Return the tools of a plan in the order of the document, then all others by name.
 
     Args:
         plan: Of the document, if there is one.
         functions: All tool functions.
-        servers: The tools of MCP servers and HTTP APIs.
+        servers: The tools of MCP servers and HTTP APIs, and what already runs on Temporal.
     """
     contracts = {**functions, **servers}
     own = (
@@ -106,8 +112,9 @@ def _of_tool(name: str, tool: Tool, functions: Mapping[str, FunctionContract]) -
     )
 
 
-def _of_server(contract: ServerContract) -> ListedTool:
-    return _of_function(contract)._replace(kind=contract.kind, listing=contract.listing)
+def _of_server(contract: ServerContract | TemporalContract) -> ListedTool:
+    listing = contract.listing if isinstance(contract, ServerContract) else ""
+    return _of_function(contract)._replace(kind=contract.kind, listing=listing)
 
 
 def _of_function(contract: FunctionContract) -> ListedTool:

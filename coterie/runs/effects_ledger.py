@@ -13,7 +13,7 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.retryability import may_have_happened
 from coterie.dsl.model.step_kinds.try_step import Catch
 from coterie.dsl.model.steps import FunctionStep, Step, TryStep
-from coterie.dsl.model.tools.tool_contract import OneCallTool
+from coterie.dsl.model.tools.tool_contract import OneCallTool, TemporalTool
 from coterie.dsl.model.traversal.step_walk import walk
 from coterie.runs.histories.recorded_calls import RecordedCall
 from coterie.workflows.core.causes.people_causes import RequestDecided
@@ -66,12 +66,13 @@ def effects_of(
         trail: Of the run, for the decisions of people.
         has_ended: Whether the run has ended: then nobody learns what came of a call in progress.
     """
-    effects = dict(_effects(plan))
+    effects, harmless = dict(_effects(plan)), dict(_failures_without_effect(plan))
     rows: dict[str, LedgerEffect] = {}
     for call in calls:
         request = call.request
         if isinstance(request, FunctionRequest) and effects.get(request.skill, "once") != "read":
-            row = _row(call, request, effects.get(request.skill, "once"))
+            effect = effects.get(request.skill, "once")
+            row = _row(call, request, effect, harmless.get(request.skill, ()))
             first = rows.get(row.key)
             rows[row.key or call.id] = row if first is None else replace(row, at=first.at)
     known = map(_without_run, rows.values()) if has_ended else rows.values()
@@ -95,6 +96,13 @@ def _effects(plan: Plan) -> Iterator[tuple[str, Effect]]:
             yield step.skill, step.terms.effect
 
 
+def _failures_without_effect(plan: Plan) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield what runs on Temporal, with the failures after which nothing has happened."""
+    for tool in plan.tools.values():
+        if isinstance(tool, TemporalTool):
+            yield tool.made_of, tool.target.failures_without_effect
+
+
 def _steps(plan: Plan) -> Iterator[Step]:
     own = (persona.execution_plan or () for persona in plan.personas.values())
     for steps in (*(team.steps for team in plan.teams.values()), *own):
@@ -102,8 +110,10 @@ def _steps(plan: Plan) -> Iterator[Step]:
             yield step
 
 
-def _row(call: RecordedCall, request: FunctionRequest, effect: Effect) -> LedgerEffect:
-    certainty, why = _certainty(call, effect)
+def _row(
+    call: RecordedCall, request: FunctionRequest, effect: Effect, harmless: Sequence[str]
+) -> LedgerEffect:
+    certainty, why = _certainty(call, effect, harmless)
     step = StepKey(call.path)
     name = f"{step.team}#{call.visit}/{step.path}"
     return LedgerEffect(
@@ -133,14 +143,18 @@ _BEFORE_ANY_EFFECT = (
 a `once` call, whose worker reports what was cut off as unknown."""
 
 
-def _certainty(call: RecordedCall, effect: Effect) -> tuple[Certainty, str]:
+def _certainty(
+    call: RecordedCall, effect: Effect, harmless: Sequence[str]
+) -> tuple[Certainty, str]:
     attempts = f"after {call.attempts} attempts" if call.attempts > 1 else ""
     if call.end == "completed" and isinstance(call.answer, FunctionResult):
         return "done", attempts
     if call.end is None or _continues(call):
         return "in progress", attempts
     error = "" if call.failure is None else call.failure.type
-    if effect == "once":
+    if call.is_foreign:
+        is_unknown = call.started is not None and error not in harmless
+    elif effect == "once":
         is_unknown = call.started is not None and may_have_happened(effect, error)
     else:
         is_unknown = call.attempts != 1 or error not in _BEFORE_ANY_EFFECT

@@ -29,6 +29,7 @@ from coterie.testing.simulation.scheduled_events import scheduled_events
 from coterie.testing.simulation.scheduled_messages import Messages
 from coterie.testing.simulation.stage import Stage, prepared_stage
 from coterie.testing.simulation.stub_model import with_time_to_think
+from coterie.testing.simulation.stub_targets import with_stub_targets
 from coterie.workflows.core.messages import TeamInput
 from coterie.workflows.core.views import TrailEntry
 
@@ -158,7 +159,7 @@ class _Play:
 
     async def play(self) -> None:
         """Start the run, drive it to its end, and compare."""
-        plan = with_time_to_think(self.file.team.compiled.plan)
+        plan = with_stub_targets(with_time_to_think(self.file.team.compiled.plan))
         messages = Messages(self.case.document.messages, message_wait_paths(plan))
         events = (*scheduled_events(self.case.document), messages)
         ends = crashes(self.case.document)

@@ -34,6 +34,7 @@ from coterie.documents.worker_trust import TrustedConfig, absolute_providers
 from coterie.dsl.analysis.findings import with_needs
 from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.compile.server_offers import with_servers
+from coterie.dsl.compile.temporal_offers import with_temporal_calls
 from coterie.dsl.errors import InvalidDocument, listed, nearest
 from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.plan import Plan
@@ -206,6 +207,7 @@ class CompileActivities:
     def _current_capabilities(self) -> Capabilities:
         update = {"server_listings": compared_listings(self._settings)}  # the file may have changed
         current = self._capabilities.model_copy(update=update)
+        current = with_temporal_calls(current, self._trusted.on_temporal)
         return with_servers(current, self._trusted.mcp_servers, self._trusted.apis)
 
     def _locate_team(self, team: str) -> Located:

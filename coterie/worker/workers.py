@@ -27,6 +27,7 @@ from coterie.activities.tool_functions.function_registry import (
     contracts,
 )
 from coterie.activities.tool_functions.long_calls.long_call import LongCalls
+from coterie.activities.tool_functions.temporal.workflow_function import Workflows
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.dsl.model.capabilities import FunctionContract
 from coterie.logs import hide
@@ -51,6 +52,7 @@ from coterie.worker.surroundings import (
     web_access_of,
     workspace_of,
 )
+from coterie.worker.target_activity import TargetActivities
 from coterie.worker.watchdog_process import watched
 from coterie.worker.worker_parts import WorkerParts, worker_parts
 from coterie.workflows.audit_log import AuditLogWorkflow
@@ -167,7 +169,8 @@ def _workers(
     }
     storage = storage_of(settings)
     blobs = lasting(storage.blobs)
-    functions = _functions(settings, trusted, parts, functions_by_name, blobs)
+    workflows = Workflows.of(client, trusted.on_temporal)
+    functions = _functions(settings, trusted, parts, functions_by_name, blobs, workflows)
     hide(parts.known)  # in logs
     agents = _agents(settings, trusted, parts, functions, contracts(functions_by_name), blobs)
     forks = ForkActivities(client, policy)
@@ -188,6 +191,7 @@ def _workers(
         compiler.compile_team,
         forks.fork_run,
         BulkActivities(client, settings).act_on_run,
+        TargetActivities(client, trusted.on_temporal).check_targets,
         _notification_activities(settings, trusted).notify,
     )
     serving = _serving_worker(
@@ -212,6 +216,7 @@ def _functions(
     parts: WorkerParts,
     functions_by_name: dict[str, AnyFunction],
     blobs: Blobs | None,
+    workflows: Workflows,
 ) -> FunctionActivities:
     return FunctionActivities(
         workspace_of(trusted, settings, parts.commands_in),
@@ -221,6 +226,7 @@ def _functions(
         apis=apis_of(trusted, settings),
         long_calls=LongCalls(),
         runner=parts.pool,
+        workflows=workflows,
     )
 
 

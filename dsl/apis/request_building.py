@@ -16,13 +16,14 @@ from coterie.dsl.apis.parameter_styles import (
     plain_text,
     query_pairs,
 )
+from coterie.dsl.apis.placeholders import fill_placeholders
 from coterie.dsl.model.api_requests import (
     ApiBody,
     ApiParameter,
     ApiRequest,
     ParameterPlace,
 )
-from coterie.dsl.model.sections.api_document import PLACEHOLDER, ApiSection, ApiTerms
+from coterie.dsl.model.sections.api_document import ApiSection, ApiTerms
 from coterie.dsl.safety.blocked_places import blocked_path
 from coterie.dsl.values import Json, JsonValue
 
@@ -165,7 +166,7 @@ def _content(body: ApiBody, arguments: Json) -> bytes | None:
             return None
         value = arguments[body.argument]
     else:
-        value = _fill(body.template, arguments)
+        value = fill_placeholders(body.template, arguments)
     match body.form:
         case "json":
             return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
@@ -173,28 +174,6 @@ def _content(body: ApiBody, arguments: Json) -> bytes | None:
             return "&".join(f"{name}={text}" for name, text in _fields(body, value)).encode()
         case "text":
             return plain_text(value).encode()
-
-
-def _fill(template: JsonValue, arguments: Json) -> JsonValue:
-    """Return a template with its arguments; an entry or item without its argument is left out."""
-    match template:
-        case str() if found := PLACEHOLDER.fullmatch(template):
-            return arguments.get(found[1])
-        case dict():
-            return {
-                key: _fill(item, arguments)
-                for key, item in template.items()
-                if not _lacks(item, arguments)
-            }
-        case list():
-            return [_fill(item, arguments) for item in template if not _lacks(item, arguments)]
-        case _:
-            return template
-
-
-def _lacks(template: JsonValue, arguments: Json) -> bool:
-    found = PLACEHOLDER.fullmatch(template) if isinstance(template, str) else None
-    return found is not None and found[1] not in arguments
 
 
 def _fields(body: ApiBody, value: JsonValue) -> Iterator[Pair]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from coterie.dsl.checks.tools.tool_names import subagents_of
 from coterie.dsl.compile.server_offers import server_of, with_servers
+from coterie.dsl.compile.temporal_offers import with_temporal_calls
 from coterie.dsl.egress.channel_labels import open_commands
 from coterie.dsl.model.capabilities import (
     Capabilities,
@@ -54,6 +55,8 @@ def with_declarations(capabilities: Capabilities, document: SystemDocument) -> C
         if document.worker.mcp_servers or document.worker.apis:
             servers, apis = document.worker.mcp_servers, document.worker.apis
             capabilities = with_servers(capabilities, servers, apis)
+        if on_temporal := document.worker.on_temporal:
+            capabilities = with_temporal_calls(capabilities, on_temporal)
         if document.worker.notify:
             channels = (*(capabilities.channels or ()), *document.worker.notify)
             update["channels"] = tuple(dict.fromkeys(channels))

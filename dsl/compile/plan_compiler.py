@@ -67,7 +67,10 @@ class PlanCompiler:
         names = _task_names(orchestration)
         self.context = declared_context(orchestration.context, tree, problems)
         outputs = DeclaredOutputs(
-            document, capabilities.functions, self.context, capabilities.server_tools
+            document,
+            capabilities.functions,
+            self.context,
+            {**capabilities.server_tools, **capabilities.temporal_calls},
         )
         self.routes = RouteCompiler(orchestration.teams, tree, problems)
         settings = orchestration.settings

@@ -116,6 +116,9 @@ _ARTICLES = {
     "team": "a team",
     "mcp": "an MCP tool",
     "api": "an operation of an API",
+    "activity": "an activity",
+    "workflow": "a workflow",
+    "nexus": "a Nexus operation",
 }
 
 _KINDS = ", ".join(_ARTICLES)

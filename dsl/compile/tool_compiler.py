@@ -32,14 +32,18 @@ from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.step_kinds.step_base import FunctionTerms, terms_of
 from coterie.dsl.model.tools.local_activities import is_local
 from coterie.dsl.model.tools.tool_contract import (
+    ActivityTool,
     AgentTool,
     ApiTool,
     FunctionTool,
     McpTool,
+    NexusTool,
     TeamTool,
     Tool,
+    WorkflowTool,
 )
 from coterie.dsl.model.tools.tool_section import (
+    ActivityToolSection,
     AgentToolSection,
     ApiGroupSection,
     ApiToolSection,
@@ -47,9 +51,13 @@ from coterie.dsl.model.tools.tool_section import (
     McpGroupSection,
     McpToolSection,
     NestedToolSection,
+    NexusToolSection,
     OneCallSection,
+    OwnCallSection,
     TeamToolSection,
     ToolSection,
+    ToolSectionBase,
+    WorkflowToolSection,
 )
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
@@ -73,6 +81,13 @@ def fixed_unknown(name: str, argument: str, known: Sequence[str]) -> ProblemText
         listed(known),
         "add it to `input_schema`, or remove it",
     )
+
+
+_ON_TEMPORAL: Mapping[str, str] = {
+    "activity": "activity",
+    "workflow": "workflow",
+    "nexus": "Nexus operation",
+}
 
 
 @dataclass(frozen=True)
@@ -105,6 +120,8 @@ class ToolCompiler:
                 return self._team(name, section, path)
             case McpToolSection() | ApiToolSection():
                 return self._of_server(name, section, path)
+            case ActivityToolSection() | WorkflowToolSection() | NexusToolSection():
+                return self._on_temporal(name, section, path)
             case McpGroupSection() | ApiGroupSection():
                 return None  # its members are tools
             case _:
@@ -135,13 +152,37 @@ class ToolCompiler:
             make = partial(ApiTool, api=section.api, listing=contract.listing)
         return self._tool_of_contract(name, section, contract, path, make)
 
+    def _on_temporal(
+        self,
+        name: str,
+        section: ActivityToolSection | WorkflowToolSection | NexusToolSection,
+        path: NodePath,
+    ) -> Tool | None:
+        calls, made_of = self.capabilities.temporal_calls, section.made_of
+        contract = calls.get(made_of)
+        if contract is None or contract.kind != section.kind:
+            names = [known for known, call in calls.items() if call.kind == section.kind]
+            self._unknown(_ON_TEMPORAL[section.kind], made_of, names, (*path, section.kind))
+            return None
+        make: Callable[..., Tool]
+        match section:
+            case ActivityToolSection():
+                make = partial(ActivityTool, activity=made_of, target=contract.target)
+            case WorkflowToolSection():
+                make = partial(WorkflowTool, workflow=made_of, target=contract.target)
+            case NexusToolSection():
+                make = partial(NexusTool, nexus=made_of, target=contract.target)
+            case _:
+                assert_never(section)
+        return self._tool_of_contract(name, section, contract, path, make)
+
     def _tool_of_contract(
         self,
         name: str,
-        section: FunctionToolSection | McpToolSection | ApiToolSection,
+        section: OneCallSection,
         contract: FunctionContract,
         path: NodePath,
-        make: Callable[..., FunctionTool | McpTool | ApiTool],
+        make: Callable[..., Tool],
     ) -> Tool:
         """Return a tool whose call is one activity."""
         tree, problems = self.tree, self.problems
@@ -270,7 +311,7 @@ class ToolCompiler:
                 self.problems.report(details, self.tree.key_at(key_path))
         return schema
 
-    def _approval(self, name: str, section: ToolSection, schema: Json, result: Json) -> None:
+    def _approval(self, name: str, section: ToolSectionBase, schema: Json, result: Json) -> None:
         check_tool_condition(
             name, section, schema, result, self.capabilities, self.tree, self.problems
         )
@@ -299,7 +340,8 @@ def _terms(section: OneCallSection, contract: FunctionContract) -> FunctionTerms
     The labels are the tool's own.
     """
     terms = terms_of(contract, timeout=section.timeout, retries=section.retries)
-    is_local_call = is_local(section.local_activity, contract)
+    asked = section.local_activity if isinstance(section, OwnCallSection) else None
+    is_local_call = is_local(asked, contract)
     return terms.model_copy(update={"labels": (), "local_activity": is_local_call})
 
 

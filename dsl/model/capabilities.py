@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
 from coterie.dsl.model.api_requests import ApiRequest
+from coterie.dsl.model.temporal_calls import TemporalKind, TemporalTarget
 from coterie.dsl.values import MAX_CALL_SECONDS, Frozen, Json
 
 Effect = Literal["read", "idempotent", "once"]
@@ -115,6 +116,18 @@ class ServerContract(FunctionContract):
     """Digest of the tool as its server lists it; another digest is another tool."""
 
 
+class TemporalContract(FunctionContract):
+    """The contract of an activity, a workflow or a Nexus operation that the worker allows."""
+
+    kind: TemporalKind
+    target: TemporalTarget
+
+    @property
+    def continues_long(self) -> bool:
+        """Whether a call may take long: no process of ours waits for it."""
+        return True
+
+
 class ServerState(NamedTuple):
     """What is known of a configured server."""
 
@@ -163,6 +176,8 @@ class Capabilities(Frozen):
     """The MCP servers and HTTP APIs that the worker configures."""
     server_tools: dict[str, ServerContract] = Field(default_factory=dict[str, ServerContract])
     """Their tools: `{server/tool: contract}`."""
+    temporal_calls: dict[str, TemporalContract] = Field(default_factory=dict[str, TemporalContract])
+    """The activities, workflows and Nexus operations that the worker allows."""
     now: float | None = None
     """When the document is compiled, in seconds of Unix time; None where no time is known."""
     decides: bool = True
@@ -182,5 +197,7 @@ class Capabilities(Frozen):
                 return self.functions.get(name)
             case "mcp" | "api":
                 return self.server_tools.get(name)
+            case "activity" | "workflow" | "nexus":
+                return self.temporal_calls.get(name)
             case _:
                 return None

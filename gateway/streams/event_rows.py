@@ -14,6 +14,7 @@ from coterie.activities.contracts import (
     function_step,
     named_turn,
 )
+from coterie.dsl.model.sections.temporal_document import OWN_ACTIVITIES
 from coterie.dsl.sizes import json_size
 from coterie.gateway.streams import run_events as events
 from coterie.gateway.streams.cursors import Cursor
@@ -207,8 +208,23 @@ def _call_name(event: recorded.CallScheduled) -> CallName:
             function = event.value.read_if(_NamedFunction)
             step = function_step(event.summary, "" if function is None else function.skill)
             return CallName(event.call, "skill", step, event.at)
+        case activity if activity not in OWN_ACTIVITIES:
+            step = function_step(event.summary, _foreign_name(event))
+            return CallName(event.call, "skill", step, event.at)
         case _:
             return CallName(event.call, "other", event.summary, event.at)
+
+
+def _foreign_name(event: recorded.CallScheduled) -> str:
+    """Return what the run itself calls on Temporal, as the worker's configuration names it."""
+    return event.summary.rpartition(": ")[2]
+
+
+def _called_name(event: recorded.CallScheduled) -> str:
+    if event.activity not in OWN_ACTIVITIES:
+        return _foreign_name(event)
+    function = event.value.read_if(_NamedFunction)
+    return "" if function is None else function.skill
 
 
 def _turn(event: recorded.CallScheduled) -> tuple[str, str]:
@@ -220,14 +236,13 @@ def _turn(event: recorded.CallScheduled) -> tuple[str, str]:
 def _event_of_schedule(
     place: EventPlace, event: recorded.CallScheduled, name: CallName
 ) -> events.CallScheduledEvent:
-    function = event.value.read_if(_NamedFunction) if name.kind == "skill" else None
     return events.CallScheduledEvent(
         **place,
         call=name.call,
         kind=name.kind,
         step=name.step,
         event=event.id,
-        skill="" if function is None else function.skill,
+        skill=_called_name(event) if name.kind == "skill" else "",
         turn=_turn(event)[1] if name.kind == "turn" else "",
     )
 

@@ -145,6 +145,42 @@ async def _first_run(handle: ScheduleHandle) -> str:
             await asyncio.sleep(0.1)  # between two looks
 
 
+def test_a_temporal_project_calls_a_team_and_is_called_by_it(tmp_path: Path) -> None:
+    sample = ROOT / "examples" / "temporal_project"
+    with project(tmp_path / "shop", sample=sample) as shop:
+        shop.begin("worker")
+        until(lambda: "serving the task queue 'coterie'" in shop.log("worker"), "the worker")
+        here = {**shop.environment, "TEMPORAL_ADDRESS": shop.address}
+        program = [sys.executable, str(shop.folder / "shop.py")]
+        with subprocess.Popen(
+            [*program, "worker"], cwd=shop.folder, env=here, stdout=subprocess.PIPE, text=True
+        ) as serving:
+            try:
+                assert serving.stdout is not None
+                assert serving.stdout.readline() == "the shop is open\n"
+                ordered = subprocess.run(
+                    [*program, "order", "7", "A lamp"],
+                    cwd=shop.folder,
+                    env=here,
+                    capture_output=True,
+                    text=True,
+                    timeout=60,
+                    check=False,
+                )
+                assert ordered.stdout == "sold a lamp for 4500 cents in parcel P-7\n", (
+                    ordered.stderr + shop.logs()
+                )
+            finally:
+                serving.kill()
+        why = shop.coterie("why", "sale-7", "sale#1")
+        assert "sale#1/send: started, because calls the tool deliver" in why.stdout
+        (shop.folder / "sale.test.yml").unlink()
+        recorded = shop.coterie("record", "sale-7", "-o", "sale.test.yml", "--team", "sale.yml")
+        assert recorded.returncode == 0, recorded.stderr
+        tested = shop.coterie("test", "sale.test.yml")
+        assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
 def _answers(port: int) -> bool:
     with closing(socket.socket()) as client:
         return client.connect_ex(("127.0.0.1", port)) == 0

@@ -44,6 +44,8 @@ ACTING = (
     "coterie.workflows.temporal.branches",
     "coterie.workflows.temporal.call_failures",
     "coterie.workflows.temporal.durable_scope",
+    "coterie.workflows.temporal.foreign_answers",
+    "coterie.workflows.temporal.foreign_calls",
     "coterie.workflows.temporal.pacer",
 )
 """Modules with the Scope of a workflow. Their effects are Temporal's own, and of

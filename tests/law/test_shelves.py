@@ -205,6 +205,7 @@ def test_the_rooms_import_each_other_at_the_top() -> None:
 def test_one_module_reads_the_events_of_histories() -> None:
     readers = {name for name, file in sources() if "_event_attributes" in file.read_text()}
     assert readers == {
+        "coterie.runs.histories.foreign_events",  # of workflows and Nexus operations
         "coterie.runs.histories.history_events",
         "coterie.storage.histories",  # whether it is a history
         "coterie.testing.simulation.clock",  # the clock of a test server

@@ -26,7 +26,8 @@ from temporalio.worker import WorkflowRunner
 
 from coterie.activities.contracts import CALL_FUNCTION
 from coterie.dsl.model.price import Price
-from coterie.dsl.model.sections.worker_document import TEST_ROOT
+from coterie.dsl.model.sections.temporal_document import TemporalEntry
+from coterie.dsl.model.sections.worker_document import TEST_ROOT, WorkerSection
 from coterie.dsl.values import Json
 from coterie.replay.replay import replay
 from coterie.runs.histories.history_links import links
@@ -39,7 +40,8 @@ from coterie.workflows.core.messages import DecideInput
 from tests.replay.numbered_executions import NumberedExecutions
 from tests.replay.placeless import placeless
 from tests.support.engine import engine
-from tests.support.servers.temporal_server import suggesting_after, time_skipping
+from tests.support.others.foreign_worker import create_endpoint, foreign_worker
+from tests.support.servers.temporal_server import dev_server, suggesting_after, time_skipping
 from tests.support.simulation.late_task import NAME as LATE_TASK
 from tests.support.simulation.late_task import LateTask
 
@@ -82,6 +84,14 @@ class Case:
     """Whether the run takes only signed decisions."""
     accepts_plans: bool
     """Whether the worker accepts plans that a run brings."""
+    calls_others: bool
+    """Whether it calls what a worker of others has; on the real server, with a Nexus endpoint."""
+
+    @property
+    def on_temporal(self) -> dict[str, TemporalEntry]:
+        """What the document's own worker section allows."""
+        written = yaml.safe_load(self.team).get("worker", {})
+        return WorkerSection.model_validate(written).on_temporal
 
     def file(self, link: int) -> Path:
         """Return the file of the run's history; one that continues as new has several links."""
@@ -113,6 +123,7 @@ def cases() -> list[Case]:
                 prices=_PRICES.validate_python(script.get("prices", {})),
                 signed=cast("bool", script.get("signed", False)),
                 accepts_plans=cast("bool", script.get("accepts_plans", True)),
+                calls_others=cast("bool", script.get("calls_others", False)),
             )
         )
     return found
@@ -135,6 +146,7 @@ async def record(
         interceptors=[] if case.accepts_plans and not case.signed else [policy],
         name=case.name,
         runner=runner,
+        on_temporal=case.on_temporal if case.calls_others else None,
     ) as running:
         team = late.plan(case.team) if LATE_TASK in case.team else case.team
         handle: Any = await running.start(team, case.context)
@@ -226,6 +238,13 @@ def disturbed(histories: Sequence[WorkflowHistory]) -> bool:
 @asynccontextmanager
 async def server(case: Case, skipping: WorkflowEnvironment) -> AsyncGenerator[WorkflowEnvironment]:
     """The server that skips time, or a real one where the run shall continue as new."""
+    if case.calls_others:
+        async with dev_server() as env:
+            await create_endpoint(env.client)
+            address = env.client.service_client.config.target_host
+            async with foreign_worker(address):
+                yield env
+        return
     if case.continue_after is None:
         yield skipping
         return

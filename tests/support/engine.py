@@ -29,6 +29,7 @@ from coterie.activities.tool_functions.function_registry import (
     AnyFunction,
     contracts,
 )
+from coterie.activities.tool_functions.temporal.workflow_function import Workflows
 from coterie.activities.user_code.child_pool import UserCode
 from coterie.activities.workspace.function_base import Command, Workspace
 from coterie.activities.workspace.web_access import WebAccess
@@ -36,10 +37,12 @@ from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.model.capabilities import Capabilities, Reach
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.price import Price
+from coterie.dsl.model.sections.temporal_document import TemporalEntry
 from coterie.dsl.values import Json
 from coterie.testing.simulation.simulated_signer import start_settings
 from coterie.worker.fork_activity import ForkActivities
 from coterie.worker.plan_policy import PlanPolicy
+from coterie.worker.target_activity import TargetActivities
 from coterie.workflows.core.messages import TeamInput
 from coterie.workflows.core.views import TrailEntry, TrailPage
 from coterie.workflows.team import TeamWorkflow
@@ -151,6 +154,7 @@ async def engine(
     interceptors: Sequence[Interceptor] = (),
     name: str | None = None,
     runner: WorkflowRunner | None = None,
+    on_temporal: Mapping[str, TemporalEntry] | None = None,
 ) -> AsyncGenerator[Engine]:
     """A worker with a scripted model and tool functions that may touch `folder`.
 
@@ -175,8 +179,9 @@ async def engine(
         pricing=Pricing({"scripted": settings}),
         user_code=user_code,
     )
+    workflows = Workflows.of(client, on_temporal or {})
     tool_functions = FunctionActivities(
-        workspace, {**TOOL_FUNCTIONS, **(functions or {})}, blobs, servers
+        workspace, {**TOOL_FUNCTIONS, **(functions or {})}, blobs, servers, workflows=workflows
     )
     paths = {"PATH": os.environ["PATH"]}
     notices = NotificationActivities(channels or {}, paths, folder, web)
@@ -191,6 +196,7 @@ async def engine(
             ForkActivities(client, PlanPolicy(accept_plans=True)).fork_run,
             notices.notify,
             start_settings,
+            TargetActivities(client, on_temporal or {}).check_targets,
         ],
         interceptors=interceptors,
         workflow_runner=runner or prepared_sandbox(everything=everything),

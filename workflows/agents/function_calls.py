@@ -4,7 +4,7 @@ A call may ask a person; it is made again with the answer. The state keeps the q
 run waits, so nothing is asked or called twice.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from coterie.dsl.model.decision_terms import ApprovalTerms, DecisionTerms
 from coterie.dsl.model.outcomes import Failure, Outcome
 from coterie.dsl.model.retryability import may_have_happened
 from coterie.dsl.model.step_kinds.step_base import FunctionTerms
+from coterie.dsl.model.temporal_calls import CommandTarget
 from coterie.dsl.model.tools.asked_input import AskedInput, GivenInput
 from coterie.dsl.model.tools.local_activities import MAX_LOCAL_SECONDS
 from coterie.dsl.tool_loop.input_questions import (
@@ -43,7 +44,7 @@ from coterie.workflows.budgets.call_admission import admit_call, in_flight
 from coterie.workflows.core.causes.step_causes import Failed
 from coterie.workflows.core.location import Location
 from coterie.workflows.core.progress.agent_progress import CallInput
-from coterie.workflows.core.scope import Call, CallFailed, Scope, on_abort
+from coterie.workflows.core.scope import Call, CallFailed, Scope, TemporalRequest, on_abort
 from coterie.workflows.core.state_keys import INPUT, FunctionCallKey
 from coterie.workflows.core.trail import note_step
 from coterie.workflows.core.usage import began
@@ -190,6 +191,10 @@ class FunctionCall(NamedTuple):
     """Of an MCP tool, the digest of what its server must still offer."""
     answered_by: DecisionTerms | None = None
     """Who answers what it asks. Default: anyone."""
+    target: CommandTarget | None = None
+    """What the run itself calls; None: a worker of Coterie makes the call."""
+    failures_without_effect: tuple[str, ...] = ()
+    """The types of failure after which nothing has happened."""
 
 
 class CalledFunction(NamedTuple):
@@ -245,7 +250,7 @@ async def make_call(
         execution = execution or count()
         key = FunctionCallKey.of(scope.run_id, scope.state.execution, location.step, execution)
         request = _request(call, key, answers, scope)
-        perform = _poll_task if polls else _make_activity
+        perform = _poll_task if polls else partial(_make_activity, of=call)
         result = await perform(request, call.terms or _UNKNOWN, location, scope, call.seconds)
         if result.asked is None:
             forget_question(asking, scope)
@@ -277,8 +282,11 @@ async def _make_activity(
     scope: Scope,
     seconds: float | None,
     whole: FunctionTerms | None = None,
+    of: FunctionCall | None = None,
 ) -> CalledFunction:
-    """Make one activity of a call; `whole` are the terms of the call, if this is not all of it."""
+    """Make one call `of` a tool; `whole` are its terms, if this activity is not all of it."""
+    target = None if of is None else of.target
+    harmless = () if of is None else of.failures_without_effect
     state, function = scope.state, request.skill
     budgeted = bool(scope.plan.budgets)
     if terms.effect != "read":
@@ -294,7 +302,10 @@ async def _make_activity(
     kept_result: KeptResult | None = None
     question: AskedInput | None = None
     try:
-        calling = scope.call_function(request, call)
+        if target is None:
+            calling = scope.call_function(request, call)
+        else:
+            calling = scope.call_on_temporal(TemporalRequest(function, target, request.input), call)
         async with on_abort(
             partial(_note_cut_off, whole or terms, call, location, scope), failures=False
         ):
@@ -305,11 +316,11 @@ async def _make_activity(
         spent, question = error.spent, error.asked
         met = () if error.spent is None else error.spent.inner_calls
         labels = tuple(label for inner_call in met for label in inner_call.labels)
-        outcome = _failure_outcome(error, terms)
+        outcome = _failure_outcome(error, terms, harmless)
     meet_labels(LabelledCall(function, labels), location, scope)
     error_type = None if outcome.error is None else outcome.error.type
     note_answer(location, state, error_type)
-    if may_have_happened((whole or terms).effect, error_type):
+    if error_type not in harmless and may_have_happened((whole or terms).effect, error_type):
         note_effect(location, state)
     if terms.effect != "read":  # again: others may have read in the middle of the effect
         state.forget_reads()
@@ -320,10 +331,11 @@ async def _make_activity(
     return CalledFunction(outcome, kept_result, question)
 
 
-def _failure_outcome(error: CallFailed, terms: FunctionTerms) -> Outcome:
+def _failure_outcome(error: CallFailed, terms: FunctionTerms, harmless: Sequence[str]) -> Outcome:
     """Return the failure of a call, or that nobody knows whether it happened."""
     unknown = FailureType.OUTCOME_UNKNOWN
-    if error.type == unknown or not may_have_happened(terms.effect, error.type):
+    is_certain = error.type in harmless or not may_have_happened(terms.effect, error.type)
+    if error.type == unknown or is_certain:
         return Outcome.failed(error.type, error.message)
     return Outcome.failed(
         unknown, f"whether it happened is not known: {error.type}: {error.message}"

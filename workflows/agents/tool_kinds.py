@@ -19,17 +19,22 @@ from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.retryability import can_pass
 from coterie.dsl.model.step_kinds.step_base import FunctionTerms
 from coterie.dsl.model.steps import PersonaStep
+from coterie.dsl.model.temporal_calls import CommandTarget
 from coterie.dsl.model.tools.tool_contract import (
+    ActivityTool,
     AgentTool,
     ApiTool,
     FunctionTool,
     McpTool,
     NestedTool,
+    NexusTool,
     OneCallTool,
     PlannedTool,
     ServerOffer,
     TeamTool,
+    TemporalTool,
     Tool,
+    WorkflowTool,
 )
 from coterie.dsl.model.traversal.callable_tools import agent_type_of
 from coterie.dsl.tool_loop.call_checks import fingerprint
@@ -214,7 +219,9 @@ async def call_tool(
     """Call the tool with its whole input."""
     labelled = LabelledCall.of_tool(call.name, call.tool)
     match call.tool:
-        case FunctionTool() | McpTool() | ApiTool() as tool:
+        case (
+            FunctionTool() | McpTool() | ApiTool() | ActivityTool() | WorkflowTool() | NexusTool()
+        ) as tool:
             cache = CachedCall(call.name, tool, given, call.location, scope, keep=call.keep)
             result = await _cached_result(call, cache, scope)
             if result is None:
@@ -264,9 +271,27 @@ def function_call(call: ToolCall, tool: OneCallTool, given: JsonValue) -> Functi
         terms,
         seconds=call.seconds,
         keep=call.keep,
-        listing=(tool.listing or None) if isinstance(tool, ServerOffer) else None,
+        listing=_listing(tool),
         answered_by=call_approval(tool.requires_approval),
+        target=_command(tool),
+        failures_without_effect=tool.target.failures_without_effect
+        if isinstance(tool, TemporalTool)
+        else (),
     )
+
+
+def _listing(tool: OneCallTool) -> str | None:
+    """Return the digest of what a worker must still offer when it makes the call."""
+    if isinstance(tool, TemporalTool):
+        return tool.target.declaration if _command(tool) is None else None
+    return (tool.listing or None) if isinstance(tool, ServerOffer) else None
+
+
+def _command(tool: OneCallTool) -> CommandTarget | None:
+    """Return what the run itself calls; None if a worker of Coterie makes the call."""
+    if not isinstance(tool, TemporalTool) or not isinstance(tool.target, CommandTarget):
+        return None
+    return tool.target
 
 
 def _fewest(call: ToolCall, retries: int) -> int:

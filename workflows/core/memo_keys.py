@@ -14,3 +14,9 @@ TRIGGER = "trigger"
 
 THREAD = "thread"
 """The conversation that a client of a door put the run into; only of runs that have one."""
+
+CALL = "coterie_call"
+"""Of a workflow that a run starts as a call: the id of the call."""
+
+CALL_HEADER = "coterie-call"
+"""Of a Nexus operation that a run calls: the header with the id of the call."""

@@ -20,7 +20,9 @@ from coterie.activities.contracts import (
 from coterie.dsl.model.evaluation_budget import EvaluationWork
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.temporal_calls import CommandTarget
 from coterie.dsl.model.tools.asked_input import AskedInput
+from coterie.dsl.values import JsonValue
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_parts import PendingNotification
 
@@ -124,6 +126,16 @@ class Call(NamedTuple):
     """`team/path` of the step that calls."""
 
 
+class TemporalRequest(NamedTuple):
+    """What a call asks of an activity, a workflow or a Nexus operation."""
+
+    name: str
+    """In the worker's configuration."""
+    target: CommandTarget
+    given: JsonValue
+    """Its whole input."""
+
+
 class Leaving:
     """The run is about to leave its steps: no call starts, and running calls end first."""
 
@@ -184,6 +196,10 @@ class Scope(Protocol):
 
     async def call_function(self, request: FunctionRequest, call: Call) -> FunctionResult:
         """Call one tool function. Raises CallFailed."""
+        ...
+
+    async def call_on_temporal(self, request: TemporalRequest, call: Call) -> FunctionResult:
+        """Call what already runs on Temporal. Raises CallFailed."""
         ...
 
     def notify(self, notification: PendingNotification) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Protocol, TypeVar
 
 from pydantic import BaseModel
 from temporalio import workflow
@@ -36,7 +36,7 @@ from coterie.activities.contracts import (
 from coterie.dsl.model.tools.asked_input import AskedInput, GivenInput, ServerTask
 from coterie.workflows.core.encoding import encoded
 from coterie.workflows.core.location import Skipped
-from coterie.workflows.core.scope import Call, CallFailed, NeverCalled
+from coterie.workflows.core.scope import Call, CallFailed, NeverCalled, TemporalRequest
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_parts import PendingNotification
 from coterie.workflows.core.trail import note_undelivered
@@ -52,6 +52,8 @@ from coterie.workflows.temporal.call_failures import (
     is_not_local,
     spent_of,
 )
+from coterie.workflows.temporal.foreign_answers import failure_of, result_of
+from coterie.workflows.temporal.foreign_calls import ForeignCall
 from coterie.workflows.temporal.pacer import Pacer
 
 _ATTEMPTS = 5
@@ -153,10 +155,19 @@ recorded, messages wait for them, and all of them are recorded in one completion
 another history."""
 
 T = TypeVar("T", AgentResponse, FunctionResult)
+Answer = TypeVar("Answer")
 
 
 class CancelledEarly(asyncio.CancelledError, NeverCalled):
     """A call was cancelled before it began."""
+
+
+class _Waiting(Protocol):
+    """What a step waits for."""
+
+    def cancel(self) -> bool:
+        """Ask it to end."""
+        ...
 
 
 @dataclass(eq=False)
@@ -166,9 +177,7 @@ class Calls:
     _state: RunState
     _run_id: str
     _pacer: Pacer
-    _waiting: dict[str, workflow.ActivityHandle[Any]] = field(
-        default_factory=dict[str, workflow.ActivityHandle[Any]], init=False
-    )
+    _waiting: dict[str, _Waiting] = field(default_factory=dict[str, _Waiting], init=False)
     """`{team/path: the call that it waits for}`."""
     _local: int = field(default=0, init=False)
     """Local activities since the last workflow task that an activity has ended."""
@@ -205,6 +214,41 @@ class Calls:
         if _is_cancelled():  # it had ended before the request reached it
             raise asyncio.CancelledError
         return answer
+
+    async def call_on_temporal(self, request: TemporalRequest, call: Call) -> FunctionResult:
+        """Make one call of what already runs on Temporal."""
+        ready = ForeignCall.of(request, call, self._run_id)
+        try:
+            await self._pacer.call(ready.size)
+        except asyncio.CancelledError:
+            raise CancelledEarly from None
+        began = workflow.time()
+        making = asyncio.create_task(ready.make())
+        self._waiting[call.step] = making
+        self._state.calls_in_progress[call.id] = call.step
+        try:
+            answer = await _to_the_end(making)
+        except FailureError as error:
+            unwanted = self._reason_to_drop(call)
+            if isinstance(unwanted, Skipped):
+                del self._state.skips[call.step]
+            raise (unwanted or failure_of(error, request, call)) from error
+        except asyncio.CancelledError:
+            unwanted = self._reason_to_drop(call)
+            if not isinstance(unwanted, Skipped):
+                raise
+            del self._state.skips[call.step]
+            raise unwanted from None
+        finally:
+            self._waiting.pop(call.step, None)
+            self._state.calls_in_progress.pop(call.id, None)
+            self._local = 0
+            self._pacer.called()
+        if _is_cancelled():  # it had ended before the request reached it
+            raise asyncio.CancelledError
+        seconds = round(workflow.time() - began, 3)
+        data = answer if isinstance(answer, dict) else result_of(answer, request, call)
+        return FunctionResult(data=data, seconds=seconds)
 
     async def _function_activity(self, request: FunctionRequest, call: Call) -> FunctionResult:
         """Run one activity `call_function`; if nobody wants it any more, it ends instead of asking.
@@ -365,6 +409,21 @@ async def _with(cut: Spent, calling: Coroutine[None, None, T]) -> T:
         error.spent = together(cut, error.spent or Spent())
         raise
     return together(cut, answer)
+
+
+async def _to_the_end(making: "asyncio.Task[Answer]") -> Answer:
+    """Wait for a call on Temporal; one that is cancelled as it begins is cancelled once it has.
+
+    The SDK forgets a Nexus operation that is cancelled in the activation that tells its start: the
+    run would end before the server has passed the cancellation on.
+    """
+    try:
+        await workflow.wait_condition(making.done)
+    except asyncio.CancelledError:
+        if not making.done():
+            await workflow.wait_condition(lambda: True)  # everything else has run by then
+            making.cancel()
+    return await making
 
 
 def _is_cancelled() -> bool:

@@ -22,7 +22,7 @@ from coterie.dsl.model.plan import Plan
 from coterie.workflows.control.cancellation import begin_to_stop
 from coterie.workflows.control.pause_and_amend import amend
 from coterie.workflows.core.activation import MESSAGES_FOLLOW
-from coterie.workflows.core.scope import Call, Interrupted, Jobs, Leaving
+from coterie.workflows.core.scope import Call, Interrupted, Jobs, Leaving, TemporalRequest
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_parts import PendingNotification
 from coterie.workflows.handlers.board import state_of
@@ -268,6 +268,12 @@ class DurableScope:
         stop_if_abandoned()
         with self._not_broken_off():
             return await self._calls.call_function(request, call)
+
+    async def call_on_temporal(self, request: TemporalRequest, call: Call) -> FunctionResult:
+        """Call what already runs on Temporal, as a command of the run itself."""
+        stop_if_abandoned()
+        with self._not_broken_off():
+            return await self._calls.call_on_temporal(request, call)
 
     @contextmanager
     def _not_broken_off(self) -> Generator[None]:

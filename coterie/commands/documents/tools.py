@@ -15,6 +15,7 @@ from coterie.documents.trusted_catalog import trusted_catalog, trusted_document
 from coterie.documents.worker_trust import TrustedConfig, resolved
 from coterie.dsl.compile.compiler import Compiled
 from coterie.dsl.compile.server_offers import with_servers
+from coterie.dsl.compile.temporal_offers import with_temporal_calls
 from coterie.dsl.egress.channel_labels import call_labels
 from coterie.dsl.errors import listed, nearest
 from coterie.dsl.model.capabilities import Capabilities
@@ -66,8 +67,10 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     listed = capabilities(functions=functions, server_listings=compared_listings(settings))
     labelled = _with_labels(listed, trusted, settings)
     offered = with_servers(labelled, trusted.mcp_servers, trusted.apis)
+    offered = with_temporal_calls(offered, trusted.on_temporal)
     plan = None if compiled is None else compiled.plan
-    tools = tool_listing(plan, offered.functions, offered.server_tools)
+    others = {**offered.server_tools, **offered.temporal_calls}
+    tools = tool_listing(plan, offered.functions, others)
     if args.action == "list":
         say(
             _json([listed_tool.as_dict() for listed_tool in tools])

@@ -1,4 +1,4 @@
-"""Read the events of a history: no other module reads the forms of Temporal's API."""
+"""Read the events of a history: only `foreign_events` reads forms of Temporal's API, too."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -10,6 +10,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 
 from coterie.failures import CommandError
+from coterie.runs.histories.foreign_events import of_foreign_call
 from coterie.runs.histories.recorded_events import (
     CallEnded,
     CallLeft,
@@ -65,7 +66,11 @@ def read_event(event: HistoryEvent) -> RecordedEvent:
     """Read one event."""
     at = event.event_time.ToDatetime(UTC)
     return (
-        _of_call(event, at) or _of_timer(event, at) or _of_message(event, at) or _of_run(event, at)
+        _of_call(event, at)
+        or of_foreign_call(event, at)
+        or _of_timer(event, at)
+        or _of_message(event, at)
+        or _of_run(event, at)
     )
 
 

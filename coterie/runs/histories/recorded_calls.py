@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 from temporalio.client import WorkflowHistory
 
 from coterie.activities.agents.prompts import system_message, user_message
@@ -26,6 +26,7 @@ from coterie.activities.contracts import (
 )
 from coterie.dsl.errors import TemplateFailed
 from coterie.dsl.model.outcomes import Failure
+from coterie.dsl.model.sections.temporal_document import OWN_ACTIVITIES
 from coterie.runs.histories.history_events import read_events
 from coterie.runs.histories.recorded_events import (
     CallEnd,
@@ -35,7 +36,7 @@ from coterie.runs.histories.recorded_events import (
     MarkerRecorded,
     RecordedEvent,
 )
-from coterie.runs.histories.recorded_values import NO_VALUE, RecordedFailure
+from coterie.runs.histories.recorded_values import NO_VALUE, RecordedFailure, RecordedValue
 from coterie.workflows.core.state_keys import FunctionCallKey, StepKey
 from coterie.workflows.core.views import TrailEntry
 
@@ -68,6 +69,10 @@ class RecordedCall:
     """Why the call failed after all attempts."""
     is_local: bool = False
     """Whether it was a local activity."""
+    is_foreign: bool = False
+    """Whether the run itself called what others have on Temporal."""
+    ends_at_start: bool = False
+    """Whether it ends when what it starts has begun."""
 
     @property
     def waited(self) -> float:
@@ -187,17 +192,45 @@ def _call(event: CallScheduled) -> RecordedCall | None:
     if event.activity == RUN_AGENT and (agent := event.value.read_if(AgentRequest)) is not None:
         path, suffix = named_turn(event.summary, agent.task)
         return RecordedCall(event.call, path, agent.visit, event.at, agent, suffix)
-    return None
+    return None if event.activity in OWN_ACTIVITIES else _foreign_call(event)
+
+
+def _foreign_call(event: CallScheduled) -> RecordedCall | None:
+    """Return the call of an activity, a workflow or a Nexus operation of others."""
+    function = event.summary.rpartition(": ")[2]
+    path = function_step(event.summary, function)
+    request = FunctionRequest(skill=function, input=foreign_json(event.value), key="")
+    call = RecordedCall(event.call, path, 1, event.at, request)
+    call.is_foreign, call.ends_at_start = True, event.ends_at_start
+    if event.starts_unseen:
+        call.started, call.attempts = event.at, 1
+    return call
 
 
 def _start(call: RecordedCall, event: CallStarted) -> None:
     call.started, call.attempts, call.earlier_failure = event.at, event.attempt, event.failure
+    if call.ends_at_start:
+        call.ended, call.end, call.answer = event.at, "completed", FunctionResult()
 
 
 def _end(call: RecordedCall, event: CallEnded) -> None:
+    if call.ends_at_start and call.end is not None:
+        return  # the run did not wait for it
     call.ended, call.end, call.failure = event.at, event.end, event.failure
+    if call.is_foreign:
+        data = foreign_json(event.value)
+        call.answer = FunctionResult(data=data) if event.end == "completed" else None
+        return
     model = AgentResponse if isinstance(call.request, AgentRequest) else FunctionResult
     call.answer = event.value.read_if(model)
+
+
+def foreign_json(value: RecordedValue) -> JsonValue:
+    """Return what others have encoded; null for what only they can read."""
+    try:
+        return value.json
+    except (ValueError, RuntimeError, KeyError):
+        return None
 
 
 class _Moment(BaseModel):

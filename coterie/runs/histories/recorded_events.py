@@ -80,7 +80,7 @@ class OtherEvent(RecordedEvent):
 
 @dataclass(frozen=True, slots=True)
 class CallScheduled(RecordedEvent):
-    """An activity is scheduled."""
+    """An activity, a workflow of others or a Nexus operation is scheduled."""
 
     call: str
     """Its activity id."""
@@ -91,6 +91,10 @@ class CallScheduled(RecordedEvent):
     timeout: timedelta
     retry: RetryPolicy
     summary: str
+    ends_at_start: bool = False
+    """Whether nobody waits for its end: a workflow that outlives the run."""
+    starts_unseen: bool = False
+    """Whether it may have begun although no event says so: a Nexus operation."""
 
 
 @dataclass(frozen=True, slots=True)

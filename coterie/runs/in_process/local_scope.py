@@ -28,7 +28,7 @@ from coterie.workflows.approvals import decisions as approvals
 from coterie.workflows.approvals.decision_refusals import decision_refusal_text
 from coterie.workflows.core.messages import DecideInput
 from coterie.workflows.core.requests import Decision
-from coterie.workflows.core.scope import Call, CallFailed, Jobs, Leaving
+from coterie.workflows.core.scope import Call, CallFailed, Jobs, Leaving, TemporalRequest
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_parts import PendingNotification
 from coterie.workflows.temporal.branches import Branches, BranchGroup
@@ -121,6 +121,15 @@ class LocalScope:
             raise _expected_failure(error, call) from error
         finally:
             self._stirred.set()
+
+    async def call_on_temporal(self, request: TemporalRequest, call: Call) -> FunctionResult:
+        """Refuse the call: without Temporal there is nothing to reach.
+
+        Raises:
+            CallFailed: Always.
+        """
+        message = f"{call.summary} runs on Temporal, and this run does not: start it there"
+        raise CallFailed(FailureType.FUNCTION_REFUSED, message)
 
     def notify(self, notification: PendingNotification) -> None:
         """Record the notification without sending it."""

@@ -5,6 +5,7 @@ do what the run did, so it detects edits that change this.
 """
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -348,18 +349,24 @@ def _is_call_of(functions: Collection[str], call: RecordedCall) -> bool:
 def _functions(
     ended: Iterable[RecordedCall], stored: Mapping[str, JsonValue]
 ) -> Iterator[FunctionResultDocument]:
+    executions: Counter[str] = Counter()
+    """Of each step that calls what others have on Temporal: no key tells them."""
     for call in ended:
         if isinstance(call.request, AgentRequest):
             continue
         key = FunctionCallKey(call.request.key)
+        step, visit = str(key.step), key.execution
+        if call.is_foreign:
+            executions[call.path] += 1
+            step, visit = call.path, executions[call.path]
         match call.outcome:
             case FunctionResult(data=data, text=text, kept=kept_result):
                 data = data if kept_result is None else stored[kept_result.name]
-                entry = FunctionResultDocument(step=str(key.step), visit=key.execution, data=data)
+                entry = FunctionResultDocument(step=step, visit=visit, data=data)
                 yield entry.model_copy(update={"text": text}) if text else entry
             case Failure(type=kind, message=message):
                 error = FunctionError(type=kind, message=message)
-                yield FunctionResultDocument(step=str(key.step), visit=key.execution, error=error)
+                yield FunctionResultDocument(step=step, visit=visit, error=error)
             case AgentResponse() | None:
                 continue
 

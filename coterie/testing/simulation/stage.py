@@ -40,6 +40,7 @@ from coterie.testing.simulation.simulated_signer import start_settings
 from coterie.testing.simulation.stub_functions import StubFunctions
 from coterie.testing.simulation.stub_model import StubModel
 from coterie.testing.simulation.stub_notifications import StubNotifications
+from coterie.testing.simulation.stub_targets import allow_targets
 from coterie.version import own_version
 from coterie.worker.command_sandbox import command_sandbox
 from coterie.worker.surroundings import (
@@ -154,6 +155,7 @@ class Stage:
                 self.functions.call_function,
                 self.notifications.notify,
                 start_settings,
+                allow_targets,
             ],
             # No user code runs inside a workflow; our own tests check ours in the sandbox.
             workflow_runner=ContextFreeRunner(UnsandboxedWorkflowRunner()),

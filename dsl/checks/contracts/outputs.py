@@ -43,12 +43,11 @@ from coterie.dsl.model.steps import (
 )
 from coterie.dsl.model.tools.tool_section import (
     AgentToolSection,
-    ApiGroupSection,
-    ApiToolSection,
     FunctionToolSection,
-    McpGroupSection,
-    McpToolSection,
+    ServerGroupSection,
+    ServerToolSection,
     TeamToolSection,
+    TemporalToolSection,
     ToolSection,
 )
 from coterie.dsl.model.traversal.step_walk import variables, walk
@@ -127,9 +126,8 @@ class DeclaredOutputs:
     _document: SystemDocument
     _functions: Mapping[str, FunctionContract]
     context: Declarations = field(default_factory=lambda: UNDECLARED)
-    _server_tools: Mapping[str, FunctionContract] = field(
-        default_factory=dict[str, FunctionContract]
-    )
+    _others: Mapping[str, FunctionContract] = field(default_factory=dict[str, FunctionContract])
+    """The tools of servers, and what already runs on Temporal."""
     _known: dict[str, TaskSchemas] = field(default_factory=dict[str, TaskSchemas])
 
     def of(self, steps: Sequence[Step]) -> Outputs:
@@ -194,8 +192,8 @@ class DeclaredOutputs:
         match section:
             case FunctionToolSection(skill=function):
                 return self._contract(function)
-            case McpToolSection() | McpGroupSection() | ApiToolSection() | ApiGroupSection():
-                offered = self._server_tools.get(section.made_of)
+            case ServerToolSection() | ServerGroupSection() | TemporalToolSection():
+                offered = self._others.get(section.made_of)
                 return None if offered is None else offered.output_schema or None
             case _ if section.output_schema is not None:
                 return section.output_schema

@@ -15,7 +15,9 @@ from coterie.dsl.model.tools.tool_section import (
     AgentToolSection,
     NestedToolSection,
     OneCallSection,
+    OwnCallSection,
     ToolSection,
+    ToolSectionBase,
 )
 from coterie.dsl.model.traversal.step_walk import APPROVAL_CONDITION, leaves
 from coterie.dsl.problem_details import Details, ProblemText, Remove, rule
@@ -102,7 +104,8 @@ def check_function_tool(
         _note(name, "cache", path, tree, problems, cached_effect(name, contract.effect))
     if section.retries and contract.effect == "once":
         _note(name, "retries", path, tree, problems, once_retried(name))
-    if is_local(section.local_activity, contract):
+    own = section.local_activity if isinstance(section, OwnCallSection) else None
+    if is_local(own, contract):
         reasons = local_reasons(
             contract.effect,
             section.timeout or contract.timeout,
@@ -110,7 +113,7 @@ def check_function_tool(
             asks=contract.asks or call_approval(section.requires_approval) is not None,
         )
         if reasons:
-            key_path = path if section.local_activity is None else (*path, "local_activity")
+            key_path = path if own is None else (*path, "local_activity")
             details = unfit_for_local(name, reasons)
             problems.report(details, Place(tree.find(key_path).at, (*path, "local_activity")))
 
@@ -203,7 +206,7 @@ def not_of_a_call(question: str) -> ProblemText:
 
 def check_tool_condition(
     name: str,
-    section: ToolSection,
+    section: ToolSectionBase,
     given: Json,
     result: Json,
     capabilities: Capabilities,

@@ -18,6 +18,13 @@ from coterie.dsl.model.capabilities import KeptLabel
 from coterie.dsl.model.sections.api_document import ApiSection
 from coterie.dsl.model.sections.mcp_document import McpServerSection, ServerName
 from coterie.dsl.model.sections.package_names import PackageName, ToolGlob
+from coterie.dsl.model.sections.temporal_document import (
+    ActivitySection,
+    NexusSection,
+    TemporalEntry,
+    TemporalName,
+    WorkflowSection,
+)
 from coterie.dsl.model.sections.variable_names import VariableName
 from coterie.dsl.regular_expressions import pattern
 from coterie.dsl.values import MAX_COMMAND_TIMEOUT, Frozen, Timeout, form_mismatch
@@ -306,6 +313,18 @@ class WorkerSection(Frozen):
     """`{name: an MCP server}` whose tools documents may use."""
     apis: dict[ServerName, ApiSection] = Field(default_factory=dict[ServerName, ApiSection])
     """`{name: an HTTP API}` whose operations documents may use."""
+    activities: dict[TemporalName, ActivitySection] = Field(
+        default_factory=dict[TemporalName, ActivitySection]
+    )
+    """`{name: an activity of a worker of yours}` that documents may use."""
+    workflows: dict[TemporalName, WorkflowSection] = Field(
+        default_factory=dict[TemporalName, WorkflowSection]
+    )
+    """`{name: a workflow that calls start or signal}` that documents may use."""
+    nexus: dict[TemporalName, NexusSection] = Field(
+        default_factory=dict[TemporalName, NexusSection]
+    )
+    """`{name: an operation of a Nexus service}` that documents may use."""
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
     """`{channel: how it reaches people}`; a document can only name channels."""
     web: WebSection | None = None
@@ -326,3 +345,21 @@ class WorkerSection(Frozen):
                 "api", "an API and an MCP server cannot both be `{name}`", name=name
             )
         return self
+
+    @model_validator(mode="after")
+    def _names_on_temporal_differ(self) -> "WorkerSection":
+        names = [*self.activities, *self.workflows, *self.nexus]
+        for name in dict.fromkeys(names):
+            if names.count(name) > 1:
+                raise form_mismatch(
+                    "temporal_call",
+                    "an activity, a workflow and a Nexus operation have different names, and two "
+                    "are `{name}`",
+                    name=name,
+                )
+        return self
+
+    @property
+    def on_temporal(self) -> dict[str, TemporalEntry]:
+        """What documents may use of what already runs on Temporal."""
+        return {**self.activities, **self.workflows, **self.nexus}

@@ -7,6 +7,7 @@ from typing_extensions import TypeAliasType
 
 from coterie.dsl.model.capabilities import Effect
 from coterie.dsl.model.step_kinds.step_base import FunctionTerms
+from coterie.dsl.model.temporal_calls import TemporalTarget
 from coterie.dsl.model.tools.tool_section import OF_ONE_KIND, MemoryRead, OnToolError, ToolBase
 from coterie.dsl.values import Json, Timeout
 
@@ -74,6 +75,36 @@ class ApiTool(ServerOffer):
     """`server/operation`."""
 
 
+class TemporalTool(OneCallTool):
+    """A tool that already runs on Temporal: the run calls it, and no worker of ours."""
+
+    target: TemporalTarget
+
+
+class ActivityTool(TemporalTool):
+    """An activity of another worker."""
+
+    kind = "activity"
+    activity: str
+    """Its name in the worker's configuration."""
+
+
+class WorkflowTool(TemporalTool):
+    """A workflow that a call starts, or to which it sends a signal."""
+
+    kind = "workflow"
+    workflow: str
+    """Its name in the worker's configuration."""
+
+
+class NexusTool(TemporalTool):
+    """An operation of a Nexus service."""
+
+    kind = "nexus"
+    nexus: str
+    """Its name in the worker's configuration."""
+
+
 class NestedTool(PlannedTool):
     """A tool whose call is the work of others."""
 
@@ -115,7 +146,10 @@ Tool = TypeAliasType(
         | Annotated[AgentTool, Tag("tool:agent")]
         | Annotated[TeamTool, Tag("tool:team")]
         | Annotated[McpTool, Tag("tool:mcp")]
-        | Annotated[ApiTool, Tag("tool:api")],
+        | Annotated[ApiTool, Tag("tool:api")]
+        | Annotated[ActivityTool, Tag("tool:activity")]
+        | Annotated[WorkflowTool, Tag("tool:workflow")]
+        | Annotated[NexusTool, Tag("tool:nexus")],
         OF_ONE_KIND,
     ],
 )

@@ -11,7 +11,7 @@ from coterie.dsl.model.capabilities import KeptLabel, Label
 from coterie.dsl.model.decision_terms import Approval
 from coterie.dsl.values import Frozen, Json, Timeout
 
-ToolKind = Literal["skill", "agent", "team", "mcp", "api"]
+ToolKind = Literal["skill", "agent", "team", "mcp", "api", "activity", "workflow", "nexus"]
 """What a tool can be made of; the key that says so has the same name."""
 TOOL_KINDS: tuple[ToolKind, ...] = get_args(ToolKind)
 
@@ -78,13 +78,18 @@ class OneCallSection(ToolSectionBase):
     cache: Literal["run"] | None = None
     """`run`: a call with the same arguments gets the first result again, until a call with an
     effect; only for a tool function whose effect is `read`."""
+
+
+class OwnCallSection(OneCallSection):
+    """A tool whose call is one activity of a worker of Coterie."""
+
     local_activity: bool | None = None
     """`true`: a call writes one event to the history instead of three, and is repeated if the
     worker crashes before the next workflow task; only for short reads without retries and
     approvals. Default: that of the tool function."""
 
 
-class FunctionToolSection(OneCallSection):
+class FunctionToolSection(OwnCallSection):
     """A tool that is a tool function."""
 
     kind = "skill"
@@ -92,11 +97,11 @@ class FunctionToolSection(OneCallSection):
     """`Name.method`."""
 
 
-class ServerToolSection(OneCallSection):
+class ServerToolSection(OwnCallSection):
     """A tool that is one of a server's: the key of its kind reads `server/tool`."""
 
 
-class ServerGroupSection(OneCallSection):
+class ServerGroupSection(OwnCallSection):
     """All tools of a server, or those that match: the key of its kind reads `server`."""
 
     include: tuple[str, ...] = ()
@@ -133,6 +138,34 @@ class ApiGroupSection(ServerGroupSection):
     kind = "api"
     api: str = Field(pattern=_SERVER)
     """The API, which the worker configures: each of its operations is a tool `NAME_operation`."""
+
+
+class TemporalToolSection(OneCallSection):
+    """A tool that already runs on Temporal, as the worker's configuration names it."""
+
+
+class ActivityToolSection(TemporalToolSection):
+    """An activity of another worker."""
+
+    kind = "activity"
+    activity: str
+    """One of the activities that the worker configures (`worker.activities`)."""
+
+
+class WorkflowToolSection(TemporalToolSection):
+    """A workflow that a call starts, or to which it sends a signal."""
+
+    kind = "workflow"
+    workflow: str
+    """One of the workflows that the worker configures (`worker.workflows`)."""
+
+
+class NexusToolSection(TemporalToolSection):
+    """An operation of a Nexus service."""
+
+    kind = "nexus"
+    nexus: str
+    """One of the operations that the worker configures (`worker.nexus`)."""
 
 
 class NestedToolSection(ToolSectionBase):
@@ -212,7 +245,10 @@ ToolSection = TypeAliasType(
         | Annotated[McpToolSection, Tag("tool:mcp")]
         | Annotated[McpGroupSection, Tag("tool:mcp:group")]
         | Annotated[ApiToolSection, Tag("tool:api")]
-        | Annotated[ApiGroupSection, Tag("tool:api:group")],
+        | Annotated[ApiGroupSection, Tag("tool:api:group")]
+        | Annotated[ActivityToolSection, Tag("tool:activity")]
+        | Annotated[WorkflowToolSection, Tag("tool:workflow")]
+        | Annotated[NexusToolSection, Tag("tool:nexus")],
         OF_ONE_KIND,
     ],
 )

@@ -27,6 +27,7 @@ from coterie.dsl.model.sections import (
     mcp_document,
     provider_document,
     schedule_trigger,
+    temporal_document,
     triggers,
     webhook_trigger,
     worker_document,
@@ -34,11 +35,14 @@ from coterie.dsl.model.sections import (
 from coterie.dsl.model.step_kinds.step_base import StepBase
 from coterie.dsl.model.steps import STEP_KINDS, STEP_MODELS, PersonaDocument, ReturnStep
 from coterie.dsl.model.tools.tool_section import (
+    ActivityToolSection,
     AgentToolSection,
     ApiGroupSection,
     FunctionToolSection,
     McpGroupSection,
+    NexusToolSection,
     TeamToolSection,
+    WorkflowToolSection,
 )
 from coterie.dsl.normalise.replacements import REPLACED_OPERATORS, REPLACEMENTS
 from coterie.dsl.normalise.written_steps import AGENT_TYPES, KIND_BY_KEY, STEP_TYPES
@@ -61,7 +65,14 @@ from tests.law.sources import ROOT
 
 
 class AnyTool(
-    FunctionToolSection, AgentToolSection, TeamToolSection, McpGroupSection, ApiGroupSection
+    FunctionToolSection,
+    AgentToolSection,
+    TeamToolSection,
+    McpGroupSection,
+    ApiGroupSection,
+    ActivityToolSection,
+    WorkflowToolSection,
+    NexusToolSection,
 ):
     """The keys of all kinds of tools, which have one table."""
 
@@ -87,6 +98,9 @@ TABLES: dict[str, type[BaseModel]] = {
     "An MCP server": mcp_document.McpServerSection,
     "An HTTP API": api_document.ApiSection,
     "A declared call": api_document.ApiCallSection,
+    "An activity": temporal_document.ActivitySection,
+    "A workflow": temporal_document.WorkflowSection,
+    "A Nexus operation": temporal_document.NexusSection,
     "A command": worker_document.CommandSection,
     "Parameters of a command": worker_document.ParameterSection,
     "The web": worker_document.WebSection,

@@ -20,7 +20,14 @@ from coterie.workflows.approvals import decisions as approvals
 from coterie.workflows.control import retry_and_skip as steering
 from coterie.workflows.core.messages import DecideInput, RetryInput, SkipInput
 from coterie.workflows.core.requests import Pending
-from coterie.workflows.core.scope import Call, CallFailed, Interrupted, Jobs, Leaving
+from coterie.workflows.core.scope import (
+    Call,
+    CallFailed,
+    Interrupted,
+    Jobs,
+    Leaving,
+    TemporalRequest,
+)
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_parts import PendingNotification
 from coterie.workflows.core.views import TeamResult
@@ -115,6 +122,10 @@ class StoppingScope:
 
     async def call_function(self, request: FunctionRequest, call: Call) -> FunctionResult:
         return FunctionResult(data=self.world.call(request, call))
+
+    async def call_on_temporal(self, request: TemporalRequest, call: Call) -> FunctionResult:
+        asked = FunctionRequest(skill=request.name, input=request.given, key="")
+        return FunctionResult(data=self.world.call(asked, call))
 
     async def wait_until(
         self,

@@ -4,13 +4,13 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from coterie.activities.contracts import FailureType
-from coterie.activities.tool_functions.function_activity import MAX_LOCAL_RESULT, check_local_size
 from coterie.activities.tool_functions.function_results import (
     MAX_RESULT_SIZE,
     asked_of,
     encoded_result,
     refusal_details,
 )
+from coterie.activities.tool_functions.local_calls import MAX_LOCAL_RESULT, check_local_size
 from coterie.dsl.model.tools.asked_input import AskedInput
 
 

@@ -10,7 +10,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.testing import WorkflowEnvironment
 
 from coterie.activities.contracts import FunctionRequest
-from coterie.activities.tool_functions.function_activity import MAX_LOCAL_RESULT
+from coterie.activities.tool_functions.local_calls import MAX_LOCAL_RESULT
 from coterie.activities.workspace.function_base import FunctionContext, ToolFunction
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.values import Json, JsonValue

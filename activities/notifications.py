@@ -1,4 +1,4 @@
-"""Notify people of requests that wait for them, by a webhook or a command.
+"""Notify people of requests that wait for them, by a webhook, a command, or a message in Slack.
 
 The worker's configuration says how a channel reaches people; a run only names the channel. Webhook
 requests are signed by the Standard Webhooks specification, with the time of the attempt, so that a
@@ -9,7 +9,7 @@ import base64
 import hmac
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from hashlib import sha256
@@ -27,6 +27,11 @@ from coterie.activities.processes.bounded_output import BoundedOutput
 from coterie.activities.processes.process_group import NotStarted, run_group
 from coterie.activities.providers.http_statuses import retry_after
 from coterie.activities.proxies import DIRECT, proxy_of, trusted
+from coterie.activities.slack_messages import (
+    SLACK_ERRORS_THAT_PASS,
+    slack_error,
+    slack_message,
+)
 from coterie.activities.threads.run_threads import FUNCTION_THREADS
 from coterie.activities.tool_functions.repository.commit_diff import shown_commit
 from coterie.activities.tool_functions.repository.git_commit import COMMIT
@@ -44,6 +49,8 @@ _WITHHELD = (
 )
 _MAX_WAIT = 60.0
 """Seconds: the upper limit for a receiver's Retry-After."""
+_MAX_ANSWER = 64 * 1024
+"""Bytes that are read of Slack's answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,22 @@ class NotificationCommand:
     """As of a webhook."""
 
 
-Channel = Webhook | NotificationCommand
+@dataclass(frozen=True, slots=True)
+class SlackChannel:
+    """A channel in Slack, to which an app posts."""
+
+    channel: str
+    token: str | None = field(repr=False)
+    """None when its environment variable is not set."""
+    api: str
+    timeout: float = 10.0
+    missing: str | None = None
+    """As of a webhook."""
+    grants: tuple[KeptLabel, ...] = ()
+    """As of a webhook."""
+
+
+Channel = Webhook | NotificationCommand | SlackChannel
 
 
 class NotificationFailed(Exception):
@@ -126,9 +148,16 @@ class NotificationActivities:
             await self._push(notice, notice.push)
             return
         channel = self._channels.get(notice.channel)
-        if channel is not None:
-            notice = _without_private_data(notice, channel)
-        body = json.dumps(await self._message(notice, channel), ensure_ascii=False)
+        is_withheld = channel is not None and _withholds(notice, channel)
+        if is_withheld:
+            notice = _without_private_data(notice)
+        message = await self._message(notice, channel)
+        if isinstance(channel, SlackChannel):
+            diff = str(message.get("diff", ""))
+            asked = slack_message(notice, diff, channel.channel, is_withheld=is_withheld)
+            await _post_to_slack(channel, notice, json.dumps(asked).encode())
+            return
+        body = json.dumps(message, ensure_ascii=False)
         content = body.encode(errors="replace")
         match channel:
             case None:
@@ -201,55 +230,92 @@ class NotificationActivities:
             )
 
 
-def _without_private_data(notice: Notification, channel: Channel) -> Notification:
-    """Leave out what the run wrote, if text of others may have put private data there.
+def _withholds(notice: Notification, channel: Channel) -> bool:
+    """Return whether text of others may have put private data into what the run wrote.
 
     Whoever receives it may show it where others read, or follow its links to draw a preview.
     """
-    if channel.grants or not set(notice.labels).issuperset(KEPT):
-        return notice
+    return not channel.grants and set(notice.labels).issuperset(KEPT)
+
+
+def _without_private_data(notice: Notification) -> Notification:
     withheld = {"prompt": _WITHHELD, "show": None, "subject": None, "asked_because": ""}
     return notice.model_copy(update=withheld)
 
 
 async def _post(webhook: Webhook, notice: Notification, body: bytes) -> None:
-    if webhook.url is None or webhook.missing is not None:
+    headers = signed(notice.id, body, webhook.secret, int(time.time()))
+    await _send(webhook, webhook.url, notice, body, headers)
+
+
+async def _post_to_slack(channel: SlackChannel, notice: Notification, body: bytes) -> None:
+    headers = {"authorization": f"Bearer {channel.token}"}
+    url = None if channel.token is None else f"{channel.api}/chat.postMessage"
+    answer = await _send(channel, url, notice, body, headers)
+    code = slack_error(answer)
+    if code:
         raise NotificationFailed(
-            f"channel {notice.channel!r} needs the environment variable {webhook.missing}, "
+            f"Slack refuses the message of channel {notice.channel!r}: {code}",
+            may_pass=code in SLACK_ERRORS_THAT_PASS,
+        )
+
+
+async def _send(
+    channel: Webhook | SlackChannel,
+    url: str | None,
+    notice: Notification,
+    body: bytes,
+    more: Mapping[str, str],
+) -> bytes:
+    """Post a notification; return the beginning of the answer."""
+    if url is None or channel.missing is not None:
+        raise NotificationFailed(
+            f"channel {notice.channel!r} needs the environment variable {channel.missing}, "
             "which is not set on this worker",
             may_pass=False,
         )
     import httpx2  # late: a worker without webhooks does not need it
 
-    headers = {"content-type": "application/json", "user-agent": "coterie"}
-    headers |= signed(notice.id, body, webhook.secret, int(time.time()))
+    name = "Slack" if isinstance(channel, SlackChannel) else "the webhook"
+    content_type = "application/json; charset=utf-8" if name == "Slack" else "application/json"
+    headers = {"content-type": content_type, "user-agent": "coterie", **more}
+    begun = b""
     try:
         async with (
             httpx2.AsyncClient(
                 verify=trusted(),
-                timeout=webhook.timeout,
+                timeout=channel.timeout,
                 follow_redirects=False,
                 mounts=DIRECT,
             ) as client,
-            client.stream("POST", webhook.url, content=body, headers=headers) as answer,
+            client.stream("POST", url, content=body, headers=headers) as answer,
         ):
-            pass  # its body is not read, and may have no end
+            if isinstance(channel, SlackChannel):  # of a webhook, it may have no end
+                begun = await _beginning_of(answer.aiter_bytes())
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
         # the error text may contain the address, and the address may contain a secret
-        proxy = proxy_of(webhook.url)
+        proxy = proxy_of(url)
         through = f" through the proxy {proxy}" if proxy else ""
         raise NotificationFailed(
-            f"could not reach the webhook of channel {notice.channel!r}{through}: "
-            f"{type(error).__name__}"
+            f"could not reach {name} of channel {notice.channel!r}{through}: {type(error).__name__}"
         ) from None
     if answer.is_success:
-        return
+        return begun
     status = answer.status_code
     raise NotificationFailed(
-        f"the webhook of channel {notice.channel!r} answered {status}",
+        f"{name} of channel {notice.channel!r} answered {status}",
         may_pass=status in (408, 409, 425, 429) or status >= 500,
         wait=retry_after({name.lower(): value for name, value in answer.headers.items()}),
     )
+
+
+async def _beginning_of(chunks: AsyncIterator[bytes]) -> bytes:
+    begun = bytearray()
+    async for chunk in chunks:
+        begun += chunk
+        if len(begun) > _MAX_ANSWER:
+            break
+    return bytes(begun[:_MAX_ANSWER])
 
 
 def signed(id: str, body: bytes, secret: str | None, at: int) -> dict[str, str]:

@@ -26,6 +26,8 @@ Authenticate = Callable[[Request], Awaitable[Identity | None]]
 """Returns the verified identity of a request; None if it shows none, or one that is not valid."""
 
 MCP_PATH: Final = RESOURCE_PATH
+SLACK_PATH: Final = "/slack"
+"""Slack proves itself by its signature; the gate lets it through without an identity."""
 OPENAI_PATHS: Final = tuple(f"{API}/{name}" for name in ("chat/completions", "responses", "models"))
 """Where clients of OpenAI's API ask."""
 AGUI_PATH: Final = "/agui"
@@ -95,6 +97,8 @@ def sender_of(identity: Identity, scope: Scope) -> Sender:
 def _door(path: str) -> Door:
     if is_below(path, MCP_PATH):
         return "mcp"
+    if is_below(path, SLACK_PATH):
+        return "slack"
     if any(is_below(path, root) for root in OPENAI_PATHS):
         return "openai"
     if is_below(path, AGUI_PATH):

@@ -15,7 +15,8 @@ from starlette.routing import Route
 from coterie.activities.os_errors import reason_of
 from coterie.audit.audit_buffer import AuditSender
 from coterie.documents.catalog import Catalog
-from coterie.dsl.model.sections.access_document import AccessSection, is_safe_url
+from coterie.dsl.model.sections.access_document import AccessSection
+from coterie.dsl.model.sections.safe_addresses import is_safe_url
 from coterie.failures import CommandError
 from coterie.gateway.app import application, streams_of
 from coterie.gateway.browser_link import show_link
@@ -27,6 +28,7 @@ from coterie.gateway.doors.assistant_pages import assistant_routes
 from coterie.gateway.doors.mcp_door import McpDoor
 from coterie.gateway.doors.openai.openai_door import OpenAiDoor
 from coterie.gateway.doors.openai.openai_errors import OpenAiErrors
+from coterie.gateway.doors.slack.slack_door import SlackDoor
 from coterie.gateway.doors.webhooks.webhook_door import WebhookDoor
 from coterie.gateway.identity.access_settings import load_access
 from coterie.gateway.operations.run_access import RunAccess
@@ -188,10 +190,12 @@ async def _answering(
     door = McpDoor(access)
     first = None if worker is None else FirstProject(access, worker.restart)
     openai_door = OpenAiDoor(access, sign_in.gate.origins[0])
+    slack_door = SlackDoor(access, sign_in.gate.access)
     doors = (
         Route(MCP_PATH, door),
         *A2aDoor(access).routes,
         *openai_door.routes(),
+        *slack_door.routes(),
         *assistant_routes(),
         *WebhookDoor(access).routes(),
         *agui_routes(access),
@@ -219,6 +223,7 @@ async def _answering(
         await asyncio.wait({serving}, timeout=2 * _GRACE_SECONDS)
         serving.cancel()
         await door.close()
+        await slack_door.close()
         await sign_in.close()
         await audit.close()
 

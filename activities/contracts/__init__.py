@@ -55,6 +55,7 @@ from coterie.activities.contracts.notification import (
     Notification,
     NotificationKind,
     PushTarget,
+    SlackChoice,
     TaskStanding,
 )
 from coterie.activities.contracts.run_start import (
@@ -105,13 +106,14 @@ __all__ = [
     "OwnQueue",
     "PushTarget",
     "Reask",
+    "SlackChoice",
     "Spent",
     "StartedBatch",
     "StopReason",
-    "TaskStanding",
     "TargetUse",
     "TargetsRequest",
     "TargetsResult",
+    "TaskStanding",
     "TokenUsage",
     "TurnSuffix",
     "VisibilitySettings",

@@ -1,10 +1,11 @@
 """A message to people about a request."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from coterie.dsl.model.capabilities import KeptLabel
+from coterie.dsl.sizes import MAX_ID_SIZE, MAX_NAME_LENGTH
 from coterie.dsl.values import Frozen
 
 NotificationKind = Literal["request", "reminder", "escalation", "timeout", "state"]
@@ -63,3 +64,11 @@ class Notification(Frozen):
     """Of `state`: where it goes, in place of a channel."""
     labels: tuple[KeptLabel, ...] = ()
     """What the run has met: private data, text that others wrote."""
+
+
+class SlackChoice(Frozen):
+    """What a button in Slack is about: the request as the message shows it."""
+
+    run: Annotated[str, Field(min_length=1, max_length=MAX_ID_SIZE)]
+    request: Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH)]
+    digest: Annotated[str, Field(min_length=1, max_length=200)]

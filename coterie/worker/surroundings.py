@@ -22,7 +22,12 @@ from coterie.activities.agents.extension_agent import extension_agent
 from coterie.activities.factory import BUILT_IN
 from coterie.activities.mcp_client.server_pool import McpServers
 from coterie.activities.mcp_client.server_settings import McpServer
-from coterie.activities.notifications import Channel, NotificationCommand, Webhook
+from coterie.activities.notifications import (
+    Channel,
+    NotificationCommand,
+    SlackChannel,
+    Webhook,
+)
 from coterie.activities.processes.bubblewrap import Bubblewrap
 from coterie.activities.processes.process_group import ProcessLimits
 from coterie.activities.processes.search_path import fixed_command
@@ -183,6 +188,12 @@ def _channel(section: ChannelSection, settings: Settings) -> Channel:
         run = tuple(part.replace("{python}", sys.executable) for part in section.run)
         run = fixed_command(run, settings.environment.get("PATH", os.defpath))
         return NotificationCommand(run, section.timeout, section.env, section.grants)
+    if section.slack is not None and section.token_env is not None:
+        token = settings.secret(section.token_env)
+        missing_token = section.token_env if token is None else None
+        return SlackChannel(
+            section.slack, token, section.api, section.timeout, missing_token, section.grants
+        )
     names = (section.url_env, section.secret_env)
     address, secret = (settings.secret(name) if name is not None else None for name in names)
     missing = (name for name in names if name is not None and settings.secret(name) is None)

@@ -7,9 +7,10 @@ from coterie.dsl.sizes import MAX_BY_LENGTH
 from coterie.dsl.values import Frozen
 from coterie.dsl.visible import shortened_text
 
-Method = Literal["local", "oidc", "client", "token"]
+Method = Literal["local", "oidc", "client", "token", "slack"]
 """How an identity was verified: by the one-time link of this machine, by sign-in at an OIDC
-provider, by an access token that the provider gave a program, or by a token of `coterie tokens`."""
+provider, by an access token that the provider gave a program, by a token of `coterie tokens`, or by
+Slack, whose users the settings map."""
 
 
 class Role(StrEnum):

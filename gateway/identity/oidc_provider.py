@@ -14,7 +14,8 @@ import httpx2
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from coterie.activities.proxies import DIRECT, trusted
-from coterie.dsl.model.sections.access_document import OidcSection, is_loopback, is_safe_url
+from coterie.dsl.model.sections.access_document import OidcSection
+from coterie.dsl.model.sections.safe_addresses import is_loopback, is_safe_url
 from coterie.dsl.strict_json import read_json
 from coterie.dsl.values import JsonValue
 from coterie.gateway.identity.sign_in_failures import (

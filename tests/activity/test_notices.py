@@ -18,6 +18,7 @@ from coterie.activities.notifications import (
     Channel,
     NotificationActivities,
     NotificationCommand,
+    SlackChannel,
     Webhook,
     signed,
 )
@@ -25,6 +26,7 @@ from coterie.dsl.model.capabilities import KeptLabel
 from tests.law.sources import ROOT
 from tests.support.servers.raw_server import raw_server
 from tests.support.servers.receiver import receiver
+from tests.support.servers.slack_platform import TOKEN, slack_platform
 from tests.support.tool_functions import environment
 from tests.support.watching.processes import is_running, pid_in
 
@@ -286,3 +288,32 @@ async def test_a_notification_ends_itself_before_its_activity_times_out(tmp_path
     error = await failed_notification(sleeps, tmp_path, seconds=0.5)
     assert (error.type, error.non_retryable) == ("NotificationFailed", False)
     assert error.message == "channel 'ops' did not end within 0.5 s"
+
+
+async def test_a_message_in_slack_has_buttons_and_its_refusals_have_names(tmp_path: Path) -> None:
+    with slack_platform() as platform:
+        channel = SlackChannel("C1", TOKEN, f"{platform.url}/api")
+        await notify(channel, tmp_path)
+        (sent,) = platform.sent("chat.postMessage")
+        assert sent["channel"] == "C1"
+        assert "Ship?" in json.dumps(sent["blocks"])
+        assert "coterie_approve" in json.dumps(sent["blocks"])
+        labelled = NOTICE.model_copy(update={"labels": ("private", "untrusted")})
+        await notify(channel, tmp_path, labelled)
+        withheld = json.dumps(platform.sent("chat.postMessage", 2)[1])
+        assert "Ship?" not in withheld
+        assert "coterie_approve" not in withheld
+        platform.errors += ["not_in_channel", "ratelimited"]
+        for code, is_final in (("not_in_channel", True), ("ratelimited", False)):
+            with pytest.raises(ApplicationError, match=code) as error:
+                await notify(channel, tmp_path)
+            assert error.value.non_retryable is is_final
+        wrong = SlackChannel("C1", "xoxb-wrong", f"{platform.url}/api")
+        with pytest.raises(ApplicationError, match="invalid_auth") as refused:
+            await notify(wrong, tmp_path)
+        assert "xoxb" not in str(refused.value)
+    with pytest.raises(ApplicationError, match="SLACK_TOKEN") as lacking:
+        await notify(
+            SlackChannel("C1", None, "http://localhost/api", missing="SLACK_TOKEN"), tmp_path
+        )
+    assert lacking.value.non_retryable

@@ -14,10 +14,14 @@ from coterie.dsl.values import Frozen
 SENDER: Final = "coterie-sender"
 """The header of a start, a signal or an update that holds its `Sender`."""
 
-Door = Literal["a2a", "agui", "api", "console", "host", "mcp", "openai", "schedule", "webhook"]
+Door = Literal[
+    "a2a", "agui", "api", "console", "host", "mcp", "openai", "schedule", "slack", "webhook"
+]
+"""Through which a message came; `host`: a command or a program on a machine; `schedule`: a
+schedule, for the one who deployed it."""
 
 SenderMethod = (
-    Literal["local", "oidc", "client", "token", "login"]
+    Literal["local", "oidc", "client", "token", "slack", "login"]
     | Literal["standard-webhooks", "github", "stripe", "hmac"]
 )
 """How a sender was verified: as the gateway verifies identities; by the login name on the host,

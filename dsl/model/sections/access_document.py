@@ -6,38 +6,12 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
+from coterie.dsl.model.sections.safe_addresses import SLACK_API, is_safe_url, slack_api
 from coterie.dsl.model.sections.variable_names import VariableName
 from coterie.dsl.values import Frozen, Seconds, form_mismatch
 
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
-
-
 RoleName = Literal["viewer", "starter", "operator", "approver", "admin"]
 """What an identity may do with the runs of a team; each role is granted by itself."""
-
-
-def is_safe_url(url: str, *, loopback: bool = True) -> bool:
-    """Return whether secrets may be sent to an address: https, or http to this machine.
-
-    Args:
-        url: The address.
-        loopback: Whether http to this machine counts.
-    """
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname or "", parts.port
-    except ValueError:
-        return False
-    if not host or parts.username is not None or parts.password is not None:
-        return False
-    if any(character.isspace() or not character.isprintable() for character in url):
-        return False
-    return parts.scheme == "https" or (loopback and parts.scheme == "http" and is_loopback(host))
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine."""
-    return host in _LOOPBACK or host.endswith(".localhost")
 
 
 def _issuer(text: str) -> str:
@@ -103,6 +77,25 @@ class OidcSection(Frozen):
         return self
 
 
+SlackPerson = Annotated[str, Field(pattern=r"^[TE][A-Z0-9]{1,30}/[UW][A-Z0-9]{1,30}$")]
+"""A workspace of Slack and one of its users: `T0123/U0456`."""
+
+
+class SlackSection(Frozen):
+    """A Slack app: people decide by its buttons, and its threads are sessions."""
+
+    signing_secret_env: VariableName
+    """The NAME of the environment variable with the signing secret of the app."""
+    bot_token_env: VariableName | None = None
+    """The NAME of the environment variable with the app's token, for dialogs and threads."""
+    users: dict[SlackPerson, Named] = Field(default_factory=dict[SlackPerson, Named])
+    """`{workspace/user: the name with which this person decides}`; nobody else may do anything."""
+    team: Named | None = None
+    """The team to which threads talk: one whose runs are sessions. Default: threads do nothing."""
+    api: Annotated[str, AfterValidator(slack_api)] = SLACK_API
+    """The address of Slack's API."""
+
+
 class GrantSection(Frozen):
     """Roles for the members of groups, or for single people and programs, on some teams."""
 
@@ -134,6 +127,8 @@ class AccessSection(Frozen):
     """Roles by group and team; what no grant gives is refused."""
     tokens: str = Field(default=".coterie/tokens.json", min_length=1, max_length=500)
     """The file with the digests of the tokens of `coterie tokens`, relative to this file."""
+    slack: SlackSection | None = None
+    """How people decide and talk in Slack."""
     session_keys_env: VariableName | None = None
     """The NAME of the environment variable with the keys of sessions, shared by all gateways: the
     first encrypts, all decrypt. Default: a file of this project."""

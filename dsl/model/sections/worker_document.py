@@ -18,6 +18,7 @@ from coterie.dsl.model.capabilities import KeptLabel
 from coterie.dsl.model.sections.api_document import ApiSection
 from coterie.dsl.model.sections.mcp_document import McpServerSection, ServerName
 from coterie.dsl.model.sections.package_names import PackageName, ToolGlob
+from coterie.dsl.model.sections.safe_addresses import SLACK_API, slack_api
 from coterie.dsl.model.sections.temporal_document import (
     ActivitySection,
     NexusSection,
@@ -144,6 +145,12 @@ class ChannelSection(Frozen):
     """The NAME of the environment variable that holds the secret which signs notifications."""
     run: tuple[str, ...] = Field(default=())
     """A command instead: program and arguments, no shell; it reads JSON from standard input."""
+    slack: Annotated[str, Field(pattern=r"^[CGDU][A-Z0-9]{1,30}$")] | None = None
+    """A Slack channel instead, by its id: its messages have buttons to decide."""
+    token_env: VariableName | None = None
+    """Of Slack: the NAME of the environment variable with the token of the app."""
+    api: Annotated[str, AfterValidator(slack_api)] = SLACK_API
+    """Of Slack: the address of its API."""
     env: tuple[VariableName, ...] = ()
     """Names of further environment variables that the command may see."""
     timeout: Timeout = Field(default=10.0, le=50)
@@ -154,15 +161,19 @@ class ChannelSection(Frozen):
 
     @model_validator(mode="after")
     def _check_transport(self) -> "ChannelSection":
-        transports = [self.url is not None, self.url_env is not None, bool(self.run)]
-        if sum(transports) != 1:
-            raise form_mismatch("channel", "a channel has one of `url`, `url_env` and `run`")
-        if self.run and self.secret_env is not None:
+        transports = [self.url, self.url_env, self.run or None, self.slack]
+        if sum(transport is not None for transport in transports) != 1:
+            raise form_mismatch(
+                "channel", "a channel has one of `url`, `url_env`, `run` and `slack`"
+            )
+        if (self.slack is None) != (self.token_env is None):
+            raise form_mismatch("channel", "`slack` and `token_env` belong together")
+        if (self.run or self.slack) and self.secret_env is not None:
             raise form_mismatch(
                 "channel", "`secret_env` signs what is sent to a webhook; a command gets `env`"
             )
         if not self.run and self.env:
-            raise form_mismatch("channel", "`env` is for a command, and this is a webhook")
+            raise form_mismatch("channel", "`env` is for a command, and this is none")
         return self
 
 

@@ -1,6 +1,5 @@
 """Which teams are models, and what a request puts into the context with which one starts. Pure."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Final
@@ -187,24 +186,3 @@ def _put(context: Json, path: tuple[str, ...], value: JsonValue) -> None:
             return  # the check of the context says what does not fit
         inner = below
     inner[last] = value
-
-
-def text_of(value: JsonValue) -> str:
-    """Return a reply or a result as text: the text alone, if it has nothing else."""
-    match value:
-        case None:
-            return ""
-        case str():
-            return value
-        case {"text": str(text), **rest} if not rest:
-            return text
-        case dict() if len(value) == 1 and isinstance(only := next(iter(value.values())), dict):
-            return text_of(only) if set(only) == {"text"} else _json(value)
-        case dict() if len(value) == 1 and isinstance(only := next(iter(value.values())), str):
-            return only
-        case _:
-            return _json(value)
-
-
-def _json(value: JsonValue) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)

@@ -10,9 +10,10 @@ from coterie.dsl.values import Frozen, Json
 from coterie.dsl.visible import shortened_text, visible
 from coterie.failures import CommandError
 from coterie.gateway.console.inbox_page import run_url
+from coterie.gateway.doors.answer_text import text_of
 from coterie.gateway.doors.openai.conversation import SentConversation, waiting_mark
 from coterie.gateway.doors.openai.conversation_runs import ConversationRuns, RunPlace
-from coterie.gateway.doors.openai.exposed_teams import ReadyTeam, starting_context, text_of
+from coterie.gateway.doors.openai.exposed_teams import ReadyTeam, starting_context
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import Rejection
 from coterie.gateway.operations.operations_table import operation_named

@@ -11,6 +11,7 @@ from coterie.failures import ExitCode
 from coterie.gateway.worker_process import needs_worker
 from coterie.server.connection import open_connection
 from coterie.settings import Settings, load
+from tests.e2e.gateway.door_teams import TEAMS
 from tests.support.cli import DESK
 from tests.support.gateway import gateway
 from tests.support.project import Project, project, until
@@ -78,6 +79,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
         (made.folder / "config/teams/offer.yml").write_text(OFFER)
         (made.folder / "config/teams/bill.yml").write_text(BILL)
         (made.folder / "config/teams/talk.yml").write_text(TALK)
+        for name, text in TEAMS.items():
+            (made.folder / f"config/teams/{name}.yml").write_text(text)
         serving = made.begin("serve", "--port", "0", "--no-browser")
         until(lambda: "open " in said(made), "the gateway")
         yield made

@@ -21,52 +21,6 @@ from coterie.runs.run_client import Run
 from tests.e2e.gateway.conftest import said
 from tests.support.project import Project, until
 
-ADVICE = """
-orchestration:
-  entry_team: desk
-  context: {topic: {type: string, default: rain}}
-  teams:
-    desk:
-      tasks:
-        - {name: heard, type: wait, message: true, deadline: 1h}
-        - {name: draft, agent_type: generic_single_shot, persona_key: writer}
-        - {name: told, type: reply, value: "{{ tasks.draft.data.text }}"}
-      routing: {default: desk}
-"""
-SELL = """
-llm_config: {personas: {p: {prompts: {user: hello}}}}
-orchestration:
-  entry_team: desk
-  teams:
-    desk:
-      tasks:
-        - {name: heard, type: wait, message: true, deadline: 1h}
-        - {name: sign, type: approval, prompt: "Sell {{ tasks.heard.data }}?"}
-        - {name: told, type: reply, value: "sold {{ tasks.heard.data }}"}
-      routing: {default: desk}
-"""
-NOTE = """
-llm_config: {personas: {p: {prompts: {user: hello}}}}
-orchestration:
-  entry_team: only
-  context: {topic: {type: string}, copies: {type: integer, default: 1}}
-  output: {text: "{{ context.copies }} x {{ context.topic }}"}
-  teams:
-    only:
-      tasks: [{name: keep, type: set, values: {kept: "{{ context.topic }}"}}]
-"""
-HOLD = """
-llm_config: {personas: {p: {prompts: {user: hello}}}}
-orchestration:
-  entry_team: desk
-  teams:
-    desk:
-      tasks:
-        - {name: heard, type: wait, message: true, deadline: 1h}
-        - {name: go, type: wait, signal: go, timeout: 5m}
-        - {name: told, type: reply, value: "held {{ tasks.heard.data }}"}
-      routing: {default: desk}
-"""
 Messages = list[ChatCompletionMessageParam]
 
 
@@ -87,12 +41,6 @@ def token(served: Project, name: str, *roles: Any, teams: str = "*") -> str:
     file = served.folder / ".coterie/tokens.json"
     name = f"{name}-{uuid4().hex[:8]}"  # each test has its own
     return create_token(file, name, list(roles), [teams], time.time(), 600)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _more_teams(served: Project) -> None:  # pyright: ignore[reportUnusedFunction]
-    for name, text in (("advice", ADVICE), ("sell", SELL), ("note", NOTE), ("hold", HOLD)):
-        (served.folder / f"config/teams/{name}.yml").write_text(text)
 
 
 @pytest_asyncio.fixture

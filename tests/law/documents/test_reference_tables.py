@@ -109,6 +109,7 @@ TABLES: dict[str, type[BaseModel]] = {
     "Access": access_document.AccessSection,
     "A grant": access_document.GrantSection,
     "The provider": access_document.OidcSection,
+    "Slack": access_document.SlackSection,
     "A trigger": triggers.Trigger,
     "A webhook": webhook_trigger.WebhookSection,
     "Signal a waiting run": webhook_trigger.WebhookSignal,

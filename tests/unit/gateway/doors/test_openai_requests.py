@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coterie.gateway.doors.answer_text import text_of
 from coterie.gateway.doors.openai.asked_parameters import (
     IGNORED,
     ChatAsked,
@@ -22,7 +23,6 @@ from coterie.gateway.doors.openai.conversation import (
     conversation_of,
     waiting_mark,
 )
-from coterie.gateway.doors.openai.exposed_teams import text_of
 from coterie.gateway.doors.openai.openai_errors import ParameterRejection
 from coterie.gateway.doors.openai.response_objects import ResponseId, read_response_id
 from coterie.gateway.operations.error_reports import Rejection

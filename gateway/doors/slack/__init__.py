@@ -1,0 +1,1 @@
+"""The door for Slack: decisions by buttons, and threads as sessions."""

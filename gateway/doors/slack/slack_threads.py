@@ -1,0 +1,191 @@
+"""A thread in Slack as a session: each message of a person is one of the session."""
+
+import asyncio
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Final
+
+from starlette.requests import Request
+
+from coterie.dsl.model.sections.access_document import AccessSection
+from coterie.dsl.values import Json
+from coterie.failures import CommandError
+from coterie.gateway.console.forms.form_operations import performed
+from coterie.gateway.doors.answer_text import text_of
+from coterie.gateway.doors.slack.background_work import BackgroundWork
+from coterie.gateway.doors.slack.slack_blocks import escaped
+from coterie.gateway.doors.slack.slack_client import SlackClient
+from coterie.gateway.doors.slack.slack_decisions import unknown_person
+from coterie.gateway.doors.slack.slack_payloads import EventDelivery, SlackMessage, message_in
+from coterie.gateway.doors.slack.slack_people import slack_identity
+from coterie.gateway.identity.identity import Identity
+from coterie.gateway.operations.error_reports import Rejection, failed_request
+from coterie.gateway.operations.run_access import RunAccess
+from coterie.gateway.operations.run_starts import StartedRun
+from coterie.gateway.operations.run_steering import MessageOutcome
+from coterie.gateway.request_gate import sender_of
+from coterie.runs.call_errors import UnknownRun
+from coterie.runs.new_runs import IdTaken
+from coterie.server.message_senders import sent_by
+
+_TAKING_SECONDS: Final = 2.4
+"""How long Slack waits, of its three seconds, until the session has the message. If it has not,
+Slack sends the message again."""
+_WAIT: Final = 45.0
+_MAX_WAITS: Final = 20
+_MAX_DELIVERIES: Final = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadMessage:
+    """A message of a person, and the session that it belongs to."""
+
+    identity: Identity
+    team: str
+    run: str
+    id: str
+    """The same for each delivery."""
+    text: str
+    channel: str
+    thread: str
+
+
+@dataclass(frozen=True, slots=True)
+class SlackThreads:
+    """Talks with sessions for people in Slack."""
+
+    access: RunAccess
+    section: AccessSection
+    client: SlackClient
+    work: BackgroundWork
+    deliveries: "dict[str, asyncio.Future[bool]]" = field(
+        default_factory=dict[str, "asyncio.Future[bool]"]
+    )
+    """`{id of a message: whether the session has it}` of the latest ones."""
+
+    async def receive(self, request: Request, delivery: EventDelivery) -> bool:
+        """Send a message to its session; return False if Slack shall send it again."""
+        slack, message = self.section.slack, message_in(delivery.event)
+        if slack is None or slack.team is None or message is None:
+            return True
+        workspace = message.user_team or delivery.team_id
+        identity = slack_identity(self.section, workspace, message.user or "")
+        run = run_of_thread(slack.team, delivery.team_id, message)
+        if not await self._is_for_us(message, run):
+            return True
+        if identity is None:
+            text = unknown_person(workspace, message.user or "")
+            self.work.start(self._say(message.channel, message.thread, text))
+            return True
+        sent = ThreadMessage(
+            identity,
+            slack.team,
+            run,
+            sha256(f"{delivery.team_id} {message.channel} {message.ts}".encode()).hexdigest()[:32],
+            without_mention(message.text),
+            message.channel,
+            message.thread,
+        )
+        taken = self.deliveries.get(sent.id)
+        if taken is None:
+            taken = self._new_delivery(sent.id)
+            with sent_by(sender_of(identity, request.scope)):
+                self.work.start(self._talk(sent, taken))
+        await asyncio.wait({taken}, timeout=_TAKING_SECONDS)
+        return taken.done() and taken.result()
+
+    def _new_delivery(self, id: str) -> "asyncio.Future[bool]":
+        """Note a message, so that its next delivery waits for the same reply.
+
+        It only saves a second post: another gateway sends the message again, with its id.
+        """
+        taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self.deliveries[id] = taken
+        if len(self.deliveries) > _MAX_DELIVERIES:
+            del self.deliveries[next(iter(self.deliveries))]
+        return taken
+
+    async def _is_for_us(self, message: SlackMessage, run: str) -> bool:
+        """Return whether a message is to the app, or in a thread where the app takes part."""
+        if message.type == "app_mention" or message.channel_type == "im":
+            return True
+        if message.thread_ts is None:
+            return False
+        try:
+            return await self.access.find(run) is not None
+        except UnknownRun:
+            return False
+
+    async def _talk(self, sent: ThreadMessage, taken: "asyncio.Future[bool]") -> None:
+        """Send a message, and post the reply into its thread."""
+        try:
+            await self._start(sent)
+            asked: Json = {"run": sent.run, "message": sent.text, "message_id": sent.id, "wait": 0}
+            outcome = await performed(self.access, "message", asked, sent.identity, MessageOutcome)
+            taken.set_result(outcome.is_taken)
+            if not outcome.is_taken:
+                self.deliveries.pop(sent.id, None)
+                return
+            for _ in range(_MAX_WAITS):
+                if outcome.is_answered:
+                    break
+                outcome = await performed(
+                    self.access, "message", {**asked, "wait": _WAIT}, sent.identity, MessageOutcome
+                )
+            text = text_of(outcome.reply) if outcome.is_answered else _STILL
+        except CommandError as error:
+            failed = failed_request(error)
+            if failed.status >= 500 and not taken.done():
+                self.deliveries.pop(sent.id, None)
+                taken.set_result(False)
+                return
+            text = f"{failed.report.message}. {failed.report.fix}".strip()
+        if not taken.done():
+            taken.set_result(True)
+        await self._say(sent.channel, sent.thread, text)
+
+    async def _start(self, sent: ThreadMessage) -> None:
+        """Start the session, unless it exists; raises CommandError."""
+        try:
+            found = await self.access.find(sent.run)
+        except UnknownRun:
+            found = None
+        if found is not None:
+            return
+        asked: Json = {"team": sent.team, "id": sent.run}
+        try:
+            await performed(self.access, "start", asked, sent.identity, StartedRun)
+        except IdTaken:
+            return  # another delivery has started it
+        except Rejection as error:
+            if error.code != "id_taken":
+                raise
+
+    async def _say(self, channel: str, thread: str, text: str) -> None:
+        await self.client.call(
+            "chat.postMessage",
+            {
+                "channel": channel,
+                "thread_ts": thread,
+                "text": escaped(text),
+                "mrkdwn": False,
+                "parse": "none",
+                "unfurl_links": False,
+                "unfurl_media": False,
+            },
+        )
+
+
+_STILL = "The team still works on it. The console shows what it does."
+
+
+def run_of_thread(team: str, workspace: str, message: SlackMessage) -> str:
+    """Return the id of the session of a thread."""
+    text = f"{workspace} {message.channel} {message.thread}"
+    return f"{team}-slack-{sha256(text.encode()).hexdigest()[:32]}"
+
+
+def without_mention(text: str) -> str:
+    """Return what a person wrote, without the name of the app before it."""
+    head, found, rest = text.strip().partition(">")
+    return rest.strip() if found and head.startswith("<@") else text.strip()

@@ -101,7 +101,8 @@ class ConversationRuns:
                 return RunPlace(run, exists=True)
         if asked.collects:
             async for run in self._latest_runs(asked.turn.id):
-                return RunPlace(run, exists=True)
+                if await self.is_ours(run):
+                    return RunPlace(run, exists=True)
         return RunPlace(ids[0])
 
     async def log(self, run: str) -> SessionLog:

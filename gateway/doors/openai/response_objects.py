@@ -96,9 +96,13 @@ class ResponseObject:
         yield self._event("response.completed", {"response": self.whole(answer)})
 
     def failing(self, failed: FailedRequest) -> Iterator[bytes]:
-        """Yield the error, with which a stream ends."""
+        """Yield the error, with which a stream ends.
+
+        The clients raise it for the key `error`, which the event does not have by its definition.
+        """
         error = error_object(failed)
-        problem: Json = {"code": error["code"], "message": error["message"], "param": None}
+        problem: Json = {**error, "error": error}
+        problem.pop("type")
         yield self._event("error", problem)
 
     @property

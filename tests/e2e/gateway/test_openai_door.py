@@ -194,6 +194,12 @@ async def test_a_team_that_is_no_session_has_one_run_for_each_request(client: As
     with pytest.raises(openai.UnprocessableEntityError) as wrong:
         await create(model="note", messages=messages, metadata={"copies": "many"})
     assert "metadata" in wrong.value.message
+    with pytest.raises(openai.InternalServerError) as failed:
+        await create(model="failing", messages=messages)
+    assert failed.value.code == "run_failed"
+    with pytest.raises(openai.APIError, match="has no answer"):
+        async with client.responses.stream(model="failing", input="tides") as stream:
+            await stream.get_final_response()
     first = await client.responses.create(model="note", input="tides")
     with pytest.raises(openai.BadRequestError) as refused:
         await client.responses.create(model="note", input="x", previous_response_id=first.id)

@@ -1,14 +1,17 @@
 """What clients of OpenAI's API send: which message is new, what is refused, what ids say."""
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coterie.activities.contracts import TokenUsage
 from coterie.gateway.doors.answer_text import text_of
+from coterie.gateway.doors.openai import server_events
 from coterie.gateway.doors.openai.asked_parameters import (
     IGNORED,
     ChatAsked,
@@ -17,6 +20,7 @@ from coterie.gateway.doors.openai.asked_parameters import (
     chat_texts,
     read_asked,
 )
+from coterie.gateway.doors.openai.chat_completions import ChatCompletion
 from coterie.gateway.doors.openai.conversation import (
     ChatText,
     SentConversation,
@@ -25,6 +29,8 @@ from coterie.gateway.doors.openai.conversation import (
 )
 from coterie.gateway.doors.openai.openai_errors import ParameterRejection
 from coterie.gateway.doors.openai.response_objects import ResponseId, read_response_id
+from coterie.gateway.doors.openai.server_events import awaited_events
+from coterie.gateway.doors.openai.team_answers import TeamAnswer
 from coterie.gateway.operations.error_reports import Rejection
 
 HELLO: list[Any] = [{"role": "user", "content": "hello"}]
@@ -210,3 +216,51 @@ def test_what_is_no_id_of_a_response_is_none(text: str) -> None:
 )
 def test_a_reply_becomes_the_text_of_an_answer(value: Any, text: str) -> None:
     assert text_of(value) == text
+
+
+async def events_of(
+    answer: asyncio.Future[TeamAnswer], stop: asyncio.Event, made: ChatCompletion
+) -> AsyncGenerator[str]:
+    """The events of a stream, as a client reads them."""
+    events = awaited_events(
+        made.opening(),
+        answer,
+        lambda came: made.closing(came, with_usage=True),
+        made.failing,
+        stop,
+    )
+    async for event in events:
+        yield event.decode()
+
+
+COMPLETION = ChatCompletion("0" * 32, "talk", 1)
+
+
+async def test_comments_keep_a_stream_open_until_the_answer_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server_events, "COMMENT_SECONDS", 0.01)
+    answer = asyncio.get_running_loop().create_future()
+    seen: list[str] = []
+    async for event in events_of(answer, asyncio.Event(), COMPLETION):
+        seen.append(event)
+        if event.startswith(":") and not answer.done():
+            answer.set_result(TeamAnswer("x" * 5_000, TokenUsage(3, 4)))
+    assert ": working\n\n" in seen
+    data = [json.loads(event[6:]) for event in seen if event.startswith("data: {")]
+    deltas = [choice["delta"] for event in data for choice in event["choices"]]
+    assert "".join(delta.get("content", "") for delta in deltas) == "x" * 5_000
+    assert data[-1]["usage"]["total_tokens"] == 7
+    assert seen[-1] == "data: [DONE]\n\n"
+
+
+async def test_an_error_ends_a_stream_and_so_does_the_end_of_the_gateway() -> None:
+    failing = asyncio.get_running_loop().create_future()
+    failing.set_exception(Rejection(409, "moved_on", "too late"))
+    seen = [event async for event in events_of(failing, asyncio.Event(), COMPLETION)]
+    assert json.loads(seen[-1][6:])["error"]["code"] == "moved_on"
+    stop = asyncio.Event()
+    stop.set()
+    never: asyncio.Future[TeamAnswer] = asyncio.get_running_loop().create_future()
+    ended = [event async for event in events_of(never, stop, COMPLETION)]
+    assert len(ended) == 1

@@ -24,9 +24,9 @@ from coterie.activities.notifications import (
 )
 from coterie.dsl.model.capabilities import KeptLabel
 from tests.law.sources import ROOT
+from tests.support.platforms.slack_platform import TOKEN, slack_platform
 from tests.support.servers.raw_server import raw_server
 from tests.support.servers.receiver import receiver
-from tests.support.servers.slack_platform import TOKEN, slack_platform
 from tests.support.tool_functions import environment
 from tests.support.watching.processes import is_running, pid_in
 

@@ -22,8 +22,7 @@ from coterie.server.connection import open_connection
 from coterie.settings import load
 from coterie.workflows.core.requests import Pending
 from tests.support.gateway import begun, by_header, client_of, described, waiting
-from tests.support.project import Project
-from tests.support.servers.slack_platform import (
+from tests.support.platforms.slack_platform import (
     SECRET,
     TOKEN,
     WORKSPACE,
@@ -32,6 +31,7 @@ from tests.support.servers.slack_platform import (
     signed_headers,
     slack_platform,
 )
+from tests.support.project import Project
 
 ANN, BEN, EVE, STRANGER = "U0001", "U0002", "U0003", "U0009"
 

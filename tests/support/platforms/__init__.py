@@ -1,0 +1,1 @@
+"""Stand-ins of platforms that call us."""

@@ -12,10 +12,10 @@ from coterie.activities.contracts import FailureType, FunctionRequest, FunctionR
 from coterie.activities.storage.blobs import Blobs, DirectoryBlobs, MemoryBlobs, name_of
 from coterie.activities.tool_functions.function_activity import (
     MAX_INLINE,
-    MAX_LOCAL_RESULT,
     FunctionActivities,
     shortened,
 )
+from coterie.activities.tool_functions.local_calls import MAX_LOCAL_RESULT
 from coterie.activities.workspace.function_base import FunctionContext, ToolFunction, Workspace
 from coterie.activities.workspace.function_failures import FunctionFailure
 from coterie.dsl.model.capabilities import Effect, FunctionContract

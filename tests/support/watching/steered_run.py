@@ -44,7 +44,7 @@ class SteeredRun(Run):
     async def retry(self, asked: RetryInput, *, update_id: str | None = None) -> Decision:
         return self._took("retry", asked, asked.task or "", "retried", asked.by)
 
-    async def skip(self, asked: SkipInput) -> Decision:
+    async def skip(self, asked: SkipInput, *, update_id: str | None = None) -> Decision:
         return self._took("skip", asked, asked.task, "skipped", asked.by)
 
     async def signal(self, name: str, asked: BaseModel) -> None:

@@ -18,8 +18,8 @@ from pydantic import AnyUrl
 from coterie.activities.mcp_client.server_settings import McpServer
 from coterie.activities.mcp_client.sign_ins import StoredSignIn
 from coterie.activities.proxies import trusted
-from coterie.dsl.model.sections.safe_addresses import is_loopback, is_safe_url
 from coterie.dsl.model.sections.mcp_auth import LoginAuth
+from coterie.dsl.model.sections.safe_addresses import is_loopback, is_safe_url
 from coterie.dsl.visible import one_line, shortened_text
 
 CALLBACK: Final = "/callback"

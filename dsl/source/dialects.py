@@ -98,7 +98,7 @@ def other_system(system: str) -> ProblemText:
     return ProblemText(
         f"this looks like a file of {system}, which Coterie does not read",
         fix=f"write a document with `llm_config:` and `orchestration:`: {words}; the table of "
-        f"{system} in docs/comparison.md has the other words",
+        f"{system} in docs/other-systems.md has the other words",
     )
 
 

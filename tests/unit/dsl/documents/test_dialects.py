@@ -98,7 +98,7 @@ def test_a_file_of_another_system_gets_one_problem_that_names_it(system: str, te
     (problem,) = problems_of(text)
     assert (problem.code, problem.line) == ("E111", 1)
     assert problem.message.startswith(f"this looks like a file of {system},")
-    assert f"the table of {system} in docs/comparison.md" in problem.fix
+    assert f"the table of {system} in docs/other-systems.md" in problem.fix
 
 
 @pytest.mark.parametrize("text", ["[]", "- a: !x 1\n- b\n", "- role: cook\n", "- tasks: []\n"])
@@ -113,8 +113,8 @@ def test_every_row_of_the_table_has_a_file() -> None:
 
 @pytest.mark.parametrize("system", FILES)
 def test_the_docs_show_the_words_of_each_system(system: str) -> None:
-    text = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8")
-    (section,) = re.findall(rf"^### {re.escape(system)}\n(.*?)(?=^##)", text + "\n##", re.M | re.S)
+    text = (ROOT / "docs" / "other-systems.md").read_text(encoding="utf-8")
+    (section,) = re.findall(rf"^## {re.escape(system)}\n(.*?)(?=^##)", text + "\n##", re.M | re.S)
     rows = dict(re.findall(r"^\| (.+) \| (.+) \|$", section, re.M))
     assert {theirs: rows.get(theirs) for theirs, _ in WORDS[system]} == dict(WORDS[system])
 

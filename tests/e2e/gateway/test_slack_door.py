@@ -9,8 +9,6 @@ import httpx2
 import pytest
 import pytest_asyncio
 
-from coterie.activities.contracts import Notification
-from coterie.activities.slack_messages import slack_message
 from coterie.dsl.model.sections.access_document import AccessSection
 from coterie.gateway.app import application
 from coterie.gateway.doors.slack.slack_door import SlackDoor
@@ -20,8 +18,7 @@ from coterie.runs.histories.recorded_events import UpdateAccepted
 from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
 from coterie.settings import load
-from coterie.workflows.core.requests import Pending
-from tests.support.gateway import begun, by_header, client_of, described, waiting
+from tests.support.gateway import begun, by_header, client_of, described
 from tests.support.platforms.slack_platform import (
     SECRET,
     TOKEN,
@@ -31,6 +28,7 @@ from tests.support.platforms.slack_platform import (
     signed_headers,
     slack_platform,
 )
+from tests.support.platforms.slack_requests import posted
 from tests.support.project import Project
 
 ANN, BEN, EVE, STRANGER = "U0001", "U0002", "U0003", "U0009"
@@ -77,19 +75,6 @@ async def slack(served: Project, platform: SlackPlatform) -> AsyncIterator[httpx
 
 async def send(slack: httpx2.AsyncClient, body: bytes, at: str = "interactions") -> httpx2.Response:
     return await slack.post(f"/slack/{at}", content=body, headers=signed_headers(body))
-
-
-async def posted(app: object, run: str) -> tuple[dict[str, Any], str]:
-    """The message about the request of a run, as the worker posts it, and the button's value."""
-    asked = Pending.model_validate((await waiting(app, run))["request"])
-    notice = Notification(
-        id="1", channel="slack", what="request", text=f"{asked.id} waits", run=run, plan="deal",
-        request=asked.id, prompt=asked.prompt, show=asked.show, digest=asked.digest,
-        approvers=asked.approvers, since=asked.since,
-    )  # fmt: skip
-    message = slack_message(notice, "", "C1")
-    (buttons,) = [block for block in message["blocks"] if block["type"] == "actions"]  # pyright: ignore
-    return message, buttons["elements"][0]["value"]  # pyright: ignore
 
 
 async def said(platform: SlackPlatform, method: str, count: int = 1) -> list[dict[str, Any]]:

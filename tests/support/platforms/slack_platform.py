@@ -34,6 +34,10 @@ class SlackPlatform:
     """Methods of the API with their arguments, and `response` for changed messages."""
     errors: list[str] = field(default_factory=list[str])
     """The errors of the next calls."""
+    open: threading.Event = field(default_factory=threading.Event)
+    """Cleared, a change of a message gets no answer, and changes nothing."""
+    unanswered: threading.Event = field(default_factory=threading.Event)
+    """Set by such a change."""
     news: threading.Condition = field(default_factory=threading.Condition)
 
     def sent(self, method: str, count: int = 1, seconds: float = 30) -> list[dict[str, Any]]:
@@ -53,6 +57,10 @@ class SlackPlatform:
             method = path.removeprefix("/api/")
             if token != f"Bearer {TOKEN}":
                 return {"ok": False, "error": "invalid_auth"}
+        if method == "response" and not self.open.is_set():
+            self.unanswered.set()
+            self.open.wait(60)
+            return {"ok": False, "error": "internal_error"}
         problem = self.errors.pop(0) if self.errors else problem_of(method, arguments)
         with self.news:
             if not problem:
@@ -125,6 +133,7 @@ def problem_of(method: str, arguments: dict[str, Any]) -> str:
 def slack_platform() -> Generator[SlackPlatform]:
     """A stand-in on a free port."""
     made = SlackPlatform()
+    made.open.set()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

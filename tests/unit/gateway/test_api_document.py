@@ -2,19 +2,31 @@
 
 from functools import cache
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from coterie.gateway.app import application, openapi_of
+from coterie.gateway.doors.webhooks.webhook_door import HOOKS
 from coterie.gateway.endpoints import API, path_fields
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import ErrorReport
 from coterie.gateway.operations.operation import AnyOperation
 from coterie.gateway.operations.operations_table import OPERATIONS
 from coterie.gateway.operations.run_access import RunAccess
-from coterie.gateway.request_gate import MAX_HEADER, MAX_PATH, refuse_head
+from coterie.gateway.request_gate import (
+    A2A_PATH,
+    AGUI_PATH,
+    MAX_HEADER,
+    MAX_PATH,
+    MCP_PATH,
+    OPENAI_PATHS,
+    SLACK_PATH,
+    refuse_head,
+)
+from coterie.workflows.core.senders import Door
+from tests.law.documents.pages import chapters, quoted, rows
 from tests.support.documents.operations_page import operation_rows
 from tests.support.places import ROOT
 
@@ -117,6 +129,15 @@ def test_the_page_has_the_table_of_operations() -> None:
     """Renew it: python -m tests.support.documents.operations_page."""
     page = (ROOT / "docs" / "serve.md").read_text()
     assert "\n".join(operation_rows()) in page
+
+
+def test_the_page_compares_every_door_by_its_path() -> None:
+    table = list(rows(chapters("serve.md")["The doors"]))
+    recorded = [quoted(row["Door"])[0] for row in table]
+    assert sorted(recorded) == sorted({*get_args(Door)} - {"host"})
+    paths = [path for row in table for path in quoted(row["Path"])]
+    known = {API, "/", MCP_PATH, *OPENAI_PATHS, AGUI_PATH, A2A_PATH, SLACK_PATH, HOOKS}
+    assert sorted(paths) == sorted(known)
 
 
 @pytest.mark.parametrize("status", [400, 414, 431])

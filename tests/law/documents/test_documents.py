@@ -66,7 +66,7 @@ def test_names_that_the_guides_place_in_a_file_are_there(page: str) -> None:
             assert re.search(rf"\b{last}\b", source), f"{path} has no {name}"
 
 
-@pytest.mark.parametrize("room", ["dsl", "activities", "workflows", "coterie"])
+@pytest.mark.parametrize("room", ["dsl", "activities", "workflows", "coterie", "gateway"])
 def test_the_table_of_shelves_has_those_of_the_room_in_the_order_of_the_law(room: str) -> None:
     page = (ROOT / "docs/architecture.md").read_text().partition("## The shelves of a room")[2]
     row = re.search(rf"^\| `{room}` \| (`.*) \|$", page, re.MULTILINE)

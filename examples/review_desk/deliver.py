@@ -28,6 +28,9 @@ def main() -> int:
     except urllib.error.HTTPError as error:
         print(error.read().decode())
         return 1
+    except urllib.error.URLError as error:
+        print(f"the gateway does not answer: {error.reason}")
+        return 1
     return 0
 
 

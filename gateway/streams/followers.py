@@ -53,7 +53,7 @@ class Follower:
         self._turns = turns
         self._names: Mapping[str, CallName] = {}
         self._called = asyncio.Event()
-        """Set when the calls in progress have changed."""
+        """Set when the calls in progress have changed, or somebody looks again."""
         self._opened = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -86,6 +86,12 @@ class Follower:
         await self._opened.wait()
         if self.failure is not None:
             raise self.failure
+
+    def add_listener(self, listener: asyncio.Event) -> None:
+        """Set an event when there is something new; the first one also begins to look at calls."""
+        if not self.listeners:
+            self._called.set()
+        self.listeners.add(listener)
 
     def _notify(self) -> None:
         for listener in self.listeners:

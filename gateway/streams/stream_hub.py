@@ -75,7 +75,7 @@ class StreamHub:
             CommandError: There is no such run, the server refuses, or too many are followed.
         """
         followed = self._take(run)
-        followed.follower.listeners.add(listener)
+        followed.follower.add_listener(listener)
         try:
             await _wait_until_open(run, followed.follower)
             yield followed.follower

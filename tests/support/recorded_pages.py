@@ -7,7 +7,7 @@ from datetime import UTC
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import overload
+from typing import Self, overload
 
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
@@ -99,7 +99,7 @@ class RecordedPages(HistoryPages):
         self._is_open = is_open
 
     @classmethod
-    def of(cls, name: str, seed: int = 1) -> "RecordedPages":
+    def of(cls, name: str, seed: int = 1) -> Self:
         """Return the pages of a recorded run."""
         parts = chains()[name]
         run_ids = [f"00000000-0000-4000-8000-{number:012}" for number in range(1, len(parts) + 1)]

@@ -65,3 +65,4 @@ def test_the_page_resumes_with_the_function_of_the_docs() -> None:
     text = (ROOT / "docs/ag-ui.md").read_text()
     (code,) = re.findall(r"```js\n(// resumable\.js\n.*?)```", text, re.DOTALL)
     assert (ROOT / "examples/chat_page/resumable.js").read_text() == code
+    assert len(code.splitlines()) <= 1 + 20, "one may copy it without much reading"

@@ -4,6 +4,9 @@ import asyncio
 from typing import Any
 from uuid import uuid4
 
+import pytest
+
+from coterie.gateway.doors.agui import agui_stream
 from coterie.gateway.identity.identity import Identity, Role
 from tests.support.gateway import ALL, begun, client_of, person, waiting
 from tests.support.watching.agui_reading import AguiEvent, AguiReader, events_in
@@ -176,3 +179,19 @@ async def test_the_door_lets_in_who_may_see_and_start_and_refuses_what_has_no_ef
         assert (await posted(app, "bill", {**asked, **wrong}))[0] == 422, wrong
     assert (await posted(app, "bill", asked, last="7"))[0] == 422
     assert (await posted(app, "nothing", asked))[0] == 404
+
+
+async def test_a_quiet_connection_gets_comments_that_are_no_events(
+    app: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agui_stream, "KEEP_ALIVE_SECONDS", 0.01)  # less than a worker needs
+    asked = body(uuid4().hex, f"quiet-{uuid4().hex[:8]}", messages=said("hello"))
+    async with client_of(app, ALL) as http, asyncio.timeout(60):
+        answer = await http.post("/agui/talk", json=asked)
+    blocks = answer.text.split("\n\n")
+    comments = [block for block in blocks if not block.startswith("id: ")]
+    assert blocks[-1] == ""
+    assert set(comments) == {": keep-alive", ""}
+    events = events_in(answer.text)
+    assert len(events) == len(blocks) - len(comments)
+    assert AguiReader().take(events).last["result"] == "heard hello"

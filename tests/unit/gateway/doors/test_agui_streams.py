@@ -3,18 +3,27 @@
 from typing import Any, cast
 
 import pytest
+from ag_ui.core import UserMessage
 
+from coterie.activities.contracts import LiveTail
+from coterie.gateway.doors.agui.agui_events import sent_event
 from coterie.gateway.doors.agui.agui_inputs import AguiInput
 from coterie.gateway.doors.agui.agui_stream import AguiClient, AguiStream
 from coterie.gateway.doors.agui.agui_threads import ThreadRun
+from coterie.gateway.doors.agui.live_pieces import live_events
+from coterie.gateway.doors.agui.open_work import OpenWork, UnfinishedCall
+from coterie.gateway.doors.agui.run_messages import RunMessages
 from coterie.gateway.doors.agui.stream_positions import Position
 from coterie.gateway.operations.run_access import RunAccess
+from coterie.gateway.streams.cursors import Cursor
 from coterie.gateway.streams.stream_hub import StreamHub
+from coterie.runs.live_texts import LiveAnswer
 from tests.support.gateway import ALL
 from tests.support.recorded_pages import RecordedPages
-from tests.support.watching.agui_reading import AguiEvent, AguiReader, read_all
+from tests.support.watching.agui_reading import AguiEvent, AguiReader, events_in, read_all
 
 RUN = "recorded"
+RUN_ID = "00000000-0000-4000-8000-000000000001"
 ASKED = AguiInput("thread", RUN, None, {}, (), ())
 
 
@@ -57,3 +66,41 @@ def without_owners(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {key: value for key, value in message.items() if key != "subagentRunId"}
         for message in messages
     ]
+
+
+def live_pieces(answers: list[tuple[int, str]], position: Position) -> list[AguiEvent]:
+    """What a client gets while a model writes: `(attempt, text so far)` of one call."""
+    work, messages = OpenWork(), RunMessages([UserMessage(id="asked", content="Is 7 paid?")])
+    list(work.begin(5, UnfinishedCall("0001.act/1", "turn", "work/act", RUN_ID, is_said=True)))
+    found: list[AguiEvent] = []
+    for attempt, text in answers:
+        answer = LiveAnswer("0001.act/1", "work/act", LiveTail(attempt=attempt, text=text))
+        for event, after in live_events(work, messages, [answer], position):
+            position = after
+            found += events_in(sent_event(event, str(after)).decode())
+    return found
+
+
+def test_the_text_of_a_lost_attempt_is_replaced_wherever_its_client_was_cut() -> None:
+    """The first worker dies amid its answer; the next one writes another."""
+    said = [
+        (1, "Number "),
+        (1, "Number 7 was"),
+        (2, "It is "),
+        (1, "Number 7 was"),
+        (2, "It is paid."),
+    ]
+    start = Position(Cursor(RUN_ID, RUN_ID, 6))
+    whole = live_pieces(said, start)
+    opened = AguiEvent("", {"type": "RUN_STARTED"})
+    reader = AguiReader().take([opened, *whole])
+    assert [it["content"] for it in reader.messages] == ["Is 7 paid?", "It is paid."]
+    ids = [event.data["messageId"] for event in whole if event.type == "TEXT_MESSAGE_START"]
+    assert len(set(ids)) == 2
+    assert [event.type for event in whole].count("MESSAGES_SNAPSHOT") == 1
+    for place, event in enumerate(whole):
+        rest = live_pieces(said[-1:], Position.parse(event.id))
+        again = AguiReader().take([opened, *whole[: place + 1]])
+        again.take(rest)
+        assert [it["content"] for it in again.messages] == ["Is 7 paid?", "It is paid."]
+        assert again.open == reader.open == {("text", ids[-1])}

@@ -4,10 +4,13 @@ import asyncio
 import json
 from contextlib import AsyncExitStack
 from random import Random
+from typing import Any
 
 import pytest
 from temporalio.api.enums.v1 import EventType
+from temporalio.client import WorkflowExecutionDescription
 
+from coterie.gateway.streams import followers
 from coterie.gateway.streams.cursors import Cursor, parse_joint
 from coterie.gateway.streams.event_stream import EventStream, StreamRequest
 from coterie.gateway.streams.older_rows import MAX_EVENT, rows_before
@@ -230,3 +233,34 @@ async def test_a_stream_says_which_calls_a_run_no_longer_waits_for() -> None:
     assert {str(data["scheduled"]) for data in said} == set(map(str, left))
     assert all(data["call"] for data in said)
     assert all(data["step"] for data in said)
+
+
+class DescribedPages(RecordedPages):
+    """Pages that count how often the calls in progress are looked at."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.looks: asyncio.Queue[str] = asyncio.Queue()
+
+    async def describe(self, run: str) -> WorkflowExecutionDescription:
+        self.looks.put_nowait(run)
+        return await super().describe(run)
+
+
+async def test_the_calls_are_looked_at_as_soon_as_a_client_comes_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(followers, "_CALL_SECONDS", 3_600.0)
+    pages = DescribedPages.of("tool_agent")
+    pages.begin()
+    hub = StreamHub(pages)
+    async with asyncio.timeout(20):
+        async with hub.following(RUN, asyncio.Event()) as follower:
+            while not follower.names:
+                pages.grow(1)
+                await asyncio.sleep(0.01)  # until it has read the event
+            await pages.looks.get()
+        async with hub.following(RUN, asyncio.Event()) as again:
+            assert again is follower
+            assert await pages.looks.get() == RUN
+        await hub.close()

@@ -15,6 +15,9 @@ TRIGGER = "trigger"
 THREAD = "thread"
 """The conversation that a client of a door put the run into; only of runs that have one."""
 
+OWNER = "owner"
+"""Of a run that a door started for one person behind a client: the digest of both."""
+
 CALL = "coterie_call"
 """Of a workflow that a run starts as a call: the id of the call."""
 

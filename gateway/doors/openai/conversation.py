@@ -67,6 +67,15 @@ class SentConversation:
         lacking = self.unanswered[ids.index(last) + 1 :] if last in ids else self.unanswered
         return "\n\n".join(turn.text for turn in (*lacking, self.turn))
 
+    def whole_text(self) -> str:
+        """Return the conversation for a session that has nothing of it, the newest message last."""
+        answers = [place for place, one in enumerate(self.texts) if one.role == "assistant"]
+        before = self.texts[: answers[-1] + 1] if answers else ()
+        earlier = [f"{one.role}: {one.text}" for one in before if one.role in ("user", "assistant")]
+        return "\n\n".join(
+            ("The conversation so far:", *earlier, "The newest message:", self.text_after(None))
+        )
+
 
 def digest_of(*parts: str) -> str:
     """Return the digest of some texts."""

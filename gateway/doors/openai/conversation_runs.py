@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pydantic import JsonValue
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.activities.contracts import AgentResponse, TokenUsage
 from coterie.arguments import id_problem
@@ -19,17 +19,23 @@ from coterie.gateway.doors.openai.conversation import SentConversation, digest_o
 from coterie.gateway.doors.openai.exposed_teams import is_callable
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import Rejection
-from coterie.gateway.operations.run_access import RunAccess
+from coterie.gateway.operations.run_access import FoundRun, RunAccess
+from coterie.gateway.streams.history_pages import PageRequest
 from coterie.runs.call_errors import UnknownRun, call_error, list_error
 from coterie.runs.histories.recorded_calls import calls_by_event
-from coterie.runs.histories.recorded_events import UpdateAccepted, UpdateCompleted
+from coterie.runs.histories.recorded_events import RunStarted, UpdateAccepted, UpdateCompleted
 from coterie.storage.histories import WORKFLOW
+from coterie.storage.wire import text_of
+from coterie.workflows.core.memo_keys import OWNER
+from coterie.workflows.core.messages import SessionInput
 
 BUCKET_SECONDS: Final = 1_800
 """The same opening within this time, or up to twice as long, is the same conversation."""
 _MAX_SAME: Final = 20
 """Conversations with the same opening within that time."""
 _MAX_CANDIDATES: Final = 20
+_COLLECTED: Final = 50
+"""Messages among which one is looked for whose answer waited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,8 @@ class SessionLog:
     """What the newest part of a session's history says."""
 
     last: str | None
+    messages: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """What the newest messages say, by their ids."""
     usage: dict[str, TokenUsage] = field(default_factory=dict[str, TokenUsage])
     """What the run used for its newest messages, by their ids."""
     replies: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
@@ -59,17 +67,20 @@ class ConversationRuns:
     access: RunAccess
     identity: Identity
     team: str
+    person: str = ""
+    """As the client names its user: conversations of different ones are apart."""
 
     async def named(self, session: str) -> RunPlace:
-        """Return the run of a session that a client names: a run with this id, or one of its own.
+        """Return the run of a session that a client names: its own, else one that has this id.
 
         Raises:
             CommandError: The server does not answer.
         """
-        if id_problem(session) is None and await self.is_ours(session):
+        run = self._id(digest_of("session", *self.scope, session), "")
+        exists = await self.is_ours(run)
+        if not exists and id_problem(session) is None and await self.is_ours(session):
             return RunPlace(session, exists=True)
-        run = self._id(digest_of("session", *self._owner(), session), "")
-        return RunPlace(run, exists=await self.is_ours(run))
+        return RunPlace(run, exists=exists)
 
     async def session_for(self, asked: SentConversation) -> RunPlace:
         """Return the session whose newest message precedes this one, or where a new one begins.
@@ -84,11 +95,18 @@ class ConversationRuns:
             place = await self._place_if_fits(run, asked)
             if place is not None:
                 return place
-        if asked.answered is None:
+        if asked.answered is None and not asked.collects:
             return await self._new(ids[0], asked)
         async for run in self._latest_runs(asked.opening):
             if run not in seen and (place := await self._place_if_fits(run, asked)) is not None:
                 return place
+        if asked.collects:
+            raise Rejection(
+                404,
+                "unknown_run",
+                "the session whose answer waited for a decision is not there any more",
+                "Begin another conversation.",
+            )
         # the conversation was changed, or began elsewhere: it continues in a session of its own
         own = self._id(asked.opening, asked.turn.id[:12])
         return RunPlace(own, exists=await self.is_ours(own))
@@ -105,19 +123,26 @@ class ConversationRuns:
                     return RunPlace(run, exists=True)
         return RunPlace(ids[0])
 
-    async def log(self, run: str) -> SessionLog:
+    async def log(self, run: str, count: int = 1) -> SessionLog:
         """Read the newest messages of a session; raises CommandError."""
         try:
-            return _log_of(await read_session(self.access.pages, run, None, 1))
+            return _log_of(await read_session(self.access.pages, run, None, count))
         except RPCError as error:
             raise call_error(run, error) from None
 
-    def scope(self, person: str) -> tuple[str, ...]:
-        """Return what separates equal conversations of different clients."""
-        return (*self._owner(), person)
+    async def sent_message(self, run: str, message: str) -> JsonValue:
+        """Return what a recent message of a session says; None if it has none of this id."""
+        return (await self.log(run, _COLLECTED)).messages.get(message)
 
-    def _owner(self) -> tuple[str, ...]:
-        return (self.identity.method, self.identity.subject, self.team)
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """What separates equal conversations of different clients."""
+        return (self.identity.method, self.identity.subject, self.team, self.person)
+
+    @property
+    def owner(self) -> str:
+        """Whose the runs are that this door starts, as their memo says."""
+        return digest_of("owner", *self.scope)
 
     def _id(self, digest: str, suffix: str) -> str:
         return f"{self.team}-chat-{digest}{'-' if suffix else ''}{suffix}"
@@ -142,20 +167,45 @@ class ConversationRuns:
         )
 
     async def _place_if_fits(self, run: str, asked: SentConversation) -> RunPlace | None:
-        if not await self.is_ours(run):
+        found = await self._ours(run)
+        if found is None:
             return None
         last = (await self.log(run)).last
-        return RunPlace(run, last, exists=True) if asked.follows(last) else None
+        fits = asked.follows(last) and (found.is_open or last == asked.turn.id)
+        return RunPlace(run, last, exists=True) if fits else None
 
     async def is_ours(self, run: str) -> bool:
-        """Return whether there is such a run of the team, and the identity may use it."""
+        """Return whether there is such a run of the team, and it belongs to who asks."""
+        return await self._ours(run) is not None
+
+    async def _ours(self, run: str) -> FoundRun | None:
         try:
             found = await self.access.find(run)
         except UnknownRun:
-            return False
-        return (
-            found is not None and found.team == self.team and is_callable(self.identity, self.team)
-        )
+            return None
+        if found is None or found.team != self.team or not is_callable(self.identity, self.team):
+            return None
+        memo = found.description.raw_description.workflow_execution_info.memo.fields
+        if OWNER in memo:
+            return found if text_of(memo[OWNER]) == self.owner else None
+        return found if not self.person and await self._has_started(run) else None
+
+    async def _has_started(self, run: str) -> bool:
+        """Return whether the identity itself has started a run; through which door does not matter.
+
+        False if the server has deleted how it began.
+        """
+        pages = self.access.pages
+        try:
+            first = (await pages.latest(run)).first
+            events = (await pages.page(PageRequest(run, first, size=1))).events
+        except RPCError as error:
+            if error.status == RPCStatusCode.NOT_FOUND:
+                return False
+            raise call_error(run, error) from None
+        starts = [event.sender for event in events if isinstance(event, RunStarted)]
+        who = (self.identity.method, self.identity.subject)
+        return any(one is not None and (one.method, one.subject) == who for one in starts)
 
     async def _latest_runs(self, digest: str) -> AsyncGenerator[str]:
         """Yield the ids of the latest runs of a conversation."""
@@ -177,6 +227,7 @@ def _log_of(history: SessionHistory) -> SessionLog:
     It works on one message at a time.
     """
     last: str | None = None
+    messages: dict[str, JsonValue] = {}
     usage: dict[str, TokenUsage] = {}
     replies: dict[str, JsonValue] = {}
     for part in history.parts:
@@ -185,6 +236,8 @@ def _log_of(history: SessionHistory) -> SessionLog:
         for event in part.events:
             if isinstance(event, UpdateAccepted) and is_message(event):
                 last = event.update
+                sent = event.value.read_if(SessionInput)
+                messages[last] = None if sent is None else sent.message
                 waiting.append(event.update)
             elif isinstance(event, UpdateCompleted) and event.update in waiting:
                 waiting.remove(event.update)
@@ -195,4 +248,4 @@ def _log_of(history: SessionHistory) -> SessionLog:
                 continue
             if waiting and call.answer.usage is not None:
                 usage[waiting[0]] = usage.get(waiting[0], TokenUsage()) + call.answer.usage
-    return SessionLog(last, usage, replies)
+    return SessionLog(last, messages, usage, replies)

@@ -125,6 +125,11 @@ def starting_context(team: ReadyTeam, asked: SentConversation, metadata: Json) -
     return context
 
 
+def takes_messages(team: ReadyTeam) -> bool:
+    """Return whether a run starts with the whole conversation in its context."""
+    return _MESSAGES in _paths(team.compiled.plan)
+
+
 def _paths(plan: Plan) -> tuple[str, ...]:
     return tuple(plan.context) or tuple(plan.needs)
 

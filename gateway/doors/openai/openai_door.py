@@ -180,9 +180,9 @@ class OpenAiDoor:
     ) -> PreparedAnswer:
         """Find or start the run of a conversation that comes whole."""
         team = await self._team(asked.model, identity)
-        runs = ConversationRuns(self._access, identity, team.name)
+        runs = ConversationRuns(self._access, identity, team.name, who.person)
         metadata = asked.metadata or {}
-        scope = runs.scope(who.person)
+        scope = runs.scope
         key = request.headers.get(_KEY_HEADER, "")[:_MAX_KEY]
         if not team.is_session:  # other fields of the context make another run
             scope = (*scope, who.session, key, json.dumps(metadata, sort_keys=True))
@@ -203,28 +203,35 @@ class OpenAiDoor:
         """Continue after an earlier response, whose id names run and message."""
         given = asked.previous_response_id or ""
         team = await self._team(asked.model, identity)
-        runs = ConversationRuns(self._access, identity, team.name)
+        runs = ConversationRuns(self._access, identity, team.name, who.person)
         previous = read_response_id(given)
         if previous is None or not await runs.is_ours(previous.run):
-            raise Rejection(
-                404,
-                "unknown_run",
-                f"the team {team.name!r} has no response {shortened_text(given, 100)!r} for you",
-                "Send the `id` of one of its responses, or the whole conversation in `input`.",
-            )
+            raise _unknown_response(team, given)
         headers = {_RUN_HEADER: previous.run} if previous.run.isascii() else {}
         if previous.waits:
+            sent = await runs.sent_message(*previous[:2]) if team.is_session else ""
+            if sent is None:
+                raise _unknown_response(team, given)
             question = AskedTeam(
-                runs, self._origin, previous.run, previous.message, "", team.is_session
+                runs, self._origin, previous.run, previous.message, sent, team.is_session
             )
             return PreparedAnswer(question, headers)
-        conversation = conversation_of(texts, (*runs.scope(who.person), given))
+        conversation = conversation_of(texts, (*runs.scope, given))
         await _check_next(runs, team, previous, conversation.turn.id)
         text = conversation.text_after(None)
         question = AskedTeam(
             runs, self._origin, previous.run, conversation.turn.id, text, is_session=True
         )
         return PreparedAnswer(question, headers)
+
+
+def _unknown_response(team: ReadyTeam, given: str) -> Rejection:
+    return Rejection(
+        404,
+        "unknown_run",
+        f"the team {team.name!r} has no response {shortened_text(given, 100)!r} for you",
+        "Send the `id` of one of its responses to you, or the whole conversation in `input`.",
+    )
 
 
 async def _check_next(

@@ -2,10 +2,13 @@
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
+from pydantic import JsonValue
+
 from coterie.activities.contracts import TokenUsage
+from coterie.dsl.sizes import json_size
 from coterie.dsl.values import Frozen, Json
 from coterie.dsl.visible import shortened_text, visible
 from coterie.failures import CommandError
@@ -13,19 +16,21 @@ from coterie.gateway.console.inbox_page import run_url
 from coterie.gateway.doors.answer_text import text_of
 from coterie.gateway.doors.openai.conversation import SentConversation, waiting_mark
 from coterie.gateway.doors.openai.conversation_runs import ConversationRuns, RunPlace
-from coterie.gateway.doors.openai.exposed_teams import ReadyTeam, starting_context
+from coterie.gateway.doors.openai.exposed_teams import ReadyTeam, starting_context, takes_messages
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import Rejection
 from coterie.gateway.operations.operations_table import operation_named
 from coterie.gateway.operations.performance import perform
 from coterie.gateway.operations.run_access import RunAccess
-from coterie.gateway.operations.run_starts import StartedRun
+from coterie.gateway.operations.run_starts import StartAsked, StartedRun, start_team
 from coterie.gateway.operations.run_steering import MessageOutcome
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.new_runs import IdTaken
 from coterie.runs.run_client import Run
+from coterie.workflows.core.memo_keys import OWNER
 from coterie.workflows.core.requests import Pending
+from coterie.workflows.sessions.message_queue import MAX_MESSAGE_SIZE
 
 MAX_SECONDS: Final = 900.0
 """Of one answer; the same request then waits on."""
@@ -57,7 +62,7 @@ class AskedTeam:
     run: str
     message: str
     """The id of the message."""
-    text: str
+    text: JsonValue
     """The message to a session; of another team, nothing."""
     is_session: bool
 
@@ -156,17 +161,42 @@ async def asked_team(
         place, text = await runs.named(session), asked.turn.text
     else:
         place = await runs.session_for(asked)
-        text = asked.text_after(place.last)
+        text = _text_to(team, place, asked)
     if not place.exists:
         await start_run_of(runs, team, place.run, starting_context(team, asked, metadata))
     return place, text
 
 
+def _text_to(team: ReadyTeam, place: RunPlace, asked: SentConversation) -> str:
+    """Return what to send to a session: all that it lacks.
+
+    Raises:
+        Rejection: It lacks more than a message may hold.
+    """
+    if place.last is not None or asked.answered is None or takes_messages(team):
+        return asked.text_after(place.last)
+    text = asked.whole_text()
+    if json_size(text) > MAX_MESSAGE_SIZE:
+        raise Rejection(
+            422,
+            "invalid",
+            "no session has taken these messages, and together they are too large for a new one: "
+            f"{json_size(text):,} of {MAX_MESSAGE_SIZE:,} bytes",
+            "Begin another conversation, or declare `messages` in the `context` of the team.",
+        )
+    return text
+
+
 async def start_run_of(runs: ConversationRuns, team: ReadyTeam, run: str, context: Json) -> None:
     """Start a run, unless another request has done so meanwhile; raises CommandError."""
-    asked: Json = {"team": team.name, "context": context, "id": run}
+
+    async def start(access: RunAccess, asked: StartAsked, identity: Identity) -> StartedRun:
+        return await start_team(access, asked, identity, {OWNER: runs.owner})
+
+    operation = replace(operation_named("start"), handler=start)
+    asked = StartAsked(team=team.name, context=context, id=run)
     try:
-        await performed_as(runs.access, runs.identity, "start", asked, StartedRun)
+        await perform(runs.access, operation, asked, runs.identity)
     except IdTaken:
         if not await runs.is_ours(run):
             raise

@@ -14,10 +14,18 @@ import pytest_asyncio
 from openai import AsyncOpenAI, OpenAI
 from openai.types.chat import ChatCompletionMessageParam
 
+from coterie.gateway.doors.openai import conversation_runs
+from coterie.gateway.doors.openai.conversation import ChatText, conversation_of, digest_of
+from coterie.gateway.doors.openai.conversation_runs import ConversationRuns
+from coterie.gateway.doors.openai.response_objects import ResponseId, read_response_id
+from coterie.gateway.identity.identity import Grant, Identity, Role
 from coterie.gateway.identity.program_tokens import create_token
+from coterie.gateway.operations.run_access import RunAccess
 from coterie.runs.histories.history_events import read_events
-from coterie.runs.histories.recorded_events import UpdateAccepted
+from coterie.runs.histories.recorded_events import RunStarted, UpdateAccepted
 from coterie.runs.run_client import Run
+from coterie.server.connection import open_connection
+from coterie.settings import load
 from tests.e2e.gateway.conftest import said
 from tests.support.project import Project, until
 
@@ -110,7 +118,10 @@ async def test_a_changed_conversation_is_another_session_and_a_name_joins_them(
     right = await create(model="talk", messages=then(opening, told, "right"))
     runs = [answer.headers["x-coterie-run"] for answer in (first, left, right)]
     assert runs[0] == runs[1] != runs[2]
-    assert right.parse().choices[0].message.content == "heard right"
+    assert right.parse().choices[0].message.content == (
+        "heard The conversation so far:\n\nuser: changed\n\nassistant: heard changed\n\n"
+        "The newest message:\n\nright"
+    )
     other = await create(model="talk", messages=opening, user="somebody else")
     assert other.headers["x-coterie-run"] != runs[0]
     messages: Messages = [{"role": "user", "content": "a"}]
@@ -129,6 +140,122 @@ async def test_a_changed_conversation_is_another_session_and_a_name_joins_them(
         extra_headers={"x-coterie-session": runs[0]},
     )
     assert joined.headers["x-coterie-run"] == runs[0]
+
+
+async def test_a_conversation_whose_session_has_ended_continues_with_all_of_it(
+    client: AsyncOpenAI, served: Project
+) -> None:
+    create = client.chat.completions.with_raw_response.create
+    opening: Messages = [{"role": "user", "content": "ends"}]
+    first = await create(model="talk", messages=opening)
+    run = first.headers["x-coterie-run"]
+    await asyncio.to_thread(served.coterie, "cancel", run)
+    following = then(opening, "heard ends", "and now?")
+    second = await create(model="talk", messages=following)
+    assert "user: ends" in (second.parse().choices[0].message.content or "")
+    third = await create(model="talk", messages=then(following, "heard", "later"))
+    assert third.parse().choices[0].message.content == "heard later"
+    runs = [answer.headers["x-coterie-run"] for answer in (second, third)]
+    assert run != runs[0] == runs[1]
+    again = await create(model="talk", messages=opening)
+    assert again.parse().choices[0].message.content == "heard ends", "it still has its answer"
+    large = then([{"role": "user", "content": "x" * 100_000}], "heard", "y")
+    with pytest.raises(openai.UnprocessableEntityError, match="too large for a new one"):
+        await create(model="talk", messages=large)
+
+
+async def test_a_named_session_and_a_response_belong_to_one_client_and_one_of_its_users(
+    client: AsyncOpenAI, served: Project
+) -> None:
+    async def told(to: AsyncOpenAI, session: str, text: str, user: str = "") -> str:
+        messages: Messages = [{"role": "user", "content": text}]
+        answer = await to.chat.completions.with_raw_response.create(
+            model="talk",
+            messages=messages,
+            extra_headers={"x-coterie-session": session},
+            user=user,
+        )
+        return answer.headers["x-coterie-run"]
+
+    async def starts(by: AsyncOpenAI, id: str) -> None:
+        body: dict[str, Any] = {"team": "talk", "context": {}, "id": id}
+        await by.post("/runs", body=body, cast_to=object)
+
+    ann, ben = [await told(client, "default", "secret", user=name) for name in ("ann", "ben")]
+    assert ann != ben
+    assert await told(client, ann, "me again", user="ann") == ann, "by the id that the door gave"
+    assert await told(client, ann, "not me", user="ben") not in (ann, ben)
+    key = token(served, "other", "starter", "viewer")
+    async with AsyncOpenAI(base_url=f"{origin(served)}/v1", api_key=key, timeout=60) as other:
+        name = f"support-{uuid4().hex[:8]}"
+        await starts(other, name)
+        own = await told(client, name, "secret")
+        assert own != name, "somebody else has started that run"
+        assert await told(other, name, "mine") == name
+        assert await told(other, name, "a user's", user="ann") != name
+        assert await told(client, name, "again") == own
+        access = await runs_of(served)
+        scope = ("token", await started_by(access, own), "talk", "")
+        await starts(other, f"talk-chat-{digest_of('session', *scope, 'plan')}")
+        with pytest.raises(openai.ConflictError):  # other has guessed the id
+            await told(client, "plan", "secret")
+        response = await client.responses.create(model="talk", input="x", user="ann")
+        for caller, user in ((client, "ben"), (other, "ann")):
+            with pytest.raises(openai.NotFoundError):
+                await caller.responses.create(
+                    model="talk", input="y", user=user, previous_response_id=response.id
+                )
+        later = await client.responses.create(
+            model="talk", input="y", user="ann", previous_response_id=response.id
+        )
+        assert later.output_text == "heard y"
+
+
+async def test_an_id_that_no_response_had_sends_nothing(
+    client: AsyncOpenAI, served: Project
+) -> None:
+    first = await client.responses.create(model="talk", input="one")
+    known = read_response_id(first.id)
+    assert known is not None
+    forged = str(ResponseId(known.run, "f" * 32, waits=True))
+    with pytest.raises(openai.NotFoundError) as unknown:
+        await client.responses.create(model="talk", input="x", previous_response_id=forged)
+    assert unknown.value.code == "unknown_run"
+    assert await messages_of(served, known.run) == [known.message]
+
+
+async def test_a_decision_that_takes_more_than_an_hour_is_collected_from_the_same_session(
+    served: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = token(served, "slow", "starter", "viewer")
+    async with AsyncOpenAI(base_url=f"{origin(served)}/v1", api_key=key, timeout=60) as client:
+        messages: Messages = [{"role": "user", "content": "coat"}]
+        raw = await client.chat.completions.with_raw_response.create(
+            model="sell", messages=messages
+        )
+    run, waits = raw.headers["x-coterie-run"], raw.parse().choices[0].message.content or ""
+    access = await runs_of(served)
+    subject = await started_by(access, run)
+    roles = tuple(Grant(role=role) for role in (Role.STARTER, Role.VIEWER))
+    runs = ConversationRuns(access, Identity(subject=subject, method="token", grants=roles), "sell")
+    texts = [ChatText("user", "coat"), ChatText("assistant", waits), ChatText("user", "go on")]
+    asked = conversation_of(texts, runs.scope)
+    assert asked.collects
+    monkeypatch.setattr(conversation_runs, "BUCKET_SECONDS", 1)  # so that it began long ago
+    assert (await runs.session_for(asked)).run == run
+
+
+async def runs_of(served: Project) -> RunAccess:
+    settings = load(served.environment, served.folder)
+    return RunAccess(settings, await open_connection(settings))
+
+
+async def started_by(access: RunAccess, run: str) -> str:
+    """The subject of the token that started a run."""
+    history = await Run(access.client, run).history()
+    (start,) = [event for event in read_events(history.events) if isinstance(event, RunStarted)]
+    assert start.sender is not None
+    return start.sender.subject
 
 
 async def test_an_answer_that_waits_for_a_person_says_where_and_any_message_collects_it(

@@ -73,6 +73,13 @@ def test_messages_without_an_answer_are_sent_with_the_next_one() -> None:
     assert asked.text_after(read("u:a").turn.id) == "c\n\nd"
 
 
+def test_a_session_that_has_nothing_of_a_conversation_gets_all_of_it() -> None:
+    asked = read("s:be kind", "u:a", "a:b", "u:c", "u:d")
+    assert asked.whole_text() == (
+        "The conversation so far:\n\nuser: a\n\nassistant: b\n\nThe newest message:\n\nc\n\nd"
+    )
+
+
 def test_after_an_answer_that_waits_the_next_message_asks_for_the_same_one() -> None:
     first = read("u:a").turn.id
     waits = f"a:decide at http://localhost/runs/x{waiting_mark(first)}"

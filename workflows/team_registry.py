@@ -9,12 +9,15 @@ from temporalio.exceptions import ApplicationError
 
 from coterie.workflows.core.registry_messages import (
     DEPLOY,
+    MAX_CHANGE_WHY,
     MAX_CONTENTS,
+    MAX_STATE,
     MAX_TEAMS,
     MAX_VERSIONS,
     REFUSED_CHANGE,
     REGISTRY_WORKFLOW,
     SWITCH,
+    SWITCH_RESERVE,
     DeployInput,
     RegistryChange,
     RegistryState,
@@ -37,7 +40,7 @@ def deploy_problem(state: RegistryState, asked: DeployInput) -> str | None:
         return (
             f"the versions that the registry keeps would have more than {MAX_CONTENTS:,} characters"
         )
-    return None
+    return _why_problem(asked.why) or _size_problem(state, after, MAX_STATE - SWITCH_RESERVE)
 
 
 def switch_problem(state: RegistryState, asked: SwitchInput) -> str | None:
@@ -50,7 +53,28 @@ def switch_problem(state: RegistryState, asked: SwitchInput) -> str | None:
         return moved
     if asked.to and record.version(asked.to) is None:
         return f"the registry has no version {asked.team}@{asked.to}"
-    return None
+    return _why_problem(asked.why) or _size_problem(state, switched(state, asked, ""), MAX_STATE)
+
+
+def _why_problem(why: str) -> str | None:
+    if len(why) <= MAX_CHANGE_WHY:
+        return None
+    return f"the reason has {len(why):,} characters; at most {MAX_CHANGE_WHY:,} are allowed"
+
+
+def _size_problem(state: RegistryState, after: RegistryState, maximum: int) -> str | None:
+    """Return why a change makes the registry too large; one that lets it shrink never does."""
+    size = _size_of(after)
+    if size <= maximum or size < _size_of(state):
+        return None
+    return (
+        f"the registry would have {size:,} bytes, and {maximum:,} are allowed: give shorter "
+        "reasons, or deploy some teams for another task queue"
+    )
+
+
+def _size_of(state: RegistryState) -> int:
+    return len(state.model_dump_json().encode())
 
 
 def _change_since(record: TeamRecord | None, team: str, expected: int) -> str | None:

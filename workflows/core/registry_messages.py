@@ -20,7 +20,13 @@ MAX_VERSIONS: Final = 20
 MAX_PACKED: Final = 200_000
 """Characters of the packed content of one version."""
 MAX_CONTENTS: Final = 1_500_000
-"""Characters of all contents: they travel in one event, which Temporal takes up to 2 MiB."""
+"""Characters of all contents."""
+MAX_STATE: Final = 1_900_000
+"""Bytes of everything that a registry keeps: it travels in one event of at most 2 MiB."""
+SWITCH_RESERVE: Final = 100_000
+"""Bytes of it that deployments leave: a full registry can still go back to an earlier version."""
+MAX_CHANGE_WHY: Final = 500
+"""Characters of the reason of a change: each version keeps its own."""
 
 _By = Annotated[str, Field(max_length=MAX_BY_LENGTH)]
 _Why = Annotated[str, Field(max_length=MAX_WHY_LENGTH)]

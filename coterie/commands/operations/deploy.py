@@ -2,11 +2,12 @@
 
 from argparse import ArgumentParser, Namespace
 
-from coterie.arguments import reason
+from coterie.arguments import at_most
 from coterie.deployed.deploy_command import apply, remove, roll_back, show_plan
 from coterie.failures import CommandError, ExitCode
 from coterie.interrupts import run_async
 from coterie.settings import Settings
+from coterie.workflows.core.registry_messages import MAX_CHANGE_WHY
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -29,7 +30,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--remove", metavar="TEAM", help="let the name start no deployed version any more"
     )
-    parser.add_argument("--why", type=reason, default="", help="the reason, kept with the version")
+    parser.add_argument(
+        "--why", type=at_most(MAX_CHANGE_WHY), default="", help="the reason, kept with the version"
+    )
 
 
 def run(args: Namespace, settings: Settings) -> ExitCode:

@@ -2,14 +2,20 @@
 
 import pytest
 
+from coterie.dsl.sizes import MAX_BY_LENGTH
 from coterie.workflows.core.registry_messages import (
+    MAX_CHANGE_WHY,
     MAX_CONTENTS,
     MAX_PACKED,
+    MAX_STATE,
     MAX_TEAMS,
     MAX_VERSIONS,
     DeployInput,
+    RegistryChange,
     RegistryState,
     SwitchInput,
+    TeamRecord,
+    VersionRecord,
 )
 from coterie.workflows.team_registry import deploy_problem, deployed, switch_problem, switched
 
@@ -101,3 +107,44 @@ def test_the_registry_is_bounded() -> None:
     full = RegistryState(teams={f"t{number}": record for number in range(MAX_TEAMS)})
     assert "teams already" in str(deploy_problem(full, asked(1, team="one more")))
     assert deploy_problem(full, asked(1, team="t1", expected=1)) is None
+
+
+def test_a_full_registry_fits_into_an_event_and_still_goes_back() -> None:
+    """Text of two bytes a character, and the longest names and reasons."""
+    why, by = "\u0436" * MAX_CHANGE_WHY, "\u0436" * MAX_BY_LENGTH
+    change = RegistryChange(at=AT, by=by, why=why)
+    versions = tuple(
+        VersionRecord(number=number + 1, digest=f"{number:064x}", deployed=change)
+        for number in range(MAX_VERSIONS)
+    )
+    record = TeamRecord(current=MAX_VERSIONS, latest=MAX_VERSIONS, since=change, versions=versions)
+    state, problem = RegistryState(teams={f"t{number}": record for number in range(50)}), None
+    while problem is None:
+        given = asked(1, team=f"more{len(state.teams)}")
+        given = given.model_copy(update={"why": why, "by": by})
+        problem = deploy_problem(state, given)
+        state = state if problem else deployed(state, given, AT)
+    assert "give shorter reasons" in problem
+    for team, record in state.teams.items():
+        if record.current > 1:
+            back = SwitchInput(team=team, expected=record.current, to=1, by=by, why=why)
+            assert switch_problem(state, back) is None
+            state = switched(state, back, AT)
+    assert MAX_STATE * 0.9 < len(state.model_dump_json().encode()) < MAX_STATE
+
+
+def test_a_registry_that_is_too_large_takes_what_lets_it_shrink() -> None:
+    state = after(1)
+    record = state.teams["review"]
+    since = record.since.model_copy(update={"why": "x" * (MAX_STATE + 1)})
+    full = RegistryState(teams={"review": record.model_copy(update={"since": since})})
+    assert "give shorter reasons" in str(deploy_problem(full, asked(2, team="other")))
+    assert deploy_problem(full, asked(2, expected=1)) is None
+
+
+def test_a_long_reason_is_refused() -> None:
+    for why, allowed in (("x" * MAX_CHANGE_WHY, True), ("x" * (MAX_CHANGE_WHY + 1), False)):
+        given = asked(1).model_copy(update={"why": why})
+        assert (deploy_problem(RegistryState(), given) is None) is allowed
+        back = SwitchInput(team="review", expected=1, to=0, by="ann", why=why)
+        assert (switch_problem(after(1), back) is None) is allowed

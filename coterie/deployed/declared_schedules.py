@@ -21,6 +21,7 @@ from coterie.dsl.model.sections.schedule_trigger import Overlap, ScheduleSection
 from coterie.dsl.schedules.calendars import Calendar, Part, every
 from coterie.dsl.schedules.schedule_calendars import calendars_of, skipped_calendars
 from coterie.dsl.values import Frozen
+from coterie.runs.reserved_ids import SCHEDULE_PREFIX
 from coterie.server.message_senders import current_sender
 from coterie.storage.histories import WORKFLOW
 from coterie.storage.wire import data_converter
@@ -98,7 +99,7 @@ class DeclaredSchedule(NamedTuple):
 
 def schedule_id(task_queue: str, team: str, name: str) -> str:
     """Return the id of the schedule of a trigger."""
-    return f"schedule/{task_queue}/{team}/{name}"
+    return f"{SCHEDULE_PREFIX}{task_queue}/{team}/{name}"
 
 
 def owner_of(task_queue: str, team: str) -> str:

@@ -11,6 +11,7 @@ from coterie.gateway.operations.error_reports import ANOTHER_ID, Rejection, unkn
 from coterie.gateway.operations.permissions import Allowed, Denied, may
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.runs.new_runs import IdTaken
+from coterie.runs.reserved_ids import reserved_prefix
 
 
 def require(decision: Allowed | Denied) -> None:
@@ -39,12 +40,23 @@ async def require_run(
 
 
 @asynccontextmanager
-async def starting_run(access: RunAccess, identity: Identity) -> AsyncGenerator[None]:
-    """Say that an id is taken, and to who may not see the run nothing else.
+async def starting_run(
+    access: RunAccess, identity: Identity, id: str | None
+) -> AsyncGenerator[None]:
+    """Refuse an id that is reserved or taken; who may not see the run that has it learns no more.
+
+    Args:
+        access: The runs.
+        identity: Who starts a run.
+        id: As the client names it; None: it is generated.
 
     Raises:
-        CommandError: Something has the id already.
+        CommandError: It is reserved, or something has it already.
     """
+    prefix = reserved_prefix(id or "")
+    if prefix is not None:
+        message = f"ids that begin with {prefix!r} are reserved"
+        raise Rejection(422, "reserved_id", message, ANOTHER_ID)
     try:
         yield
     except IdTaken as taken:

@@ -119,7 +119,7 @@ async def start_team(
     else:
         check_context(version, asked.context, _GIVE)
     team = reference_of(asked.team).team
-    async with starting_run(access, identity):
+    async with starting_run(access, identity, asked.id):
         run = await start_run(
             client,
             asked.id or new_id(team),
@@ -160,7 +160,7 @@ async def _retry(access: RunAccess, asked: RetryAsked, identity: Identity) -> Re
     found = await access.existing(asked.run)
     by = trail_name(identity, found.team)
     retry_input = RetryInput(task=asked.task, by=by, why=asked.why)
-    async with starting_run(access, identity):
+    async with starting_run(access, identity, asked.id):
         retried = await retry_or_fork(
             access.settings,
             access.client,
@@ -187,7 +187,7 @@ async def _fork(access: RunAccess, asked: ForkAsked, identity: Identity) -> Star
         by=trail_name(identity, found.team),
         why=asked.why,
     )
-    async with starting_run(access, identity):
+    async with starting_run(access, identity, asked.id):
         fork = await begin_fork(access.settings, access.client, fork_input, asked.id)
     return await _started_fork(access, fork, found.team)
 

@@ -111,10 +111,7 @@ class SlackThreads:
             return True
         if message.thread_ts is None:
             return False
-        try:
-            return await self.access.find(run) is not None
-        except UnknownRun:
-            return False
+        return await self._has_session(run)
 
     async def _talk(self, sent: ThreadMessage, taken: "asyncio.Future[bool]") -> None:
         """Send a message, and post the reply into its thread."""
@@ -146,20 +143,26 @@ class SlackThreads:
 
     async def _start(self, sent: ThreadMessage) -> None:
         """Start the session, unless it exists; raises CommandError."""
-        try:
-            found = await self.access.find(sent.run)
-        except UnknownRun:
-            found = None
-        if found is not None:
+        if await self._has_session(sent.run):
             return
         asked: Json = {"team": sent.team, "id": sent.run}
         try:
             await performed(self.access, "start", asked, sent.identity, StartedRun)
         except IdTaken:
-            return  # another delivery has started it
-        except Rejection as error:
-            if error.code != "id_taken":
+            if not await self._has_session(sent.run):  # else another delivery has started it
                 raise
+        except Rejection as error:
+            if error.code != "id_taken" or not await self._has_session(sent.run):
+                raise
+
+    async def _has_session(self, run: str) -> bool:
+        """Return whether the team has this run; a run of another team gets no text of a thread."""
+        slack = self.section.slack
+        try:
+            found = await self.access.find(run)
+        except UnknownRun:
+            return False
+        return found is not None and slack is not None and found.team == slack.team
 
     async def _say(self, channel: str, thread: str, text: str) -> None:
         await self.client.call(

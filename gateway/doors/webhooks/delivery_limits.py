@@ -1,9 +1,10 @@
-"""Bounds of deliveries: how many at once, how many of one webhook, and how old."""
+"""Bounds of the verified deliveries of one webhook: how many at once, how many, and how old."""
 
 import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
 
 from google.protobuf.duration_pb2 import Duration
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
@@ -13,7 +14,7 @@ from temporalio.service import RPCError
 from coterie.gateway.operations.error_reports import Rejection
 
 MAX_AT_ONCE = 64
-"""Deliveries that are read or at work; the others wait for a place."""
+"""Verified deliveries of one webhook that are at work; the others wait for a place."""
 MAX_WAIT = 20.0
 """Seconds: what a sender has given up meanwhile is done nevertheless."""
 BURST = 2_000
@@ -24,31 +25,34 @@ _RETENTION_LIFE = 3_600.0
 
 
 class DeliveryPlaces:
-    """A place for each delivery that is at work."""
+    """A place for each verified delivery that is at work; each webhook has places of its own."""
 
     def __init__(self, places: int = MAX_AT_ONCE, wait: float = MAX_WAIT) -> None:
-        """Take the number of places, and how long a delivery waits for one."""
-        self._free = asyncio.Semaphore(places)
+        """Take the number of places of one webhook, and how long a delivery waits for one."""
+        self._places = places
         self._wait = wait
+        self._free: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        """Of the webhooks that have deliveries now."""
 
     @asynccontextmanager
-    async def place(self) -> AsyncGenerator[None]:
-        """Hold a place within the block.
+    async def place(self, webhook: str) -> AsyncGenerator[None]:
+        """Hold a place of a webhook within the block.
 
         Raises:
             Rejection: None got free in time.
         """
+        free = self._free.setdefault(webhook, asyncio.Semaphore(self._places))
         try:
             async with asyncio.timeout(self._wait):
-                await self._free.acquire()
+                await free.acquire()
         except TimeoutError:
             raise Rejection(
-                503, "too_busy", "too many deliveries are at work", "Send it again later."
+                503, "too_busy", "too many deliveries of this webhook are at work", "Send it later."
             ) from None
         try:
             yield
         finally:
-            self._free.release()
+            free.release()
 
 
 class DeliveryRates:

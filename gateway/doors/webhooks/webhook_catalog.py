@@ -42,6 +42,11 @@ class TeamWebhook:
     compiled: Compiled
     """Its document, with what a start must give."""
 
+    @property
+    def path(self) -> str:
+        """`TEAM/TRIGGER`."""
+        return f"{self.team}/{self.trigger}"
+
 
 class WebhookCatalog:
     """Finds webhooks by team and name. It keeps only what the files say."""

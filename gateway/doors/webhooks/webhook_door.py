@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from temporalio.service import RPCError
@@ -21,6 +21,7 @@ from coterie.deployed.registry import Registry
 from coterie.documents.compilation import check_start
 from coterie.dsl.errors import InvalidDocument, TemplateFailed
 from coterie.dsl.evaluate.webhook_events import (
+    RUN_PREFIX,
     DeliveryEffect,
     Ignored,
     RunSignal,
@@ -45,11 +46,12 @@ from coterie.gateway.operations.error_reports import (
     Rejection,
     failed_request,
 )
-from coterie.gateway.operations.run_access import RunAccess
+from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.http_server.http_connections import CONNECTION, HttpConnection
 from coterie.runs.call_errors import Unanswered, UnknownRun, has_ended
 from coterie.runs.event_signals import EventSignal, signal_once, start_and_signal_once
 from coterie.runs.new_runs import IdTaken, check_id, start_run
+from coterie.runs.reserved_ids import reserved_prefix
 from coterie.server.message_senders import sent_by
 from coterie.workflows.core.messages import TeamInput
 from coterie.workflows.core.senders import MAX_ADDRESS, Sender
@@ -104,8 +106,9 @@ class WebhookDoor:
     async def _answer(self, request: Request) -> Response:
         address = shortened_text(request.client.host if request.client else "", MAX_ADDRESS)
         try:
-            async with self._places.place(), asyncio.timeout(_SECONDS):
-                outcome = await self._deliver(request, address)
+            outcome = await self._deliver(request, address)
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody reads it
         except (CommandError, InvalidDocument) as error:
             failed = failed_request(error)
         except (RPCError, TimeoutError):
@@ -121,12 +124,12 @@ class WebhookDoor:
         if failed.report.code == _NOT_PROVED:
             self._access.audit.note(refusal(address, "webhook", failed.report.code))
         headers = {"Retry-After": "5"} if failed.status in _RETRIED else {}
-        if failed.status == 413:
+        if failed.status in (408, 413):
             headers["Connection"] = "close"
         return error_response(failed, headers)
 
     async def _deliver(self, request: Request, address: str) -> WebhookOutcome:
-        """Do what a delivery does.
+        """Do what a delivery does. It needs a place only once it has proved who sends it.
 
         Raises:
             CommandError: It is not proved, does not fit, or the server does not take it.
@@ -136,14 +139,17 @@ class WebhookDoor:
         webhook = await self._webhook(request)
         signed = self._proof(webhook, request, body)
         sender = Sender(
-            subject=f"webhook {webhook.team}/{webhook.trigger}",
+            subject=f"webhook {webhook.path}",
             method=webhook.section.verify,
             address=address,
             door="webhook",
         )
         with sent_by(sender):
             try:
-                return await self._deliver_proved(webhook, request, body, signed)
+                self._rates.take(webhook.path)
+                _keep_connection(request, webhook)
+                async with self._places.place(webhook.path), asyncio.timeout(_SECONDS):
+                    return await self._deliver_proved(webhook, request, body, signed)
             except (CommandError, InvalidDocument) as error:
                 code = failed_request(error).report.code
                 self._access.audit.note(audit_record("refused", sender.subject, code))
@@ -166,12 +172,12 @@ class WebhookDoor:
         found = {name: self._access.settings.secret(name) for name in names}
         secrets = [secret for secret in found.values() if secret is not None]
         if found[webhook.section.secret_env] is None:
-            _log.error("the webhook %s/%s needs %s", webhook.team, webhook.trigger, names[0])
+            _log.error("the webhook %s needs %s", webhook.path, names[0])
             raise _unusable()
         try:
             signed = proof_of(webhook.section, request.headers, body, secrets)
         except UnusableSecret as error:
-            _log.error("the webhook %s/%s: %s", webhook.team, webhook.trigger, error)
+            _log.error("the webhook %s: %s", webhook.path, error)
             raise _unusable() from None
         if signed is None:
             raise _refused_signature()
@@ -180,8 +186,6 @@ class WebhookDoor:
     async def _deliver_proved(
         self, webhook: TeamWebhook, request: Request, body: bytes, signed: Signed
     ) -> WebhookOutcome:
-        self._rates.take(f"{webhook.team}/{webhook.trigger}")
-        _keep_connection(request, webhook)
         await self._check_age(webhook, signed)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json" and not kind.endswith("+json"):
@@ -225,6 +229,8 @@ class WebhookDoor:
                 summary=webhook.team,
             )
         except IdTaken:
+            if await self._own_run(webhook, effect.run) is None:
+                raise Unanswered("the run of this event is just being deleted") from None
             return WebhookOutcome(outcome="known", run=effect.run)
         return WebhookOutcome(outcome="started", run=effect.run)
 
@@ -232,13 +238,17 @@ class WebhookDoor:
         access, run = self._access, effect.run
         check_id(run)
         signal = EventSignal(name=effect.signal, payload=effect.payload, event=effect.event)
-        if await self._is_open(webhook, run):
+        found = await self._own_run(webhook, run)
+        if found is not None:
+            if not found.is_open:
+                raise has_ended(run)
             await signal_once(access.client, run, signal)
             return WebhookOutcome(outcome="signalled", run=run)
         if effect.context is None:
             raise Rejection(
                 404, "unknown_run", f"there is no run {shortened_text(visible(run), 100)!r}"
             )
+        _check_own_id(webhook, run)
         started = await start_and_signal_once(
             access.client,
             run,
@@ -266,26 +276,25 @@ class WebhookDoor:
         await asyncio.to_thread(check_context, version, context, _HOW)
         return TeamInput(team=version.name, context=context)
 
-    async def _is_open(self, webhook: TeamWebhook, run: str) -> bool:
-        """Return whether the team has an open run of this id; False if nothing has the id.
+    async def _own_run(self, webhook: TeamWebhook, run: str) -> FoundRun | None:
+        """Return the team's run of this id; None if nothing has the id.
 
         Raises:
-            CommandError: It has ended, or the id is that of another team or workflow.
+            CommandError: The id is that of another team or workflow.
         """
         try:
             found = await self._access.find(run)
         except UnknownRun:
-            return False
+            return None
         if found is None or found.team != webhook.team:
+            _log.error("the webhook %s: another team or workflow has the id %r", webhook.path, run)
             raise Rejection(
                 409,
                 "another_team",
                 f"{shortened_text(visible(run), 100)!r} is no run of the team {webhook.team!r}",
-                "A webhook signals only runs of its own team.",
+                "A webhook starts and signals only runs of its own team; the event did nothing.",
             )
-        if not found.is_open:
-            raise has_ended(run)
-        return True
+        return found
 
 
 def _effect(webhook: TeamWebhook, request: Request, body: bytes, signed: Signed) -> DeliveryEffect:
@@ -305,6 +314,22 @@ def _effect(webhook: TeamWebhook, request: Request, body: bytes, signed: Signed)
         raise Rejection(422, "unfilled", str(error)) from None
 
 
+def _check_own_id(webhook: TeamWebhook, run: str) -> None:
+    """Refuse to start a run with the id of what another trigger, or the host, starts.
+
+    Raises:
+        Rejection: The id is reserved.
+    """
+    prefix = reserved_prefix(run)
+    if prefix is not None and not run.startswith(f"{RUN_PREFIX}/{webhook.path}/"):
+        raise Rejection(
+            422,
+            "reserved_id",
+            f"the webhook starts no run whose id begins with {prefix!r}",
+            f"Use another id, or one that begins with '{RUN_PREFIX}/{webhook.path}/'.",
+        )
+
+
 def _keep_connection(request: Request, webhook: TeamWebhook) -> None:
     """Give the connection of a verified sender a place that strangers do not take.
 
@@ -312,8 +337,7 @@ def _keep_connection(request: Request, webhook: TeamWebhook) -> None:
         Rejection: All of them are taken.
     """
     connection: HttpConnection | None = request.scope["state"].get(CONNECTION)
-    who = f"webhook:{webhook.team}/{webhook.trigger}"
-    if connection is not None and not connection.authorize(who):
+    if connection is not None and not connection.authorize(f"webhook:{webhook.path}"):
         raise Rejection(503, "too_many_connections", "too many connections are open")
 
 
@@ -330,13 +354,19 @@ async def _body_of(request: Request) -> bytes:
     """Return the body.
 
     Raises:
-        Rejection: It is too large.
+        Rejection: It is too large, or too slow.
     """
     parts: list[bytes] = []
     size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MAX_DELIVERY:
-            raise Rejection(413, "too_large", f"the body has more than {MAX_DELIVERY:,} bytes")
-        parts.append(part)
+    try:
+        async with asyncio.timeout(_SECONDS):
+            async for part in request.stream():
+                size += len(part)
+                if size > MAX_DELIVERY:
+                    message = f"the body has more than {MAX_DELIVERY:,} bytes"
+                    raise Rejection(413, "too_large", message)
+                parts.append(part)
+    except TimeoutError:
+        message = f"the body did not arrive within {_SECONDS:g} seconds"
+        raise Rejection(408, "too_slow", message, "Send it again.") from None
     return b"".join(parts)

@@ -307,6 +307,30 @@ async def test_what_does_not_fit_is_refused_in_our_form_and_starts_nothing(app: 
             assert "Traceback" not in answer.text
 
 
+async def test_nobody_takes_the_id_of_a_trigger_or_of_the_host(app: object) -> None:
+    run = await begun(app, "chore")
+    await described(app, run, "completed")
+    reserved = (
+        "hook/review/opened/7",
+        "schedule/coterie/report/night-2026-11-30T04:30:00Z",
+        "coterie-registry-coterie",
+        "coterie-audit-coterie",
+    )
+    async with client_of(app, ALL) as http:
+        for id in reserved:
+            for path, body in (
+                ("/runs", {"team": "chore"}),
+                (f"/runs/{run}/fork", {"at": "only#1"}),
+                (f"/runs/{run}/retry", {}),
+            ):
+                answer = await http.post(f"/v1{path}", json={**body, "id": id})
+                code = answer.json()["code"]
+                assert (answer.status_code, code) == (422, "reserved_id"), (path, answer.text)
+            assert (await http.get(f"/v1/runs/{quote(id, safe='')}")).status_code == 404
+        near = await http.post("/v1/runs", json={"team": "chore", "id": f"hooks/{run}"})
+        assert near.status_code == 200, near.text
+
+
 async def test_a_person_starts_decides_and_steers_by_forms_without_script(app: object) -> None:
     async with client_of(app, ALL) as http:
         fields = {"team": "offer", "field:amount": "much"}

@@ -12,13 +12,15 @@ import pytest_asyncio
 from coterie.dsl.model.sections.access_document import AccessSection
 from coterie.gateway.app import application
 from coterie.gateway.doors.slack.slack_door import SlackDoor
+from coterie.gateway.doors.slack.slack_payloads import SlackMessage
+from coterie.gateway.doors.slack.slack_threads import run_of_thread
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.runs.histories.history_events import read_events
 from coterie.runs.histories.recorded_events import UpdateAccepted
 from coterie.runs.run_client import Run
 from coterie.server.connection import open_connection
 from coterie.settings import load
-from tests.support.gateway import begun, by_header, client_of, described
+from tests.support.gateway import ALL, begun, by_header, client_of, described
 from tests.support.platforms.slack_platform import (
     SECRET,
     TOKEN,
@@ -213,6 +215,23 @@ async def test_a_thread_is_a_session_and_each_message_counts_once(
     runs = [found.id async for found in listed]
     assert len(runs) == 1
     assert len(await accepted(served, runs[0])) == 2
+
+
+async def test_a_run_of_another_team_with_the_id_of_a_thread_gets_no_message_of_it(
+    app: object, served: Project, slack: httpx2.AsyncClient, platform: SlackPlatform
+) -> None:
+    ts = "1700000100.000100"
+    message = SlackMessage(type="app_mention", channel="C1", ts=ts)
+    run = run_of_thread("talk", WORKSPACE, message)
+    teams = served.folder / "config/teams"
+    (teams / "gossip.yml").write_text((teams / "talk.yml").read_text())
+    async with client_of(app, ALL) as http:
+        assert (await http.post("/v1/runs", json={"team": "gossip", "id": run})).status_code == 200
+    await send(slack, event(ANN, "<@U000A> a secret", ts), "events")
+    (refused,) = await said(platform, "chat.postMessage")
+    assert "already exists" in refused["text"]
+    assert await accepted(served, run) == []
+    await (await served.client()).get_workflow_handle(run).terminate()
 
 
 async def test_what_slack_has_not_signed_just_now_is_refused(

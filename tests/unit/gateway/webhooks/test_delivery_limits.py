@@ -36,17 +36,19 @@ def test_a_webhook_takes_a_burst_and_then_a_rate_of_its_own() -> None:
     assert [taken("a") for _ in range(4)] == [True, True, True, False]
 
 
-async def test_a_delivery_waits_for_a_place_and_not_for_ever() -> None:
+async def test_a_delivery_waits_for_a_place_of_its_webhook_and_not_for_ever() -> None:
     places = DeliveryPlaces(places=1, wait=0.01)
-    async with places.place():
+    async with places.place("shop/placed"):
+        async with places.place("shop/paid"):
+            pass
         with pytest.raises(Rejection) as refused:
-            async with places.place():
+            async with places.place("shop/placed"):
                 pass
     assert (refused.value.status, refused.value.code) == (503, "too_busy")
     order: list[int] = []
 
     async def work(number: int) -> None:
-        async with patient.place():
+        async with patient.place("shop/placed"):
             order.append(number)
 
     patient = DeliveryPlaces(places=2, wait=30)

@@ -37,7 +37,7 @@ from coterie.gateway.sign_in import SignIn, sign_in_of
 from coterie.gateway.worker_process import WorkerProcess, needs_worker
 from coterie.http_server.http_connections import ConnectionLimits, connection_maker
 from coterie.http_server.http_listener import HttpServer, listener
-from coterie.logs import quietly
+from coterie.logs import to_file_if_writable
 from coterie.server.connection import Connection, open_connection
 from coterie.server.embedded_server import ServerMoved, supervise
 from coterie.settings import Settings
@@ -129,7 +129,7 @@ async def serve_gateway(settings: Settings, options: ServeOptions) -> None:
     """
     check_host(options.host, load_access(settings))
     check_key(options.key)
-    quietly(settings)
+    to_file_if_writable(settings)
     with listener(options.port, address_of(options.host)) as at:
         port = at.getsockname()[1]
         sign_in = sign_in_of(settings, port)

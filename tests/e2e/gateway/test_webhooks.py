@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator
@@ -25,6 +26,7 @@ from coterie.server.connection import open_connection
 from coterie.settings import load
 from coterie.workflows.core.messages import TeamInput
 from coterie.workflows.core.senders import Sender
+from tests.e2e.gateway.conftest import said
 from tests.support.gateway import ALL, WHO, by_header, client_of, person
 from tests.support.project import Project
 from tests.support.webhook_senders import (
@@ -250,6 +252,18 @@ async def test_what_does_not_fit_is_refused_with_the_reason(hooks: httpx2.AsyncC
     unset = await sent(hooks, "/hooks/shop/unset", ORDER, github(ORDER))
     assert (unset[0], unset[1]["code"]) == (503, "not_ready")
     assert "NO_SUCH_SECRET" not in json.dumps(unset[1])
+
+
+async def test_the_log_of_the_gateway_says_what_the_sender_does_not_learn(
+    hooks: httpx2.AsyncClient, served: Project
+) -> None:
+    del hooks  # only its teams
+    (address,) = re.findall(r"serving +(http://[^;]+);", said(served))
+    async with httpx2.AsyncClient(base_url=address) as http:
+        status, report = await sent(http, "/hooks/shop/unset", ORDER, github(ORDER))
+    assert (status, report["code"]) == (503, "not_ready")
+    log = load(served.environment, served.folder).state / "coterie.log"
+    assert "the webhook shop/unset needs NO_SUCH_SECRET" in log.read_text()
 
 
 async def test_the_audit_log_has_the_refusals(hooks: httpx2.AsyncClient, access: RunAccess) -> None:

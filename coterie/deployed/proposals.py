@@ -41,7 +41,7 @@ def proposal_of(catalog: Catalog, target: str, now: datetime) -> Proposal:
             "and '@'"
         )
     kept = _own_sources(catalog, located)
-    everything = (*_beneath(catalog, located), *kept, *catalog.override())
+    everything = (*sources_beneath(catalog, located), *kept, *catalog.override())
     compiled = with_needs(compile_located(catalog, located, instead=everything))
     used = compiled.plan.personas
     files = tuple(
@@ -70,7 +70,7 @@ def proposal_of(catalog: Catalog, target: str, now: datetime) -> Proposal:
     return Proposal(located.name, catalog.shown(located.file), content, compiled)
 
 
-def _beneath(catalog: Catalog, located: Located) -> tuple[SourceText, ...]:
+def sources_beneath(catalog: Catalog, located: Located) -> tuple[SourceText, ...]:
     """Return what the worker has of its own: the system file of the project."""
     root = located.root or catalog.roots[0]
     return tuple(catalog.system_source(root, located.file))
@@ -78,7 +78,7 @@ def _beneath(catalog: Catalog, located: Located) -> tuple[SourceText, ...]:
 
 def _own_sources(catalog: Catalog, located: Located) -> tuple[SourceText, ...]:
     """Return what travels: the personas of its folder, and the document with what it includes."""
-    beneath = (*_beneath(catalog, located), *catalog.override())
+    beneath = (*sources_beneath(catalog, located), *catalog.override())
     return tuple(
         source._replace(trusted=False, whole=True)
         for source in catalog.sources(located)

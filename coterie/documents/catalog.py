@@ -148,7 +148,7 @@ class Catalog:
     def system_source(self, root: Path, without: Path | None = None) -> Iterator[SourceText]:
         """Yield the root's `system_config.yml`, unless it is the document itself."""
         system = root / SYSTEM_FILE
-        if system.is_file() and not (without and system.samefile(without)):
+        if system.is_file() and not _is_same_file(system, without):
             yield from self._with_includes(system)
 
     def worker_sources(self) -> Iterator[SourceText]:
@@ -286,3 +286,8 @@ def _is_document(file: Path) -> bool:
     if orchestration is None:
         return False
     return file.name not in _LAYERS or orchestration.child("teams") is not None
+
+
+def _is_same_file(file: Path, other: Path | None) -> bool:
+    """Return whether two paths lead to one file, of which the other may not exist."""
+    return other is not None and other.exists() and file.samefile(other)

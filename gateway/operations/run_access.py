@@ -10,6 +10,7 @@ from coterie.audit.audit_buffer import AuditBuffer
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.ended_costs import EndedCosts
 from coterie.gateway.operations.error_reports import unknown_run
+from coterie.gateway.operations.named_teams import NamedTeams
 from coterie.gateway.operations.run_replays import RunReplays
 from coterie.gateway.streams.history_pages import HistoryPages
 from coterie.gateway.timelines.run_timelines import RunTimelines
@@ -55,6 +56,7 @@ class RunAccess:
         self.pages = HistoryPages(lambda: self.client)
         self.timelines = RunTimelines(self.pages)
         self.costs = EndedCosts()
+        self.teams = NamedTeams(settings, lambda: self.client)
         self.upgrades = RunReplays(lambda: self.client, self.replays)
 
     @property

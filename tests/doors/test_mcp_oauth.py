@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
@@ -157,7 +158,7 @@ async def sign_in_and_return(desk: Desk, provider: Provider) -> None:
     asked = parse_qs(urlsplit(ann.asked).query)
     assert asked["resource"] == [f"{provider.gateway}/mcp"]
     assert "roles/viewer" in asked["scope"][0]
-    started_run: str = (begun.structured_content or {})["run"]
+    started_run = cast("str", (begun.structured_content or {})["run"])
 
     desk.stack.close()
     desk.serve()

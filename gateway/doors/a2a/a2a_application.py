@@ -14,7 +14,7 @@ from coterie.documents.catalog import Catalog
 from coterie.documents.trusted_catalog import trusted_catalog
 from coterie.dsl.errors import InvalidDocument
 from coterie.failures import CommandError
-from coterie.gateway.doors.a2a.agent_cards import OfferedTeam, card_of, offered_team
+from coterie.gateway.doors.a2a.agent_cards import card_of, offered_team
 from coterie.gateway.doors.a2a.call_scope import TeamCallBuilder, decoded_team, team_url
 from coterie.gateway.doors.a2a.door_errors import register_errors
 from coterie.gateway.doors.a2a.request_handler import TaskHandler
@@ -25,7 +25,7 @@ from coterie.gateway.operations.error_reports import SIGNED_OUT, Rejection, fail
 from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.operations.run_permissions import require
-from coterie.gateway.operations.run_starts import TEAM_READERS, unknown_team
+from coterie.gateway.operations.run_starts import TEAM_READERS
 from coterie.gateway.streams.stream_hub import StreamHub
 from coterie.worker.surroundings import web_access_of
 
@@ -98,17 +98,11 @@ class _Cards:
             return error_response(SIGNED_OUT)
         try:
             require(may(identity, TEAM_READERS, name))
-            team = await asyncio.to_thread(self._offered_team, name, identity)
+            team = await offered_team(self._access, name, identity)
         except (CommandError, InvalidDocument) as error:
             return error_response(failed_request(error))
         card = card_of(team, self._url(request, name), self._issuer, pushes=self._pushes)
         return JSONResponse(agent_card_to_dict(card), headers=_PRIVATE)
-
-    def _offered_team(self, name: str, identity: Identity) -> OfferedTeam:
-        team = offered_team(self._access.settings, name)
-        if team is None:
-            raise unknown_team(Catalog(self._access.settings), name, identity)
-        return team
 
     def _names(self, identity: Identity) -> list[str]:
         names = dict.fromkeys(located.name for located in Catalog(self._access.settings).own())

@@ -19,14 +19,14 @@ from google.protobuf.struct_pb2 import Struct
 from pydantic import JsonValue
 
 from coterie.documents.catalog import Catalog
-from coterie.documents.compilation import compile_located
-from coterie.dsl.analysis.findings import with_needs
 from coterie.dsl.exact_numbers import is_exact
 from coterie.dsl.model.traversal.step_paths import message_wait_paths
 from coterie.dsl.values import Json
 from coterie.gateway.doors.a2a.task_messages import JSON, TEXT
+from coterie.gateway.identity.identity import Identity
+from coterie.gateway.operations.run_access import RunAccess
+from coterie.gateway.operations.run_starts import unknown_team
 from coterie.mcp_server.served_teams import arguments_schema, result_schema, team_description
-from coterie.settings import Settings
 from coterie.version import own_version
 
 BINDINGS = ("JSONRPC", "HTTP+JSON")
@@ -49,23 +49,24 @@ class OfferedTeam:
     """Whether it waits for messages."""
 
 
-def offered_team(settings: Settings, name: str) -> OfferedTeam | None:
-    """Return a team of the project; None if it has none of this name.
+async def offered_team(access: RunAccess, name: str, identity: Identity) -> OfferedTeam:
+    """Return a team as a start by its name starts it.
 
     Raises:
+        Rejection: There is no such team.
+        CommandError: It cannot be compiled here, or the server does not answer.
         InvalidDocument: Its document has problems.
     """
-    catalog = Catalog(settings)
-    located = catalog.named(name)
-    if located is None:
-        return None
-    compiled = with_needs(compile_located(catalog, located, only_shown=True))
+    named = await access.teams.find(name)
+    if named is None:
+        raise unknown_team(Catalog(access.settings), name, identity)
+    plan = named.compiled.plan
     return OfferedTeam(
         name=name,
-        description=team_description(compiled, name),
-        inputs=arguments_schema(compiled.plan),
-        result=result_schema(compiled.plan),
-        is_session=bool(message_wait_paths(compiled.plan)),
+        description=team_description(named.compiled, name),
+        inputs=arguments_schema(plan),
+        result=result_schema(plan),
+        is_session=bool(message_wait_paths(plan)),
     )
 
 

@@ -1,6 +1,5 @@
 """Answer the methods of A2A over runs. Everything that lasts stands in them."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Collection, Generator
 from contextlib import contextmanager
 
@@ -35,10 +34,9 @@ from google.protobuf.message import Message as ProtobufMessage
 
 from coterie.activities.workspace.web_access import WebAccess
 from coterie.audit.sent_records import audit_record
-from coterie.documents.catalog import Catalog
 from coterie.dsl.errors import InvalidDocument
 from coterie.failures import CommandError
-from coterie.gateway.doors.a2a.agent_cards import OfferedTeam, extended_card_of, offered_team
+from coterie.gateway.doors.a2a.agent_cards import extended_card_of, offered_team
 from coterie.gateway.doors.a2a.call_scope import TeamCall, call_of
 from coterie.gateway.doors.a2a.door_errors import a2a_error
 from coterie.gateway.doors.a2a.message_contents import (
@@ -74,7 +72,6 @@ from coterie.gateway.operations.permissions import may
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.operations.run_listing import VIEWERS
 from coterie.gateway.operations.run_permissions import require
-from coterie.gateway.operations.run_starts import unknown_team
 from coterie.gateway.streams.stream_hub import StreamHub
 from coterie.workflows.core.messages import PushInput
 
@@ -159,7 +156,7 @@ class TaskHandler(RequestHandler):
         """Return the card with the schemas of inputs and result."""
         call = call_of(context)
         with _translated_errors(params):
-            team = await self._offered_team(call)
+            team = await offered_team(self._access, call.team, call.identity)
             return extended_card_of(team, call.url, self._issuer, pushes=bool(self._web.push_hosts))
 
     async def on_create_task_push_notification_config(
@@ -252,7 +249,7 @@ class TaskHandler(RequestHandler):
             await self._continue(call, found, message)
             return await self._access.existing(found.run.id)
         self._require_viewer(call)
-        team = await self._offered_team(call)
+        team = await offered_team(self._access, call.team, call.identity)
         if team.is_session:
             return await self._talk(call, message)
         content = content_of(message)
@@ -314,12 +311,6 @@ class TaskHandler(RequestHandler):
         except Rejection as error:
             self._access.audit.note(audit_record("refused", "send_message", error.code))
             raise
-
-    async def _offered_team(self, call: TeamCall) -> OfferedTeam:
-        team = await asyncio.to_thread(offered_team, self._access.settings, call.team)
-        if team is None:
-            raise unknown_team(Catalog(self._access.settings), call.team, call.identity)
-        return team
 
 
 @contextmanager

@@ -4,7 +4,6 @@ A thread with a session is one run, whose id is that of the thread; each message
 With another team each message starts a run, whose id is that of the run of AG-UI.
 """
 
-import asyncio
 import json
 from dataclasses import dataclass, replace
 from typing import cast
@@ -13,8 +12,6 @@ from pydantic import JsonValue
 
 from coterie.audit.sent_records import audit_record
 from coterie.documents.catalog import Catalog
-from coterie.documents.compilation import compile_located
-from coterie.dsl.analysis.findings import with_needs
 from coterie.dsl.errors import listed
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.traversal.step_walk import message_waits
@@ -32,7 +29,6 @@ from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.operations.run_permissions import require
 from coterie.gateway.operations.run_starts import StartAsked, unknown_team
 from coterie.runs.histories.recorded_plans import plan_of_run
-from coterie.settings import Settings
 
 MESSAGE = "message"
 """The declared path of the context that takes what a person writes, if there is one of the name."""
@@ -76,7 +72,7 @@ class AguiThreads:
             return await self._start(asked)
         plan = await plan_of_run(self._access.client, found.run.id, found.description.run_id)
         if plan is None:  # no worker has compiled it yet
-            plan = await asyncio.to_thread(self._compiled_plan)
+            plan = await self._plan()
         thread = ThreadRun(found.run.id, is_session=bool(message_waits(plan)))
         if thread.is_session:
             return self._with_message(thread, plan, asked)
@@ -118,7 +114,7 @@ class AguiThreads:
 
     async def _start(self, asked: AguiInput) -> ThreadRun:
         self._require((Role.STARTER,))
-        plan = await asyncio.to_thread(self._compiled_plan)
+        plan = await self._plan()
         is_session = bool(message_waits(plan))
         context = asked.context
         if asked.text is not None and not is_session:
@@ -141,13 +137,12 @@ class AguiThreads:
         self._require((Role.STARTER, Role.OPERATOR))
         return replace(thread, message=session_message(plan, asked.text), message_id=asked.run)
 
-    def _compiled_plan(self) -> Plan:
-        settings: Settings = self._access.settings
-        catalog = Catalog(settings)
-        located = catalog.named(self._team)
-        if located is None:
-            raise unknown_team(catalog, self._team, self._identity)
-        return with_needs(compile_located(catalog, located, only_shown=True)).plan
+    async def _plan(self) -> Plan:
+        """Return the plan that a start by the name of the team starts."""
+        named = await self._access.teams.find(self._team)
+        if named is None:
+            raise unknown_team(Catalog(self._access.settings), self._team, self._identity)
+        return named.compiled.plan
 
     def _require(self, roles: tuple[Role, ...]) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Which teams are models, and what a request puts into the context with which one starts. Pure."""
+"""Which teams are models, and what a request puts into the context with which one starts."""
 
 from dataclasses import dataclass
 from pathlib import Path as File
@@ -7,8 +7,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from coterie.documents.catalog import Catalog
-from coterie.documents.compilation import compile_located, startable
-from coterie.dsl.analysis.findings import with_needs
+from coterie.documents.compilation import startable
 from coterie.dsl.compile.compiler import Compiled
 from coterie.dsl.errors import listed
 from coterie.dsl.model.plan import Plan
@@ -22,6 +21,7 @@ from coterie.gateway.doors.openai.openai_errors import ParameterRejection
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import Rejection
 from coterie.gateway.operations.permissions import Allowed, may
+from coterie.gateway.operations.run_access import RunAccess
 from coterie.settings import Settings
 
 ROLES: Final = (Role.STARTER, Role.VIEWER)
@@ -84,19 +84,18 @@ def unknown_model(settings: Settings, name: str, identity: Identity) -> Rejectio
     )
 
 
-def ready_team(settings: Settings, name: str, identity: Identity) -> ReadyTeam:
-    """Compile a team.
+async def ready_team(access: RunAccess, name: str, identity: Identity) -> ReadyTeam:
+    """Return a team as a start by its name starts it.
 
     Raises:
-        Rejection: The project has no such team.
+        Rejection: There is no such team.
+        CommandError: It cannot be compiled here, or the server does not answer.
         InvalidDocument: It has problems.
     """
-    catalog = Catalog(settings)
-    located = next((one for one in catalog.own() if one.name == name), None)
-    if located is None:
-        raise unknown_model(settings, name, identity)
-    compiled = with_needs(compile_located(catalog, located))
-    return ReadyTeam(name, compiled, bool(message_waits(compiled.plan)))
+    named = await access.teams.find(name)
+    if named is None:
+        raise unknown_model(access.settings, name, identity)
+    return ReadyTeam(name, named.compiled, bool(message_waits(named.compiled.plan)))
 
 
 def starting_context(team: ReadyTeam, asked: SentConversation, metadata: Json) -> Json:

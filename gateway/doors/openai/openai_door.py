@@ -168,7 +168,7 @@ class OpenAiDoor:
 
     async def _team(self, name: str, identity: Identity) -> ReadyTeam:
         permitted_team(self._access, name, ROLES, identity, "openai")
-        return await asyncio.to_thread(ready_team, self._access.settings, name, identity)
+        return await ready_team(self._access, name, identity)
 
     async def _prepare(
         self,

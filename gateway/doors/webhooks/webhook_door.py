@@ -16,8 +16,6 @@ from temporalio.service import RPCError
 
 from coterie.audit.audit_buffer import refusal
 from coterie.audit.sent_records import audit_record
-from coterie.deployed.named_starts import check_context
-from coterie.deployed.registry import Registry
 from coterie.documents.compilation import check_start
 from coterie.dsl.errors import InvalidDocument, TemplateFailed
 from coterie.dsl.evaluate.webhook_events import (
@@ -33,7 +31,7 @@ from coterie.dsl.values import Documented, Json
 from coterie.dsl.visible import shortened_text, visible
 from coterie.failures import CommandError
 from coterie.gateway.doors.webhooks.delivery_limits import DeliveryPlaces, DeliveryRates, Retention
-from coterie.gateway.doors.webhooks.webhook_catalog import TeamWebhook, WebhookCatalog
+from coterie.gateway.doors.webhooks.webhook_catalog import TeamWebhook, find_webhook
 from coterie.gateway.doors.webhooks.webhook_signatures import (
     Signed,
     UnusableSecret,
@@ -93,11 +91,9 @@ class WebhookDoor:
         """Take the project, and a clock."""
         self._access = access
         self._clock = clock
-        self._catalog = WebhookCatalog(access.settings)
         self._places = DeliveryPlaces()
         self._rates = DeliveryRates(time.monotonic)
         self._retention = Retention(time.monotonic)
-        self._registry: Registry | None = None
 
     def routes(self) -> Sequence[BaseRoute]:
         """Return the route of all webhooks."""
@@ -158,7 +154,9 @@ class WebhookDoor:
     async def _webhook(self, request: Request) -> TeamWebhook:
         team, trigger = request.path_params["team"], request.path_params["trigger"]
         try:
-            webhook = await self._catalog.find(team, trigger)
+            webhook = await find_webhook(self._access.teams, team, trigger)
+        except Unanswered:
+            raise
         except (InvalidDocument, CommandError) as error:
             problem = visible(str(error))
             _log.error("the team %r of a webhook cannot be compiled: %s", team, problem)
@@ -260,21 +258,14 @@ class WebhookDoor:
         return WebhookOutcome(outcome="started" if started else "signalled", run=run)
 
     async def _start_input(self, webhook: TeamWebhook, context: Json) -> TeamInput:
-        """Return the input of a start: of the deployed version, if there is one.
+        """Return the input of a start: of exactly the version whose webhook it is.
 
         Raises:
             CommandError: No run of the team starts with this context.
         """
-        client = self._access.client
-        if self._registry is None or self._registry.client is not client:
-            self._registry = Registry(client, self._access.settings.task_queue)
-        version = await self._registry.version(webhook.team)
-        if version is None:
-            plan = webhook.compiled.plan
-            await asyncio.to_thread(check_start, context, plan.context, plan.needs, how=_HOW)
-            return TeamInput(team=webhook.team, context=context)
-        await asyncio.to_thread(check_context, version, context, _HOW)
-        return TeamInput(team=version.name, context=context)
+        plan = webhook.named.compiled.plan
+        await asyncio.to_thread(check_start, context, plan.context, plan.needs, how=_HOW)
+        return TeamInput(team=webhook.named.start_name, context=context)
 
     async def _own_run(self, webhook: TeamWebhook, run: str) -> FoundRun | None:
         """Return the team's run of this id; None if nothing has the id.

@@ -2,7 +2,7 @@
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from random import Random
 
@@ -57,7 +57,7 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
 
 
 @contextmanager
-def cutting_proxy(port: int, cuts: int, seed: int = 7) -> Iterator[CuttingProxy]:
+def cutting_proxy(port: int, cuts: int, seed: int = 7) -> Generator[CuttingProxy]:
     """A proxy in front of a port of this machine."""
     proxy = CuttingProxy(port, cuts, seed)
     thread = threading.Thread(target=proxy.serve, daemon=True)

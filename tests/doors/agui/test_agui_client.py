@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -125,7 +125,7 @@ class Desk:
         origin: str = "",
         is_resumable: bool = True,
         text: str = "Is number 7 paid?",
-    ) -> Iterator["Driven"]:
+    ) -> Generator["Driven"]:
         """Run the client until the block ends; with `repeats` it asks again when it is cut."""
         asked = {
             "url": f"{origin or f'http://127.0.0.1:{self.port}'}/agui/desk",

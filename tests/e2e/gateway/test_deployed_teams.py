@@ -2,11 +2,24 @@
 
 import asyncio
 import json
+from urllib.parse import quote
+from uuid import uuid4
+
+import pytest
 
 from coterie.failures import ExitCode
+from coterie.gateway.app import application
+from coterie.gateway.doors.a2a.agent_cards import offered_team
+from coterie.gateway.doors.agui.agui_door import agui_routes
+from coterie.gateway.doors.openai.openai_door import OpenAiDoor
+from coterie.gateway.doors.webhooks.webhook_door import WebhookDoor
 from coterie.gateway.identity.identity import Role
-from tests.support.gateway import client_of, described, person
+from coterie.gateway.operations.run_access import RunAccess
+from coterie.server.connection import open_connection
+from coterie.settings import load
+from tests.support.gateway import ALL, by_header, client_of, described, person
 from tests.support.project import Project
+from tests.support.webhook_senders import SECRET, github, payload
 
 TEAM = """
 orchestration:
@@ -64,3 +77,70 @@ async def test_the_gateway_starts_and_lists_what_is_deployed_by_role(
             assert (await http.get("/v1/versions")).json() == {"teams": []}
     done = await asyncio.to_thread(served.coterie, "deploy", "--remove", "freight")
     assert done.returncode == ExitCode.DONE, done.stderr
+
+
+HELD = """
+orchestration:
+  entry_team: only
+  context: {{ {field}: {{ type: string }} }}
+  teams:
+    only:
+      tasks:
+        - {{ name: mark, type: set, values: {{ a: "{{{{ context.{field} }}}}" }} }}
+triggers:
+  come:
+    webhook:
+      verify: github
+      secret_env: HELD_SECRET
+      event_id: "{{{{ payload.id }}}}"
+      context: {{ {field}: "{{{{ payload.text }}}}" }}
+"""
+
+
+@pytest.mark.parametrize("later", [HELD.format(field="other"), None], ids=["edited", "removed"])
+async def test_every_door_starts_the_deployed_version_whatever_the_file_says_now(
+    served: Project, later: str | None
+) -> None:
+    file = served.folder / "held.yml"
+    file.write_text(HELD.format(field="message"))
+    done = await asyncio.to_thread(served.coterie, "deploy", "held.yml")
+    assert done.returncode == ExitCode.DONE, done.stderr
+    file.unlink()
+    own = served.folder / "config/teams/held.yml"
+    if later is not None:
+        own.write_text(later)
+    settings = load({**served.environment, "HELD_SECRET": SECRET}, served.folder)
+    access = RunAccess(settings, await open_connection(settings))
+    routes = [*WebhookDoor(access).routes(), *agui_routes(access)]
+    routes += OpenAiDoor(access, "http://test").routes()
+    app = application(access, by_header, routes)
+    mark = uuid4().hex[:8]
+    try:
+        async with client_of(app, ALL) as http:
+            event = payload(id=mark, text="hello")
+            delivered = await http.post("/hooks/held/come", content=event, headers=github(event))
+            assert delivered.json() == {"outcome": "started", "run": f"hook/held/come/{mark}"}
+            said = {"role": "user", "content": "hello"}
+            completed = await http.post(
+                "/v1/chat/completions", json={"model": "held", "messages": [said]}
+            )
+            assert completed.status_code == 200, completed.text
+            asked: dict[str, object] = {
+                "threadId": "t",
+                "runId": f"held-{mark}",
+                "state": {},
+                "forwardedProps": {},
+                "tools": [],
+                "context": [],
+                "messages": [{"id": "m", **said}],
+            }
+            spoken = await http.post("/agui/held", json=asked)
+            assert spoken.status_code == 200, spoken.text
+        offered = await offered_team(access, "held", ALL)
+        assert offered.inputs["required"] == ["message"]
+        for run in (quote(f"hook/held/come/{mark}", safe=""), f"held-{mark}"):
+            await described(app, run, "completed")
+    finally:
+        own.unlink(missing_ok=True)
+        done = await asyncio.to_thread(served.coterie, "deploy", "--remove", "held")
+        assert done.returncode == ExitCode.DONE, done.stderr

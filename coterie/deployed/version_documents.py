@@ -1,4 +1,4 @@
-"""Compile a deployed version, as whoever shows or starts it reads it."""
+"""Compile a deployed version, for who shows or starts it."""
 
 from coterie.deployed.proposals import sources_beneath
 from coterie.deployed.registry import DeployedVersion

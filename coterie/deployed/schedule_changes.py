@@ -6,7 +6,9 @@ from typing import Any, Literal, NamedTuple
 from uuid import uuid4
 
 from temporalio.api.common.v1 import Payload
+from temporalio.api.enums.v1 import TaskQueueKind
 from temporalio.api.schedule.v1 import Schedule as RawSchedule
+from temporalio.api.workflow.v1 import NewWorkflowExecutionInfo
 from temporalio.api.workflowservice.v1 import UpdateScheduleRequest
 from temporalio.client import (
     Client,
@@ -29,6 +31,7 @@ from coterie.deployed.declared_schedules import (
 from coterie.deployed.registry_changes import ChangeRefused
 from coterie.dsl.model.sections.schedule_trigger import ScheduleSection
 from coterie.failures import CommandError
+from coterie.workflows.core.senders import SENDER
 
 _TRIES = 3
 
@@ -116,9 +119,17 @@ async def _is_alike(owner: Ownership, wanted: DeclaredSchedule, found: FoundSche
     return (
         ours.spec == theirs.spec
         and ours.policies == theirs.policies
-        and ours.action.start_workflow.task_queue.name
-        == theirs.action.start_workflow.task_queue.name
+        and _start_of(ours) == _start_of(theirs)
     )
+
+
+def _start_of(schedule: RawSchedule) -> NewWorkflowExecutionInfo:
+    """Return all that a schedule starts, but for who deployed it; empty if it starts nothing."""
+    start = NewWorkflowExecutionInfo()
+    start.CopyFrom(schedule.action.start_workflow)
+    start.header.fields.pop(SENDER, None)
+    start.task_queue.kind = TaskQueueKind.TASK_QUEUE_KIND_NORMAL
+    return start
 
 
 async def _raw(owner: Ownership, schedule: Schedule) -> RawSchedule:

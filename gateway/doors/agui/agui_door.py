@@ -8,12 +8,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from coterie.dsl.errors import InvalidDocument
-from coterie.failures import CommandError
 from coterie.gateway.app import streams_of
 from coterie.gateway.doors.agui.agui_calls import AguiCall
 from coterie.gateway.endpoints import error_response, identity_of
-from coterie.gateway.operations.error_reports import SIGNED_OUT, UNEXPECTED, failed_request
+from coterie.gateway.operations.error_reports import SIGNED_OUT, UNEXPECTED
+from coterie.gateway.operations.expected_errors import EXPECTED_ERRORS, failed_work
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.request_gate import AGUI_PATH
 from coterie.gateway.streams.stream_hub import StreamHub
@@ -36,8 +35,8 @@ def agui_routes(access: RunAccess) -> Sequence[BaseRoute]:
         try:
             answer = await asyncio.to_thread(_load_answer)
             return await answer(streams_of(request.app), access, call)
-        except (CommandError, InvalidDocument) as error:
-            return error_response(failed_request(error))
+        except EXPECTED_ERRORS as error:
+            return error_response(failed_work(error))
         except Exception:
             _log.exception("the door of AG-UI failed")
             return error_response(UNEXPECTED)

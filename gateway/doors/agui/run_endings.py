@@ -5,9 +5,8 @@ from ag_ui.core.events import RunFinishedCancelledOutcome, RunFinishedSuccessOut
 from pydantic import JsonValue
 
 from coterie.dsl.visible import visible
-from coterie.failures import CommandError
 from coterie.gateway.doors.agui.run_translation import Ended, Ending, MessageAnswered
-from coterie.gateway.operations.error_reports import failed_request
+from coterie.gateway.operations.expected_errors import ExpectedError, failed_work
 
 
 def final_context(ending: Ending) -> JsonValue:
@@ -46,8 +45,8 @@ def _finished_event(thread: str, run: str, result: JsonValue) -> BaseEvent:
     return RunFinishedEvent(thread_id=thread, run_id=run, result=result, outcome=outcome)
 
 
-def failed_event(error: CommandError) -> BaseEvent:
+def failed_event(error: ExpectedError) -> BaseEvent:
     """Return the last event where the run cannot be followed any more."""
-    report = failed_request(error).report
+    report = failed_work(error).report
     message = f"{report.message}. {report.fix}" if report.fix else report.message
     return RunErrorEvent(message=message, code=report.code)

@@ -7,9 +7,9 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from coterie.failures import CommandError
 from coterie.gateway.doors.agui.agui_threads import ThreadRun
 from coterie.gateway.identity.identity import Identity
+from coterie.gateway.operations.expected_errors import EXPECTED_ERRORS, ExpectedError
 from coterie.gateway.operations.operations_table import operation_named
 from coterie.gateway.operations.performance import perform
 from coterie.gateway.operations.run_access import RunAccess
@@ -30,7 +30,7 @@ class AguiMessage:
         self._thread = thread
         self._done = done
         self._task: asyncio.Task[None] | None = None
-        self.failure: CommandError | None = None
+        self.failure: ExpectedError | None = None
         """Why the session does not take it."""
 
     def begin(self) -> None:
@@ -51,7 +51,7 @@ class AguiMessage:
             while not is_answered:
                 outcome = await perform(self._access, operation, asked, self._identity)
                 is_answered = cast("MessageOutcome", outcome).is_answered
-        except CommandError as error:
+        except EXPECTED_ERRORS as error:
             self.failure = error
             self._done()
 

@@ -14,10 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.values import Json
 from coterie.dsl.visible import shortened_text
-from coterie.failures import CommandError
 from coterie.gateway.app import streams_of
 from coterie.gateway.doors.openai.asked_parameters import (
     AskedBase,
@@ -49,11 +47,8 @@ from coterie.gateway.doors.openai.server_events import awaited_events
 from coterie.gateway.doors.openai.team_answers import AskedTeam, asked_team
 from coterie.gateway.endpoints import identity_of
 from coterie.gateway.identity.identity import Identity
-from coterie.gateway.operations.error_reports import (
-    SIGNED_OUT,
-    Rejection,
-    failed_request,
-)
+from coterie.gateway.operations.error_reports import SIGNED_OUT, Rejection
+from coterie.gateway.operations.expected_errors import EXPECTED_ERRORS, failed_work
 from coterie.gateway.operations.performance import permitted_team
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.request_gate import OPENAI_PATHS
@@ -102,9 +97,9 @@ class OpenAiDoor:
                 return openai_response(SIGNED_OUT)
             try:
                 return await work(request, identity)
-            except (CommandError, InvalidDocument) as error:
+            except EXPECTED_ERRORS as error:
                 parameter = error.parameter if isinstance(error, ParameterRejection) else None
-                return openai_response(failed_request(error), parameter or None)
+                return openai_response(failed_work(error), parameter or None)
 
         return endpoint
 

@@ -5,11 +5,10 @@ import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from typing import Final
 
-from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.values import Json
-from coterie.failures import CommandError
 from coterie.gateway.doors.openai.team_answers import TeamAnswer
-from coterie.gateway.operations.error_reports import FailedRequest, failed_request
+from coterie.gateway.operations.error_reports import FailedRequest
+from coterie.gateway.operations.expected_errors import EXPECTED_ERRORS, failed_work
 
 COMMENT_SECONDS: Final = 10.0
 _COMMENT: Final = b": working\n\n"
@@ -61,8 +60,8 @@ async def awaited_events(
                 yield _COMMENT
         try:
             events = closing(await answering)
-        except (CommandError, InvalidDocument) as error:
-            events = failing(failed_request(error))
+        except EXPECTED_ERRORS as error:
+            events = failing(failed_work(error))
         for event in events:
             yield event
     finally:

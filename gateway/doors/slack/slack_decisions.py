@@ -5,7 +5,6 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pydantic import ValidationError
 from starlette.requests import Request
 
 from coterie.activities.contracts import SlackChoice
@@ -41,7 +40,11 @@ from coterie.gateway.doors.slack.slack_payloads import (
 )
 from coterie.gateway.doors.slack.slack_people import slack_identity
 from coterie.gateway.identity.identity import Identity, Role
-from coterie.gateway.operations.error_reports import failed_request
+from coterie.gateway.operations.expected_errors import (
+    EXPECTED_ERRORS,
+    ExpectedError,
+    failed_work,
+)
 from coterie.gateway.operations.performance import permitted_run
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.request_gate import sender_of
@@ -134,10 +137,7 @@ class SlackDecisions:
         try:
             asked = await self._without_equal_payload(presser.identity, choice, asked)
             decided = await performed(self.access, "decide", asked, presser.identity, Decision)
-        except ValidationError:
-            await self._refuse(presser, choice, CommandError("the decision does not fit"))
-            return
-        except CommandError as error:
+        except EXPECTED_ERRORS as error:
             await self._refuse(presser, choice, error)
             return
         if decided.verdict == "counted":
@@ -157,15 +157,15 @@ class SlackDecisions:
             return asked
         return {name: value for name, value in asked.items() if name != "payload"}
 
-    async def _refuse(self, presser: Presser, choice: SlackChoice, error: CommandError) -> None:
+    async def _refuse(self, presser: Presser, choice: SlackChoice, error: ExpectedError) -> None:
         """Say why nothing changed; if it was decided before, the buttons go."""
         try:
             seen = await self._request(presser.identity, choice)
-        except CommandError:
+        except EXPECTED_ERRORS:
             seen = RequestView()
         if seen.decision is not None:
             self._show_decided(presser, choice, seen.decision)
-        text = failed_request(error).report.message
+        text = failed_work(error).report.message
         answer = only_for_one(f"Nothing changed: {text}")
         self.work.start(self.client.change_message(presser.response_url, answer))
 
@@ -186,7 +186,7 @@ class SlackDecisions:
     async def _open_dialog(self, presser: Presser, choice: SlackChoice, trigger: str) -> None:
         try:
             seen = await self._request(presser.identity, choice)
-        except CommandError as error:
+        except EXPECTED_ERRORS as error:
             await self._refuse(presser, choice, error)
             return
         if seen.pending is None or seen.pending.digest != choice.digest:

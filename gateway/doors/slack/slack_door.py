@@ -13,10 +13,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from coterie.audit.audit_buffer import refusal
-from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.model.sections.access_document import AccessSection
 from coterie.dsl.values import Json
-from coterie.failures import CommandError
 from coterie.gateway.doors.slack.background_work import BackgroundWork
 from coterie.gateway.doors.slack.slack_client import SlackClient
 from coterie.gateway.doors.slack.slack_decisions import SlackDecisions
@@ -39,6 +37,7 @@ from coterie.gateway.operations.error_reports import (
     Rejection,
     failed_request,
 )
+from coterie.gateway.operations.expected_errors import EXPECTED_ERRORS, failed_work
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.request_gate import SLACK_PATH
 
@@ -107,8 +106,8 @@ class SlackDoor:
                     return _answer(await self._decisions.submit(request, interaction))
                 case None:
                     pass
-        except (CommandError, InvalidDocument) as error:
-            return error_response(failed_request(error))
+        except EXPECTED_ERRORS as error:
+            return error_response(failed_work(error))
         return _answer(None)
 
     async def _receive(self, request: Request) -> Response:
@@ -125,8 +124,8 @@ class SlackDoor:
                         return error_response(failed_request(_not_taken()))
                 case None:
                     pass
-        except (CommandError, InvalidDocument) as error:
-            return error_response(failed_request(error))
+        except EXPECTED_ERRORS as error:
+            return error_response(failed_work(error))
         return _answer(None)
 
     async def _verified_body(self, request: Request) -> bytes | Response:

@@ -9,7 +9,6 @@ from starlette.requests import Request
 
 from coterie.dsl.model.sections.access_document import AccessSection
 from coterie.dsl.values import Json
-from coterie.failures import CommandError
 from coterie.gateway.console.forms.form_operations import performed
 from coterie.gateway.doors.answer_text import text_of
 from coterie.gateway.doors.slack.background_work import BackgroundWork
@@ -19,7 +18,8 @@ from coterie.gateway.doors.slack.slack_decisions import unknown_person
 from coterie.gateway.doors.slack.slack_payloads import EventDelivery, SlackMessage, message_in
 from coterie.gateway.doors.slack.slack_people import slack_identity
 from coterie.gateway.identity.identity import Identity
-from coterie.gateway.operations.error_reports import Rejection, failed_request
+from coterie.gateway.operations.error_reports import Rejection
+from coterie.gateway.operations.expected_errors import EXPECTED_ERRORS, failed_work
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.operations.run_starts import StartedRun
 from coterie.gateway.operations.run_steering import MessageOutcome
@@ -89,8 +89,12 @@ class SlackThreads:
         taken = self.deliveries.get(sent.id)
         if taken is None:
             taken = self._new_delivery(sent.id)
-            with sent_by(sender_of(identity, request.scope)):
-                self.work.start(self._talk(sent, taken))
+            try:
+                with sent_by(sender_of(identity, request.scope)):
+                    self.work.start(self._talk(sent, taken))
+            except Rejection:
+                self._settle(sent, taken, is_taken=False)
+                raise
         await asyncio.wait({taken}, timeout=_TAKING_SECONDS)
         return taken.done() and taken.result()
 
@@ -105,6 +109,16 @@ class SlackThreads:
             del self.deliveries[next(iter(self.deliveries))]
         return taken
 
+    def _settle(
+        self, sent: ThreadMessage, taken: "asyncio.Future[bool]", *, is_taken: bool
+    ) -> None:
+        """Say whether the session has a message; if not, its next delivery sends it anew."""
+        if taken.done():
+            return
+        taken.set_result(is_taken)
+        if not is_taken and self.deliveries.get(sent.id) is taken:
+            del self.deliveries[sent.id]
+
     async def _is_for_us(self, message: SlackMessage, run: str) -> bool:
         """Return whether a message is to the app, or in a thread where the app takes part."""
         if message.type == "app_mention" or message.channel_type == "im":
@@ -114,32 +128,34 @@ class SlackThreads:
         return await self._has_session(run)
 
     async def _talk(self, sent: ThreadMessage, taken: "asyncio.Future[bool]") -> None:
-        """Send a message, and post the reply into its thread."""
+        """Send a message, and post the reply into its thread, or why there is none."""
         try:
-            await self._start(sent)
-            asked: Json = {"run": sent.run, "message": sent.text, "message_id": sent.id, "wait": 0}
-            outcome = await performed(self.access, "message", asked, sent.identity, MessageOutcome)
-            taken.set_result(outcome.is_taken)
-            if not outcome.is_taken:
-                self.deliveries.pop(sent.id, None)
-                return
-            for _ in range(_MAX_WAITS):
-                if outcome.is_answered:
-                    break
-                outcome = await performed(
-                    self.access, "message", {**asked, "wait": _WAIT}, sent.identity, MessageOutcome
-                )
-            text = text_of(outcome.reply) if outcome.is_answered else _STILL
-        except CommandError as error:
-            failed = failed_request(error)
+            text = await self._reply(sent, taken)
+        except EXPECTED_ERRORS as error:
+            failed = failed_work(error)
             if failed.status >= 500 and not taken.done():
-                self.deliveries.pop(sent.id, None)
-                taken.set_result(False)
-                return
+                return  # Slack sends it again
             text = f"{failed.report.message}. {failed.report.fix}".strip()
-        if not taken.done():
-            taken.set_result(True)
-        await self._say(sent.channel, sent.thread, text)
+            self._settle(sent, taken, is_taken=True)
+        finally:
+            self._settle(sent, taken, is_taken=False)
+        if text is not None:
+            await self._say(sent.channel, sent.thread, text)
+
+    async def _reply(self, sent: ThreadMessage, taken: "asyncio.Future[bool]") -> str | None:
+        """Return the reply to a message; None if the session has not taken it."""
+        await self._start(sent)
+        asked: Json = {"run": sent.run, "message": sent.text, "message_id": sent.id, "wait": 0}
+        outcome = await performed(self.access, "message", asked, sent.identity, MessageOutcome)
+        self._settle(sent, taken, is_taken=outcome.is_taken)
+        if not outcome.is_taken:
+            return None
+        for _ in range(_MAX_WAITS):
+            if outcome.is_answered:
+                break
+            asked = {**asked, "wait": _WAIT}
+            outcome = await performed(self.access, "message", asked, sent.identity, MessageOutcome)
+        return text_of(outcome.reply) if outcome.is_answered else _STILL
 
     async def _start(self, sent: ThreadMessage) -> None:
         """Start the session, unless it exists; raises CommandError."""

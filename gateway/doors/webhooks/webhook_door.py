@@ -12,7 +12,6 @@ from typing import Final, Literal
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
-from temporalio.service import RPCError
 
 from coterie.audit.audit_buffer import refusal
 from coterie.audit.sent_records import audit_record
@@ -44,6 +43,7 @@ from coterie.gateway.operations.error_reports import (
     Rejection,
     failed_request,
 )
+from coterie.gateway.operations.expected_errors import EXPECTED_ERRORS, failed_work
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.http_server.http_connections import CONNECTION, HttpConnection
 from coterie.runs.call_errors import Unanswered, UnknownRun, has_ended
@@ -105,10 +105,8 @@ class WebhookDoor:
             outcome = await self._deliver(request, address)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
-        except (CommandError, InvalidDocument) as error:
-            failed = failed_request(error)
-        except (RPCError, TimeoutError):
-            failed = failed_request(Unanswered("the Temporal server does not answer"))
+        except EXPECTED_ERRORS as error:
+            failed = failed_work(error)
         except Exception:
             _log.exception("a delivery failed")
             failed = UNEXPECTED

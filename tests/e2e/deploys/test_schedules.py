@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import timedelta
 from typing import cast
 
 import pytest
@@ -32,6 +33,7 @@ from coterie.dsl.model.sections.schedule_trigger import ScheduleSection
 from coterie.failures import ExitCode
 from coterie.runs.histories.history_events import started
 from coterie.runs.run_client import Run
+from coterie.workflows.core.messages import TeamInput
 from tests.e2e.deploys.conftest import done
 from tests.support.cli import sentence
 from tests.support.project import Project
@@ -158,6 +160,32 @@ async def test_a_schedule_of_somebody_else_is_left_alone(served: Project) -> Non
     await theirs.delete()
 
 
+def action_of(given: ScheduleUpdateInput) -> ScheduleActionStartWorkflow:
+    action = given.description.schedule.action
+    assert isinstance(action, ScheduleActionStartWorkflow)
+    return action
+
+
+def another_team(given: ScheduleUpdateInput) -> ScheduleUpdate:
+    action_of(given).args = [TeamInput(team="other", context={"weight": 9})]
+    return ScheduleUpdate(given.description.schedule)
+
+
+def another_type(given: ScheduleUpdateInput) -> ScheduleUpdate:
+    action_of(given).workflow = "Theirs"
+    return ScheduleUpdate(given.description.schedule)
+
+
+def another_id(given: ScheduleUpdateInput) -> ScheduleUpdate:
+    action_of(given).id = "theirs"
+    return ScheduleUpdate(given.description.schedule)
+
+
+def another_limit(given: ScheduleUpdateInput) -> ScheduleUpdate:
+    action_of(given).execution_timeout = timedelta(seconds=1)
+    return ScheduleUpdate(given.description.schedule)
+
+
 async def test_what_somebody_edits_on_the_server_is_put_back(served: Project) -> None:
     client = await served.client()
     file = written(served, "edited", night=EARLY)
@@ -171,6 +199,12 @@ async def test_what_somebody_edits_on_the_server_is_put_back(served: Project) ->
     await handle_of(client, "edited", "night").update(at_noon)
     assert await deploy(served, file) == "edited@1 unchanged\n  schedule night replaced\n"
     assert await hour_of(client, "edited", "night") == [4]
+    for edit in (another_team, another_type, another_id, another_limit):
+        await handle_of(client, "edited", "night").update(edit)
+        shown = await asyncio.to_thread(served.coterie, "deploy", file, "--plan", "--exit-code")
+        assert "schedule night replace" in shown.stdout, edit.__name__
+        assert await deploy(served, file) == "edited@1 unchanged\n  schedule night replaced\n"
+        assert await deploy(served, file) == "edited@1 unchanged\n"
     await handle_of(client, "edited", "night").delete()
     assert "schedule night created" in await deploy(served, file)
     await deploy(served, "--remove", "edited")

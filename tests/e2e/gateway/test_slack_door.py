@@ -234,6 +234,28 @@ async def test_a_run_of_another_team_with_the_id_of_a_thread_gets_no_message_of_
     await (await served.client()).get_workflow_handle(run).terminate()
 
 
+async def test_a_message_that_meets_a_broken_document_says_so_in_its_thread(
+    served: Project, slack: httpx2.AsyncClient, platform: SlackPlatform
+) -> None:
+    file = served.folder / "config/teams/talk.yml"
+    written = file.read_text()
+    body = event(ANN, "<@U000A> hello?", "1700000300.000100")
+    try:
+        file.write_text("orchestration: 1\n")
+        assert (await send(slack, body, "events")).status_code == 200
+    finally:
+        file.write_text(written)
+    (told,) = await said(platform, "chat.postMessage")
+    assert told["thread_ts"] == "1700000300.000100"
+    assert "talk.yml:1:" in told["text"]
+    platform.calls.clear()
+    again = event(ANN, "<@U000A> again", "1700000301.000100", thread_ts="1700000300.000100")
+    while (await send(slack, again, "events")).status_code == 503:
+        pass  # as Slack repeats it
+    (reply,) = await said(platform, "chat.postMessage")
+    assert reply["text"] == "heard again"
+
+
 async def test_what_slack_has_not_signed_just_now_is_refused(
     slack: httpx2.AsyncClient, platform: SlackPlatform
 ) -> None:

@@ -1,20 +1,25 @@
 """What comes from Slack, and what goes there: signatures, addresses, people, plain texts."""
 
+import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
+from starlette.requests import Request
 
 from coterie.activities.contracts import Notification
 from coterie.activities.slack_messages import slack_error, slack_message
 from coterie.dsl.model.sections.access_document import AccessSection, SlackSection
+from coterie.gateway.doors.slack.background_work import MAX_TASKS, BackgroundWork
 from coterie.gateway.doors.slack.slack_blocks import decision_dialog, escaped
-from coterie.gateway.doors.slack.slack_client import is_response_url
+from coterie.gateway.doors.slack.slack_client import SlackClient, is_response_url
 from coterie.gateway.doors.slack.slack_payloads import (
     DialogOrigin,
+    EventDelivery,
     PressedMessage,
     SlackMessage,
     read_choice,
@@ -25,7 +30,11 @@ from coterie.gateway.doors.slack.slack_payloads import (
 )
 from coterie.gateway.doors.slack.slack_people import slack_identity
 from coterie.gateway.doors.slack.slack_signatures import MAX_SKEW, is_from_slack, signature_of
-from coterie.gateway.doors.slack.slack_threads import run_of_thread, without_mention
+from coterie.gateway.doors.slack.slack_threads import SlackThreads, run_of_thread, without_mention
+from coterie.gateway.operations.error_reports import Rejection
+from coterie.gateway.operations.run_access import RunAccess
+from coterie.server.connection import Connection
+from coterie.settings import load
 from coterie.workflows.core.requests import Pending
 
 NOW = 1_531_420_618.0
@@ -217,3 +226,63 @@ def test_a_thread_has_one_session_and_a_mention_is_not_part_of_the_message() -> 
     assert without_mention(first.text) == "hi"
     assert without_mention("a > b") == "a > b"
     assert escaped("<@U1> & co") == "&lt;@U1&gt; &amp; co"
+
+
+def threads(folder: Path, work: BackgroundWork) -> SlackThreads:
+    """Threads without a server: each message meets an error that nobody expects."""
+    section = AccessSection.model_validate(
+        {
+            "slack": {
+                "signing_secret_env": "S",
+                "bot_token_env": "T",
+                "team": "talk",
+                "users": {"T1/U1": "ann"},
+            }
+        }
+    )
+    assert section.slack is not None
+    access = RunAccess(load({}, folder), Connection.__new__(Connection))
+    return SlackThreads(access, section, SlackClient(section.slack, "token"), work)
+
+
+MENTION = read_delivery(
+    json.dumps(
+        {
+            "type": "event_callback",
+            "team_id": "T1",
+            "event_id": "E1",
+            "event": {
+                "type": "app_mention",
+                "user": "U1",
+                "channel": "C1",
+                "ts": "1700000000.000100",
+                "text": "hello",
+            },
+        }
+    ).encode()
+)
+REQUEST = Request({"type": "http", "headers": [], "client": ("127.0.0.1", 1), "path": "/slack"})
+
+
+async def test_a_message_that_meets_a_defect_is_sent_anew_by_its_next_delivery(
+    tmp_path: Path,
+) -> None:
+    talking = threads(tmp_path, BackgroundWork())
+    assert isinstance(MENTION, EventDelivery)
+    assert not await talking.receive(REQUEST, MENTION)
+    assert talking.deliveries == {}
+
+
+async def test_a_message_that_comes_while_too_much_is_in_progress_is_not_remembered(
+    tmp_path: Path,
+) -> None:
+    work, end = BackgroundWork(), asyncio.Event()
+    talking = threads(tmp_path, work)
+    assert isinstance(MENTION, EventDelivery)
+    for _ in range(MAX_TASKS):
+        work.start(end.wait())
+    with pytest.raises(Rejection, match="too much"):
+        await talking.receive(REQUEST, MENTION)
+    assert talking.deliveries == {}
+    end.set()
+    await work.close()

@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from datetime import timedelta
 
+from coterie.dsl.reserved_ids import service_prefix
 from coterie.dsl.sizes import MAX_BY_LENGTH, MAX_ID_SIZE, MAX_NAME_LENGTH, MAX_WHY_LENGTH
 from coterie.dsl.values import MAX_DURATION, seconds
 from coterie.dsl.visible import visible
@@ -48,6 +49,9 @@ def id_problem(text: str) -> str | None:
         return "it has a line break, a tab or an invisible character; use letters, digits and '-'"
     if (size := len(text.encode(errors="surrogatepass"))) > MAX_ID_SIZE:
         return f"it has {size:,} bytes; Temporal takes at most {MAX_ID_SIZE:,}"
+    prefix = service_prefix(text)
+    if prefix is not None:
+        return f"ids that begin with {prefix!r} are reserved; use another one"
     return None
 
 

@@ -25,6 +25,7 @@ from coterie.audit.sent_records import (
 )
 from coterie.dsl.visible import shortened_text
 from coterie.failures import CommandError
+from coterie.runs.own_workflows import ForeignWorkflow
 from coterie.settings import Settings
 from coterie.signing.key_files import read_key
 from coterie.workflows.core.audit_messages import AuditBatch, AuditRecord
@@ -166,10 +167,10 @@ class AuditSender:
         try:
             await send_batch(self._client(), self._settings, self._with_signature(batch))
             self._is_taken = True
-        except RPCError as error:
+        except (RPCError, ForeignWorkflow) as error:
             self._buffer.put_back(batch)
             if self._is_taken:
-                _log.warning("the server takes no records of the audit log: %s", error.message)
+                _log.warning("the server takes no records of the audit log: %s", error)
             self._is_taken = False
 
     def _with_signature(self, batch: AuditBatch) -> AuditBatch:

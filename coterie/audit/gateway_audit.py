@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 from temporalio.client import Client
+from temporalio.service import RPCError
 
 from coterie.audit.audit_entries import (
     AuditEntry,
@@ -18,7 +19,7 @@ from coterie.audit.run_histories import AuditedPart, RunHistories
 from coterie.dsl.json_values import json_digest
 from coterie.dsl.values import Frozen
 from coterie.failures import CommandError
-from coterie.runs.call_errors import UnknownRun
+from coterie.runs.call_errors import UnknownRun, call_error
 from coterie.runs.histories.history_events import read_events, started
 from coterie.runs.histories.recorded_events import (
     ContinuedAsNew,
@@ -26,10 +27,16 @@ from coterie.runs.histories.recorded_events import (
     RunStarted,
     SignalReceived,
 )
+from coterie.runs.own_workflows import own_execution
 from coterie.runs.run_client import Run
 from coterie.signing.key_files import KeyFile
 from coterie.signing.signers import sign_text
-from coterie.workflows.core.audit_messages import AUDIT_SIGNAL, AuditBatch, AuditLogInput
+from coterie.workflows.core.audit_messages import (
+    AUDIT_SIGNAL,
+    AUDIT_WORKFLOW,
+    AuditBatch,
+    AuditLogInput,
+)
 from coterie.workflows.signatures.statements import Certificate
 from coterie.workflows.signatures.verification import (
     MAX_CLOCK_SKEW,
@@ -47,16 +54,20 @@ async def gateway_histories(client: Client, id: str) -> RunHistories:
     """
     run = Run(client, id)
     try:
-        before = (await run.describe()).run_id
-    except UnknownRun:
+        latest = await own_execution(client, id, AUDIT_WORKFLOW)
+    except RPCError as error:
+        raise call_error(id, error) from None
+    others = await _executions(client, id)
+    executions = others if latest is None else [latest, *others]
+    if not executions:
         raise CommandError(
             f"there is no audit run {id!r} on this server: `coterie serve` starts it with its "
             "first record"
-        ) from None
+        )
     parts: list[AuditedPart] = []
     missing: list[str] = []
     seen: set[str] = set()
-    for run_id in (before, *await _executions(client, id)):
+    for run_id in executions:
         own, lost = await _chain(run, run_id, seen)
         parts[:0] = own
         missing[:0] = lost
@@ -64,12 +75,13 @@ async def gateway_histories(client: Client, id: str) -> RunHistories:
 
 
 async def _executions(client: Client, id: str) -> list[str]:
-    """Return the run ids of all histories of a workflow id, latest first.
+    """Return the run ids of all histories of an audit run, latest first.
 
     Somebody may have closed the audit run; the next batch then began another one.
     """
     literal = id.replace("\\", "\\\\").replace("'", "\\'")
-    found = [one async for one in client.list_workflows(f"WorkflowId = '{literal}'")]
+    query = f"WorkflowId = '{literal}' AND WorkflowType = '{AUDIT_WORKFLOW}'"
+    found = [one async for one in client.list_workflows(query)]
     return [one.run_id for one in sorted(found, key=lambda one: one.start_time, reverse=True)]
 
 

@@ -9,16 +9,17 @@ from temporalio.client import Client
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.service import RPCError
 
+from coterie.dsl.reserved_ids import AUDIT_PREFIX
 from coterie.dsl.sizes import MAX_BY_LENGTH
 from coterie.dsl.visible import shortened_text
 from coterie.failures import CommandError
+from coterie.runs.own_workflows import ForeignWorkflow, own_execution
 from coterie.server.connection import open_connection
 from coterie.server.embedded_server import EmbeddedServer
 from coterie.server.message_senders import current_sender
 from coterie.settings import Settings
 from coterie.terminal import note
 from coterie.workflows.core.audit_messages import (
-    AUDIT_PREFIX,
     AUDIT_SIGNAL,
     AUDIT_WORKFLOW,
     AuditBatch,
@@ -66,8 +67,10 @@ async def send_batch(client: Client, settings: Settings, batch: AuditBatch) -> N
     """Send a batch to the audit run, which starts with its first one. It needs no worker.
 
     Raises:
+        ForeignWorkflow: Something else is open with the id of the audit run.
         RPCError: The server does not take it.
     """
+    await own_execution(client, audit_run(settings), AUDIT_WORKFLOW)
     await client.start_workflow(
         AUDIT_WORKFLOW,
         AuditLogInput(),
@@ -88,6 +91,8 @@ async def send_record(client: Client, settings: Settings, act: AuditedAct, about
         await send_batch(client, settings, batch)
     except RPCError:
         note("the server did not take the record of this for the audit log")
+    except ForeignWorkflow as error:
+        note(f"the audit log has no record of this: {error}")
 
 
 async def send_token_record(settings: Settings, act: AuditedAct, name: str) -> None:

@@ -6,6 +6,7 @@ from uuid import uuid4
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowQueryFailedError
 from temporalio.service import RPCError
 
+from coterie.dsl.reserved_ids import BULK_PREFIX
 from coterie.dsl.sizes import MAX_VALUE_SIZE
 from coterie.failures import CommandError
 from coterie.runs.call_errors import UnknownRun, call_error
@@ -46,7 +47,7 @@ async def start_bulk(client: Client, bulk: BulkInput, *, task_queue: str) -> str
     Raises:
         CommandError: The server refuses it, or does not answer.
     """
-    id = f"bulk-{bulk.action}-{uuid4().hex[:8]}"
+    id = f"{BULK_PREFIX}{bulk.action}-{uuid4().hex[:8]}"
     bulk = bulk.model_copy(update={"sender": current_sender()})
     (payload,) = client.data_converter.payload_converter.to_payloads([bulk])
     if len(payload.data) > MAX_VALUE_SIZE:

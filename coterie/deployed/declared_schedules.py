@@ -18,10 +18,10 @@ from temporalio.client import (
 
 from coterie.dsl.json_values import json_digest
 from coterie.dsl.model.sections.schedule_trigger import Overlap, ScheduleSection
+from coterie.dsl.reserved_ids import SCHEDULE_PREFIX
 from coterie.dsl.schedules.calendars import Calendar, Part, every
 from coterie.dsl.schedules.schedule_calendars import calendars_of, skipped_calendars
 from coterie.dsl.values import Frozen
-from coterie.runs.reserved_ids import SCHEDULE_PREFIX
 from coterie.server.message_senders import current_sender
 from coterie.storage.histories import WORKFLOW
 from coterie.storage.wire import data_converter

@@ -3,20 +3,18 @@
 from typing import NamedTuple
 
 from temporalio.api.common.v1 import WorkflowExecution
-from temporalio.api.workflowservice.v1 import (
-    DescribeWorkflowExecutionRequest,
-    GetWorkflowExecutionHistoryRequest,
-)
+from temporalio.api.workflowservice.v1 import GetWorkflowExecutionHistoryRequest
 from temporalio.client import Client, WorkflowHistory
-from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.deployed.team_content import TeamContent, unpacked
 from coterie.deployed.version_references import reference_of
 from coterie.dsl.errors import listed
+from coterie.dsl.reserved_ids import REGISTRY_PREFIX
 from coterie.failures import CommandError
 from coterie.runs.histories.history_events import started
+from coterie.runs.own_workflows import own_execution
 from coterie.workflows.core.registry_messages import (
-    REGISTRY_PREFIX,
+    REGISTRY_WORKFLOW,
     RegistryState,
     TeamRecord,
     VersionRecord,
@@ -58,10 +56,10 @@ class Registry:
         """Return what it has; it is empty before the first deployment.
 
         Raises:
-            CommandError: Something else has its id.
+            CommandError: Something else is open with its id, or it is damaged.
             RPCError: The server does not answer.
         """
-        run_id = await self._latest()
+        run_id = await own_execution(self.client, self.id, REGISTRY_WORKFLOW)
         if run_id is None:
             return RegistryState()
         if self._read is None or self._read[0] != run_id:
@@ -78,21 +76,6 @@ class Registry:
         """
         return version_named(await self.state(), text)
 
-    async def _latest(self) -> str | None:
-        """Return the run id of its latest history."""
-        request = DescribeWorkflowExecutionRequest(
-            namespace=self.client.namespace, execution=WorkflowExecution(workflow_id=self.id)
-        )
-        try:
-            found = await self.client.workflow_service.describe_workflow_execution(
-                request, retry=True
-            )
-        except RPCError as error:
-            if error.status == RPCStatusCode.NOT_FOUND:
-                return None
-            raise
-        return found.workflow_execution_info.execution.run_id
-
     async def _state_of(self, run_id: str) -> RegistryState:
         request = GetWorkflowExecutionHistoryRequest(
             namespace=self.client.namespace,
@@ -106,7 +89,7 @@ class Registry:
         state = begun.value.read_if(RegistryState)
         if state is None:
             raise CommandError(
-                f"the workflow {self.id!r} on the server is not a registry of ours: terminate it, "
+                f"the registry {self.id!r} on the server cannot be read: delete this workflow, "
                 "then deploy again"
             )
         return state

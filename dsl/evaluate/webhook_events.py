@@ -10,12 +10,11 @@ from typing import Final
 from coterie.dsl.errors import TemplateFailed
 from coterie.dsl.model.evaluation_budget import EvaluationMeter, Names
 from coterie.dsl.model.sections.webhook_trigger import WebhookSection, WebhookSignal
+from coterie.dsl.reserved_ids import RUN_PREFIX
 from coterie.dsl.strict_json import read_json
 from coterie.dsl.templates.template_filling import fill
 from coterie.dsl.values import Json, JsonValue
 
-RUN_PREFIX: Final = "hook"
-"""The first part of the id of every run that a webhook starts."""
 _PLAIN_EVENT = re.compile(r"[A-Za-z0-9._:=-]{1,200}\Z")
 _MAX_TYPE: Final = 200
 _PROOFS: Final = frozenset(

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 
+from coterie.dsl.reserved_ids import reserved_prefix
 from coterie.dsl.sizes import MAX_BY_LENGTH
 from coterie.dsl.visible import shortened_text
 from coterie.failures import CommandError
@@ -11,7 +12,6 @@ from coterie.gateway.operations.error_reports import ANOTHER_ID, Rejection, unkn
 from coterie.gateway.operations.permissions import Allowed, Denied, may
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.runs.new_runs import IdTaken
-from coterie.runs.reserved_ids import reserved_prefix
 
 
 def require(decision: Allowed | Denied) -> None:

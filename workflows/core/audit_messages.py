@@ -11,7 +11,6 @@ from coterie.workflows.signatures.statements import SignedText
 
 AUDIT_WORKFLOW: Final = "AuditLogWorkflow"
 AUDIT_SIGNAL: Final = "record"
-AUDIT_PREFIX: Final = "coterie-audit-"
 MAX_RECORDS: Final = 200
 """Of one batch."""
 START_OF_CHAIN: Final = "0" * 64

@@ -8,7 +8,6 @@ from coterie.dsl.sizes import MAX_BY_LENGTH, MAX_NAME_LENGTH, MAX_WHY_LENGTH
 from coterie.dsl.values import Frozen
 
 REGISTRY_WORKFLOW: Final = "TeamRegistryWorkflow"
-REGISTRY_PREFIX: Final = "coterie-registry-"
 DEPLOY: Final = "deploy"
 SWITCH: Final = "switch"
 REFUSED_CHANGE: Final = "ChangeRefused"

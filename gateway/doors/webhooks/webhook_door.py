@@ -18,7 +18,6 @@ from coterie.audit.sent_records import audit_record
 from coterie.documents.compilation import check_start
 from coterie.dsl.errors import InvalidDocument, TemplateFailed
 from coterie.dsl.evaluate.webhook_events import (
-    RUN_PREFIX,
     DeliveryEffect,
     Ignored,
     RunSignal,
@@ -26,6 +25,7 @@ from coterie.dsl.evaluate.webhook_events import (
     delivered_event,
     effect_of,
 )
+from coterie.dsl.reserved_ids import RUN_PREFIX, reserved_prefix
 from coterie.dsl.values import Documented, Json
 from coterie.dsl.visible import shortened_text, visible
 from coterie.failures import CommandError
@@ -49,7 +49,6 @@ from coterie.http_server.http_connections import CONNECTION, HttpConnection
 from coterie.runs.call_errors import Unanswered, UnknownRun, has_ended
 from coterie.runs.event_signals import EventSignal, signal_once, start_and_signal_once
 from coterie.runs.new_runs import IdTaken, check_id, start_run
-from coterie.runs.reserved_ids import reserved_prefix
 from coterie.server.message_senders import sent_by
 from coterie.workflows.core.messages import TeamInput
 from coterie.workflows.core.senders import MAX_ADDRESS, Sender

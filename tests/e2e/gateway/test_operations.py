@@ -315,6 +315,7 @@ async def test_nobody_takes_the_id_of_a_trigger_or_of_the_host(app: object) -> N
         "schedule/coterie/report/night-2026-11-30T04:30:00Z",
         "coterie-registry-coterie",
         "coterie-audit-coterie",
+        "coterie-bulk-retry-1",
     )
     async with client_of(app, ALL) as http:
         for id in reserved:

@@ -25,6 +25,9 @@ def test_an_id_that_temporal_takes_is_accepted(id: str) -> None:
         ("a\x1b[1A", "invisible character"),
         ("x" * 1001, "it has 1,001 bytes; Temporal takes at most 1,000"),
         ("é" * 501, "it has 1,002 bytes"),
+        ("coterie-registry-coterie", "ids that begin with 'coterie-registry-' are reserved"),
+        ("coterie-audit-coterie", "ids that begin with 'coterie-audit-' are reserved"),
+        ("coterie-bulk-retry-1", "ids that begin with 'coterie-bulk-' are reserved"),
     ],
 )
 def test_another_id_is_refused_with_the_reason(id: str, problem: str) -> None:

@@ -1,4 +1,4 @@
-"""Through no door does a caller give a run the id of the registry, the audit run or a bulk action."""
+"""No door lets a caller give a run the id of the registry, the audit run or a bulk action."""
 
 import asyncio
 import time

@@ -70,7 +70,7 @@ async def bulk_progress(client: Client, id: str) -> BulkReport:
     """
     run = Run(client, id)
     if (await run.describe()).workflow_type != BULK_WORKFLOW:
-        raise UnknownRun(f"there is no bulk action {id!r} on this server")
+        raise UnknownRun(f"there is no bulk action {id!r} on this server", id)
     handle = client.get_workflow_handle(id)
     try:
         return await handle.query("progress", result_type=BulkReport, rpc_timeout=run.answer_time)

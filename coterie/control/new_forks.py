@@ -42,6 +42,7 @@ async def retry_or_fork(
     updates: Json,
     new: str | None,
     signer: MessageSigner | None = None,
+    update_id: str | None = None,
 ) -> Decision | NewFork:
     """Retry a waiting failed task; for a failed run, start another one where it failed.
 
@@ -53,6 +54,7 @@ async def retry_or_fork(
         updates: Changes to the context.
         new: Id of another run; None to generate one.
         signer: Signs what is sent to an open run.
+        update_id: Of an open run: sent again with this id, it is retried once.
 
     Raises:
         CommandError: The run has not failed, or nothing waits to be retried.
@@ -65,7 +67,7 @@ async def retry_or_fork(
             raise CommandError(f"run {id!r} is still open: `--id` applies only to finished runs")
         if updates:
             await run.amend(AmendInput(updates=updates, by=asked.by, why=asked.why))
-        return await run.retry(asked)
+        return await run.retry(asked, update_id=update_id)
     if asked.task is not None:
         raise CommandError(
             f"run {id!r} has ended: `retry` starts another run where it failed, so name no task; "

@@ -54,6 +54,10 @@ class QueryRefused(Unanswered):
 class UnknownRun(CommandError):
     """The server does not know the run."""
 
+    def __init__(self, message: str, run: str) -> None:
+        super().__init__(message)
+        self.run = run
+
 
 class NoWorker(Unanswered):
     """The server answers, but no worker serves the run's queue."""
@@ -65,9 +69,8 @@ def call_error(id: str, error: RPCError) -> CommandError:
         case RPCStatusCode.NOT_FOUND if _ENDED.search(error.message):
             return has_ended(id)
         case RPCStatusCode.NOT_FOUND:
-            return UnknownRun(
-                f"there is no run {id!r} on this server; `coterie runs` lists the existing ones"
-            )
+            text = f"there is no run {id!r} on this server; `coterie runs` lists the existing ones"
+            return UnknownRun(text, id)
         case (
             RPCStatusCode.PERMISSION_DENIED
             | RPCStatusCode.UNAUTHENTICATED

@@ -110,10 +110,8 @@ def failed_request(error: CommandError | InvalidDocument) -> FailedRequest:
             problem = error.problems[0]
             where = f"{problem.file}:{problem.line}:{problem.column}: "
             return _error_report(422, problem.code, f"{where}{problem.message}", problem.fix)
-        case UnknownRun():
-            return _error_report(
-                404, "unknown_run", error, "GET /v1/runs lists the runs that you may see."
-            )
+        case UnknownRun():  # word for word as for a run that is hidden
+            return failed_request(unknown_run(error.run))
         case QueryRefused():
             return _error_report(404, "unknown_part", error, "")
         case NoWorker():

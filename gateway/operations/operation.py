@@ -26,6 +26,8 @@ Age = Annotated[str, Field(max_length=20, pattern=r"^[0-9]+(\.[0-9]+)?(ms|s|m|h|
 """A duration such as `2h`."""
 Digest = Annotated[str, Field(min_length=1, max_length=200)]
 """Of what a request shows."""
+MessageId = Annotated[str, Field(min_length=1, max_length=100)]
+"""Of a message; sent again with it, the message counts once, and has the same answer."""
 ContextUpdates = Annotated[Json, Field(max_length=200)]
 """`{dotted path: value}`."""
 

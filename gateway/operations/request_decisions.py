@@ -16,6 +16,7 @@ from coterie.gateway.operations.error_reports import Rejection
 from coterie.gateway.operations.operation import (
     AnyOperation,
     Digest,
+    MessageId,
     Name,
     Operation,
     RunAsked,
@@ -24,7 +25,7 @@ from coterie.gateway.operations.operation import (
 )
 from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
-from coterie.gateway.operations.run_permissions import require_run
+from coterie.gateway.operations.run_permissions import require_run, update_id
 from coterie.inspection.open_requests import requests_in, requests_in_all
 from coterie.rendering.request_text import PendingOfRun
 from coterie.runs.run_client import Run
@@ -84,6 +85,8 @@ class DecisionAsked(RunAsked):
     comment: Why = ""
     payload: JsonValue = None
     """Replacement for the shown value of an `editable` request. An explicit null counts."""
+    message_id: MessageId | None = None
+    """Sent again by you with this id, it counts once, and has the same answer."""
 
 
 async def _requests(access: RunAccess, asked: RequestsAsked, identity: Identity) -> WaitingRequests:
@@ -162,7 +165,7 @@ async def _decide(access: RunAccess, asked: DecisionAsked, identity: Identity) -
         decide_input = decide_input.model_copy(update={"payload": asked.payload})
     run = access.run(asked.run)
     run.signer = access.signer(identity.approver, identity)
-    return await run.decide(decide_input)
+    return await run.decide(decide_input, update_id=update_id(identity, asked.message_id))
 
 
 OPERATIONS: tuple[AnyOperation, ...] = (

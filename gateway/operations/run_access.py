@@ -14,6 +14,7 @@ from coterie.gateway.operations.named_teams import NamedTeams
 from coterie.gateway.operations.run_replays import RunReplays
 from coterie.gateway.streams.history_pages import HistoryPages
 from coterie.gateway.timelines.run_timelines import RunTimelines
+from coterie.runs.call_errors import UnknownRun
 from coterie.runs.histories.recorded_plans import started_name
 from coterie.runs.run_client import Run
 from coterie.server.connection import Connection
@@ -98,7 +99,10 @@ class RunAccess:
         Raises:
             CommandError: It does not exist, or the server does not answer.
         """
-        found = await self.find(id)
+        try:
+            found = await self.find(id)
+        except UnknownRun:
+            raise unknown_run(id) from None
         if found is None:
             raise unknown_run(id)
         return found

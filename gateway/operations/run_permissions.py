@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 
+from coterie.dsl.json_values import json_digest
 from coterie.dsl.reserved_ids import reserved_prefix
 from coterie.dsl.sizes import MAX_BY_LENGTH
 from coterie.dsl.visible import shortened_text
@@ -75,6 +76,16 @@ async def _is_seen(access: RunAccess, id: str, identity: Identity) -> bool:
         return False
     decision = may(identity, tuple(Role), found.team)
     return isinstance(decision, Allowed)
+
+
+def update_id(identity: Identity, message: str | None) -> str | None:
+    """Return the id of the update for a message of an identity; None if the message has no id.
+
+    The same id of somebody else is another update, so that no vote is lost.
+    """
+    if message is None:
+        return None
+    return f"sent-{json_digest(identity.method, identity.subject, message)[:32]}"
 
 
 def trail_name(identity: Identity, team: str) -> str:

@@ -18,6 +18,7 @@ from coterie.gateway.operations.error_reports import Rejection
 from coterie.gateway.operations.operation import (
     AnyOperation,
     ContextUpdates,
+    MessageId,
     Name,
     Operation,
     RunId,
@@ -26,7 +27,7 @@ from coterie.gateway.operations.operation import (
 )
 from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.run_access import RunAccess
-from coterie.gateway.operations.run_permissions import starting_run, trail_name
+from coterie.gateway.operations.run_permissions import starting_run, trail_name, update_id
 from coterie.runs.new_runs import start_run
 from coterie.runs.records import new_id
 from coterie.runs.task_queues import is_served
@@ -70,6 +71,8 @@ class RetryAsked(SteeringAsked):
     """`{dotted path: value}`: changes to the context."""
     id: RunId | None = None
     """Id of the run that retries a failed one. Default: a generated one."""
+    message_id: MessageId | None = None
+    """Of a retry of an open run: sent again by you with this id, it counts once."""
 
 
 class RetryOutcome(Documented):
@@ -169,6 +172,7 @@ async def _retry(access: RunAccess, asked: RetryAsked, identity: Identity) -> Re
             asked.updates,
             asked.id,
             access.signer(by, identity),
+            update_id(identity, asked.message_id),
         )
     if isinstance(retried, NewFork):
         return RetryOutcome(started=await _started_fork(access, retried, found.team))

@@ -4,7 +4,7 @@ Each records in the run who asked for it. The client sends no name.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Literal
+from typing import Literal
 from uuid import uuid4
 
 from pydantic import Field, JsonValue
@@ -17,6 +17,7 @@ from coterie.gateway.operations.operation import (
     ContextUpdates,
     Done,
     Input,
+    MessageId,
     Name,
     Operation,
     Output,
@@ -24,7 +25,7 @@ from coterie.gateway.operations.operation import (
     SteeringAsked,
 )
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
-from coterie.gateway.operations.run_permissions import trail_name
+from coterie.gateway.operations.run_permissions import trail_name, update_id
 from coterie.runs.call_errors import has_ended
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import reply_within
@@ -57,6 +58,8 @@ class TaskSkipAsked(SteeringAsked):
     """`team/task`, or the task of the current team."""
     value: JsonValue = None
     """The data of the skipped task."""
+    message_id: MessageId | None = None
+    """Sent again by you with this id, it counts once, and has the same answer."""
 
 
 class MessageAsked(RunAsked):
@@ -64,7 +67,7 @@ class MessageAsked(RunAsked):
 
     message: JsonValue
     """The next message of the session."""
-    message_id: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    message_id: MessageId | None = None
     """Of a message that was sent before: the run works on it once, and answers again."""
     wait: float = Field(default=30.0, ge=0, le=_MAX_WAIT)
     """Seconds to wait for the reply; with 0, only until the run takes the message."""
@@ -137,7 +140,8 @@ async def _redirect(access: RunAccess, asked: RedirectAsked, identity: Identity)
 
 async def _skip(access: RunAccess, asked: TaskSkipAsked, identity: Identity) -> Decision:
     run, by = await _signed_steering(access, asked, identity)
-    return await run.skip(SkipInput(task=asked.task, value=asked.value, by=by, why=asked.why))
+    skip_input = SkipInput(task=asked.task, value=asked.value, by=by, why=asked.why)
+    return await run.skip(skip_input, update_id=update_id(identity, asked.message_id))
 
 
 async def _message(access: RunAccess, asked: MessageAsked, identity: Identity) -> MessageOutcome:

@@ -141,12 +141,22 @@ def agent_request(
             return BuiltRequest("POST", f"{base}/tasks/{task}:cancel", dict(_HEADERS), b"{}")
 
 
-def message_params(id: str, parts: list[Json], task: str = "") -> Json:
-    """Return the parameters of `SendMessage`, which does not wait for the task."""
+def message_params(id: str, parts: list[Json], task: str = "", seen: str = "") -> Json:
+    """Return the parameters of `SendMessage`, which does not wait for the task.
+
+    Args:
+        id: Of the message.
+        parts: What it says.
+        task: The task that it continues.
+        seen: The moment of the status that it answers: an agent may ask something else meanwhile.
+    """
     listed: list[JsonValue] = [*parts]
     message: Json = {"messageId": id, "role": "ROLE_USER", "parts": listed}
     if task:
         message["taskId"] = task
+    status = seen.rpartition(" ")[0]
+    if status:
+        message["metadata"] = {"in_reply_to": status}
     return {"message": message, "configuration": {"returnImmediately": True}}
 
 

@@ -136,7 +136,7 @@ class RemoteAgent:
     async def _answer(self, task: ServerTask, state: str, text: str) -> None:
         """Send what a person answered; sent again, it has the same id."""
         id = json_digest(self._context.key, task.id, state)
-        params = message_params(id, [{"text": text}], task.id)
+        params = message_params(id, [{"text": text}], task.id, state)
         await self._ask("SendMessage", params, min(self._seconds, 60.0), _nothing)
 
     async def _follow(self, task: ServerTask, seen: str) -> JsonValue:

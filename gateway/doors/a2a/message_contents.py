@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, cast
+from typing import Annotated, Final, Literal, cast
 
 from pydantic import Field, JsonValue, ValidationError
 
 from coterie.dsl.errors import listed
 from coterie.dsl.sizes import MAX_NAME_LENGTH, MAX_WHY_LENGTH
 from coterie.dsl.values import Documented, Json
+from coterie.dsl.visible import shortened_text
 from coterie.gateway.operations.error_reports import Rejection, invalid_input, problems_of
 from coterie.workflows.core.requests import Pending
 
@@ -17,17 +18,23 @@ _WORDS: Mapping[str, Act] = {"approve": "approve", "reject": "reject", "retry": 
 """Texts that decide: only these words, so that no sentence is taken for a decision."""
 
 
+IN_REPLY_TO: Final = "in_reply_to"
+"""The key of the metadata of a message with the id of the status message that it answers."""
+_MAX_LISTED: Final = 5
+_MAX_PROMPT: Final = 200
+
+
 class DecisionData(Documented):
     """A decision as a data part."""
 
     request: Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH)] | None = None
-    """The id of the request. Default: the only one that waits."""
+    """The id of the request. Default: the one with the digest; without it, the only one."""
     decision: Act
     comment: Annotated[str, Field(max_length=MAX_WHY_LENGTH)] = ""
     payload: JsonValue = None
     """Of an approval: the value instead of the shown one; of `skip`: the data of the task."""
     digest: Annotated[str, Field(max_length=200)] | None = None
-    """Of the request as it was shown. Default: as it is now."""
+    """Of the request as it was shown. Needed, unless the message names the status it answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +56,9 @@ class RequestAnswer:
     """A decision about one request."""
 
     request: Pending
+    """As the client has seen it: a run takes no decision with another digest."""
     act: Act
     comment: str
-    digest: str | None
-    """None if the client named none, and the request demands one."""
     payload: JsonValue = None
     has_payload: bool = False
 
@@ -112,17 +118,31 @@ def session_context(metadata: JsonValue) -> Json:
     return context
 
 
-def answer_to(content: MessageContent, pending: Sequence[Pending]) -> RequestAnswer:
+def status_answered(metadata: JsonValue) -> str | None:
+    """Return the id of the status message that a message answers; None if it names none."""
+    named = metadata.get(IN_REPLY_TO) if isinstance(metadata, dict) else None
+    return named if isinstance(named, str) else None
+
+
+def answer_to(
+    content: MessageContent, pending: Sequence[Pending], *, is_reply: bool
+) -> RequestAnswer:
     """Return the decision that a message makes.
 
+    Args:
+        content: What the message says.
+        pending: The requests that wait now.
+        is_reply: Whether the message names the status that shows them, so that its sender has
+            seen what it decides.
+
     Raises:
-        Rejection: It makes none, or does not say about which request.
+        Rejection: It makes none, or does not say about which request that its sender has seen.
     """
     if content.values:
-        return _answer_of_data(content, pending)
-    request = _choose_request(None, pending)
+        return _answer_of_data(content, pending, is_reply=is_reply)
+    request = _choose_request(None, None, pending, is_reply=is_reply)
     if request.is_question:
-        return RequestAnswer(request, "approve", "", request.digest, _form(content, request), True)
+        return RequestAnswer(request, "approve", "", _form(content, request), True)
     word, _, comment = content.text.strip().partition("\n")
     act = _WORDS.get(word.strip().casefold())
     if act is None:
@@ -131,18 +151,19 @@ def answer_to(content: MessageContent, pending: Sequence[Pending]) -> RequestAns
             "Send `approve` or `reject` as the first line of the text, with a comment below it; or "
             'a data part such as {"decision": "approve"}.',
         )
-    digest = None if request.digest_required else request.digest
-    return RequestAnswer(request, act, comment.strip(), digest)
+    return RequestAnswer(request, _allowed(act, request), comment.strip())
 
 
-def _answer_of_data(content: MessageContent, pending: Sequence[Pending]) -> RequestAnswer:
+def _answer_of_data(
+    content: MessageContent, pending: Sequence[Pending], *, is_reply: bool
+) -> RequestAnswer:
     if len(content.values) != 1:
         raise _refuse("the message has several values", "Send one data part with the decision.")
     value = content.values[0]
     if not isinstance(value, dict) or "decision" not in value:
-        request = _choose_request(None, pending)
+        request = _choose_request(None, None, pending, is_reply=is_reply)
         if request.is_question:
-            return RequestAnswer(request, "approve", content.text, request.digest, value, True)
+            return RequestAnswer(request, "approve", content.text, value, True)
         fix = 'Send a data part such as {"decision": "approve"}.'
         raise _refuse("the data part has no `decision`", fix)
     try:
@@ -150,16 +171,28 @@ def _answer_of_data(content: MessageContent, pending: Sequence[Pending]) -> Requ
     except ValidationError as error:
         report = invalid_input(problems_of(error), ", ".join(DecisionData.model_fields)).report
         raise _refuse(report.message, report.fix) from None
-    request = _choose_request(data.request, pending)
-    digest = data.digest or (None if request.digest_required else request.digest)
+    request = _choose_request(data.request, data.digest, pending, is_reply=is_reply)
     return RequestAnswer(
         request,
-        data.decision,
+        _allowed(data.decision, request),
         data.comment or content.text,
-        digest,
         data.payload,
         "payload" in data.model_fields_set,
     )
+
+
+def decisions_about(request: Pending) -> tuple[Act, ...]:
+    """Return what a client may decide about a request."""
+    return ("retry", "skip", "reject") if request.choices else ("approve", "reject")
+
+
+def _allowed(act: Act, request: Pending) -> Act:
+    allowed = decisions_about(request)
+    if act not in allowed:
+        raise _refuse(
+            f"the request {request.id} takes no {act!r}", f"Allowed are: {listed(allowed)}."
+        )
+    return act
 
 
 def _form(content: MessageContent, request: Pending) -> JsonValue:
@@ -182,21 +215,39 @@ def _form(content: MessageContent, request: Pending) -> JsonValue:
     )
 
 
-def _choose_request(id: str | None, pending: Sequence[Pending]) -> Pending:
-    ids = [request.id for request in pending]
-    if id is None and len(pending) == 1:
-        return pending[0]
-    if id in ids:
-        return pending[ids.index(id)]
-    if id is None:
-        text = f"{len(pending)} requests wait, and the message does not say which one it decides"
+def _choose_request(
+    id: str | None, digest: str | None, pending: Sequence[Pending], *, is_reply: bool
+) -> Pending:
+    """Return the request that a message is about, if its sender has seen it as it is now."""
+    named = [request for request in pending if id in (None, request.id)]
+    chosen = [request for request in named if digest in (None, request.digest)]
+    if digest is None and not is_reply:
+        raise _refuse_unseen("the message does not show which request its sender has seen", pending)
+    if len(chosen) == 1:
+        return chosen[0]
+    if chosen:
+        text = f"{len(chosen)} requests wait, and the message does not say which one it decides"
+    elif named and digest is not None:
+        text = "no request waits with this digest"
     else:
         text = f"no request {id!r} waits"
-    raise Rejection(
+    raise _refuse_unseen(text, pending)
+
+
+def _refuse_unseen(text: str, pending: Sequence[Pending]) -> Rejection:
+    """Return the error that shows what waits, and how to answer that."""
+    shown = [
+        f"{request.id} (digest {request.digest}): {shortened_text(request.prompt, _MAX_PROMPT)}"
+        for request in pending[:_MAX_LISTED]
+    ]
+    more = len(pending) - len(shown)
+    waiting = "; ".join([*shown, *([f"and {more} more"] if more else [])])
+    return Rejection(
         409,
         "message_refused",
-        text,
-        f"Send a data part with `request`; waiting are: {listed(ids)}.",
+        f"{text}. Waiting: {waiting}",
+        'Decide with a data part such as {"decision": "approve", "digest": "..."}; or name the '
+        f"status that you answer: its `messageId` as `{IN_REPLY_TO}` in the metadata.",
     )
 
 

@@ -43,6 +43,7 @@ from coterie.gateway.doors.a2a.message_contents import (
     session_context,
     session_message,
     start_context,
+    status_answered,
 )
 from coterie.gateway.doors.a2a.new_tasks import existing_task, start_task, task_id
 from coterie.gateway.doors.a2a.push_configs import (
@@ -51,7 +52,7 @@ from coterie.gateway.doors.a2a.push_configs import (
     receivers_of,
     set_push,
 )
-from coterie.gateway.doors.a2a.task_answers import answer_task, send_to_session
+from coterie.gateway.doors.a2a.task_answers import ReceivedMessage, answer_task, send_to_session
 from coterie.gateway.doors.a2a.task_listing import list_tasks
 from coterie.gateway.doors.a2a.task_messages import (
     StreamProgress,
@@ -277,8 +278,10 @@ class TaskHandler(RequestHandler):
 
     async def _continue(self, call: TeamCall, found: FoundRun, message: Message) -> None:
         view = await self._views.view(found)
-        content = content_of(message)
-        await answer_task(self._access, call.identity, view, message.message_id, content)
+        received = ReceivedMessage(
+            message.message_id, content_of(message), status_answered(metadata_of(message))
+        )
+        await answer_task(self._access, call.identity, view, received)
 
     async def _events(self, call: TeamCall, found: FoundRun) -> AsyncGenerator[Event]:
         """Yield the task, then what is new in it, until nothing follows by itself."""

@@ -1,12 +1,12 @@
 """Messages on a task: they answer its request, or continue its session. Each counts once."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import Final
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
 from coterie.dsl.json_values import json_digest
+from coterie.dsl.values import Json
 from coterie.gateway.doors.a2a.message_contents import (
     MessageContent,
     RequestAnswer,
@@ -15,27 +15,34 @@ from coterie.gateway.doors.a2a.message_contents import (
 )
 from coterie.gateway.doors.a2a.task_views import TaskView
 from coterie.gateway.identity.identity import Identity
-from coterie.gateway.operations.error_reports import Rejection
-from coterie.gateway.operations.operation import AnyOperation, RunAsked
+from coterie.gateway.operations.error_reports import Rejection, invalid_input, problems_of
 from coterie.gateway.operations.operations_table import operation_named
 from coterie.gateway.operations.performance import perform
-from coterie.gateway.operations.request_decisions import approver_name
 from coterie.gateway.operations.run_access import RunAccess
-from coterie.gateway.operations.run_permissions import trail_name
+from coterie.gateway.operations.run_permissions import update_id
 from coterie.gateway.operations.run_steering import MessageAsked
-from coterie.workflows.core.messages import DecideInput, RetryInput, SkipInput
-from coterie.workflows.core.requests import Decision, Pending
+from coterie.workflows.core.state_keys import StepKey
 
 _TAKING_SECONDS: Final = 0.0
 
 
-def update_id(task: str, message: str) -> str:
-    """Return the id of the update that a message becomes."""
+def message_key(task: str, message: str) -> str:
+    """Return the id of a message on a task, as the operations know it."""
     return f"a2a-{json_digest(task, message)[:32]}"
 
 
+@dataclass(frozen=True, slots=True)
+class ReceivedMessage:
+    """A message on a task."""
+
+    id: str
+    content: MessageContent
+    answers: str | None = None
+    """The id of the status message that it answers."""
+
+
 async def answer_task(
-    access: RunAccess, identity: Identity, view: TaskView, message: str, content: MessageContent
+    access: RunAccess, identity: Identity, view: TaskView, message: ReceivedMessage
 ) -> None:
     """Send a message to the run that waits for it; one that it has taken is not sent again.
 
@@ -43,19 +50,21 @@ async def answer_task(
         access: The runs.
         identity: Who sends it.
         view: The task.
-        message: The id of the message.
-        content: What it says.
+        message: What it says, and what it answers.
 
     Raises:
         CommandError: The task waits for nothing, the message does not fit, or the identity may not.
     """
-    id = update_id(view.id, message)
-    if id in view.reading.taken:
+    id = message_key(view.id, message.id)
+    if not view.reading.taken.isdisjoint({id, update_id(identity, id)}):
         return
     if view.pending:
-        await _decide(access, identity, view, id, answer_to(content, view.pending))
+        is_reply = message.answers == view.message_id
+        answer = answer_to(message.content, view.pending, is_reply=is_reply)
+        await _decide(access, identity, view.id, id, answer)
     elif view.awaits_message:
-        await send_to_session(access, identity, view.id, message, session_message(content))
+        value = session_message(message.content)
+        await send_to_session(access, identity, view.id, message.id, value)
     else:
         raise Rejection(
             409,
@@ -70,7 +79,7 @@ async def send_to_session(
 ) -> None:
     """Send a message to a session, and wait until it has it, not for the reply."""
     asked = MessageAsked(
-        run=task, message=value, message_id=update_id(task, message), wait=_TAKING_SECONDS
+        run=task, message=value, message_id=message_key(task, message), wait=_TAKING_SECONDS
     )
     outcome = await perform(access, operation_named("message"), asked, identity)
     if not outcome.is_taken:
@@ -83,68 +92,30 @@ async def send_to_session(
 
 
 async def _decide(
-    access: RunAccess, identity: Identity, view: TaskView, id: str, answer: RequestAnswer
+    access: RunAccess, identity: Identity, task: str, id: str, answer: RequestAnswer
 ) -> None:
+    """Perform the operation that a decision is."""
+    request = answer.request
+    steered: Json = {"task": str(StepKey.of_failed(request.id)), "why": answer.comment}
     match answer.act:
         case "approve" | "reject":
-            handler = _decide_handler(answer, answer.act, id)
-            operation = "decide"
+            name = "decide"
+            asked: Json = {
+                "request": request.id,
+                "digest": request.digest,
+                "decision": answer.act,
+                "comment": answer.comment,
+            }
+            if answer.has_payload:
+                asked["payload"] = answer.payload
         case "retry":
-            handler = _retry_handler(view.team, answer, id)
-            operation = "retry"
+            name, asked = "retry", steered
         case "skip":
-            handler = _skip_handler(view.team, answer, id)
-            operation = "skip"
-    performed: AnyOperation = replace(operation_named(operation), handler=handler)
-    await perform(access, performed, RunAsked(run=view.id), identity)
-
-
-_Handler = Callable[[RunAccess, RunAsked, Identity], Awaitable[Decision]]
-
-
-def _decide_handler(
-    answer: RequestAnswer, decision: Literal["approve", "reject"], id: str
-) -> _Handler:
-    async def decide(access: RunAccess, asked: RunAsked, identity: Identity) -> Decision:
-        given = DecideInput(
-            id=answer.request.id,
-            decision=decision,
-            by=approver_name(identity),
-            comment=answer.comment,
-            digest=answer.digest,
-        )
-        if answer.has_payload:
-            given = given.model_copy(update={"payload": answer.payload})
-        run = access.run(asked.run)
-        run.signer = access.signer(identity.approver, identity)
-        return await run.decide(given, update_id=id)
-
-    return decide
-
-
-def _retry_handler(team: str, answer: RequestAnswer, id: str) -> _Handler:
-    async def retry(access: RunAccess, asked: RunAsked, identity: Identity) -> Decision:
-        by = trail_name(identity, team)
-        run = access.run(asked.run)
-        run.signer = access.signer(by, identity)
-        given = RetryInput(task=_task_of(answer.request), by=by, why=answer.comment)
-        return await run.retry(given, update_id=id)
-
-    return retry
-
-
-def _skip_handler(team: str, answer: RequestAnswer, id: str) -> _Handler:
-    async def skip(access: RunAccess, asked: RunAsked, identity: Identity) -> Decision:
-        by = trail_name(identity, team)
-        run = access.run(asked.run)
-        run.signer = access.signer(by, identity)
-        task = _task_of(answer.request)
-        given = SkipInput(task=task, value=answer.payload, by=by, why=answer.comment)
-        return await run.skip(given, update_id=id)
-
-    return skip
-
-
-def _task_of(request: Pending) -> str:
-    """Return the task that a request is about: its id without the count."""
-    return request.id.rpartition("#")[0]
+            name, asked = "skip", {**steered, "value": answer.payload}
+    operation = operation_named(name)
+    try:
+        given = operation.input.model_validate({"run": task, "message_id": id, **asked})
+    except ValidationError as error:
+        report = invalid_input(problems_of(error), "").report
+        raise Rejection(422, report.code, report.message) from None
+    await perform(access, operation, given, identity)

@@ -23,7 +23,6 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from pydantic import JsonValue
 
 from coterie.dsl.exact_numbers import inexact_path, is_exact, restored
-from coterie.dsl.json_values import json_digest
 from coterie.dsl.strict_json import read_json, unsound_part
 from coterie.dsl.values import Json
 from coterie.gateway.doors.a2a.message_contents import MessageContent
@@ -71,7 +70,7 @@ def status_message(view: TaskView) -> TaskStatus:
     if parts:
         status.message.CopyFrom(
             Message(
-                message_id=json_digest(view.id, view.state, view.text, view.data)[:32],
+                message_id=view.message_id,
                 context_id=view.context,
                 task_id=view.id,
                 role=Role.ROLE_AGENT,

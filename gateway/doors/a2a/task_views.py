@@ -8,10 +8,12 @@ from typing import Literal
 from pydantic import JsonValue
 from temporalio.client import WorkflowExecutionDescription
 
+from coterie.dsl.json_values import json_digest
 from coterie.dsl.model.traversal.step_paths import message_wait_paths
 from coterie.dsl.values import Json
 from coterie.dsl.visible import shortened_text, visible
 from coterie.failures import CommandError
+from coterie.gateway.doors.a2a.message_contents import decisions_about
 from coterie.gateway.doors.a2a.run_readings import RunReading, RunReadings, StepOutput
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.runs.ends.end_facts import RunEnd
@@ -56,6 +58,11 @@ class TaskView:
     pending: tuple[Pending, ...] = ()
     awaits_message: bool = False
     """Whether it is a session that waits for a message."""
+
+    @property
+    def message_id(self) -> str:
+        """The id of the message of its status: of what a client sees, not of the moment."""
+        return json_digest(self.id, self.state, self.text, self.data)[:32]
 
     @property
     def is_over(self) -> bool:
@@ -162,7 +169,7 @@ def request_facts(request: Pending) -> Json:
         "prompt": request.prompt,
         "show": request.show,
         "digest": request.digest,
-        "decisions": ["retry", "skip", "reject"] if request.choices else ["approve", "reject"],
+        "decisions": list(decisions_about(request)),
     }
     if request.is_question:
         facts["is_question"] = True

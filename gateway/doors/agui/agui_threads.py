@@ -16,6 +16,7 @@ from coterie.dsl.errors import listed
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.traversal.step_walk import message_waits
 from coterie.dsl.paths import parse
+from coterie.dsl.strict_json import read_json
 from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.gateway.doors.agui.agui_inputs import AguiInput
@@ -120,6 +121,9 @@ class AguiThreads:
         if asked.text is not None and not is_session:
             context = with_text(context, text_path(plan, self._team), asked.text)
         run = asked.thread if is_session else asked.run
+        thread = ThreadRun(run, is_new=True, is_session=is_session)
+        if is_session:  # before the start: a refused message leaves no empty session
+            thread = self._with_message(thread, plan, asked)
         start = StartAsked(team=self._team, context=context, id=run)
         try:
             await perform(self._access, operation_named("start"), start, self._identity)
@@ -128,8 +132,7 @@ class AguiThreads:
             if not is_taken or await self._find(run) is None:
                 raise
             return await self.open(asked)  # the same request came twice at once
-        thread = ThreadRun(run, is_new=True, is_session=is_session)
-        return self._with_message(thread, plan, asked) if is_session else thread
+        return thread
 
     def _with_message(self, thread: ThreadRun, plan: Plan, asked: AguiInput) -> ThreadRun:
         if asked.text is None:
@@ -201,11 +204,11 @@ def session_message(plan: Plan, text: str) -> JsonValue:
     if kinds == {'"string"'}:
         return text
     try:
-        return json.loads(text)
-    except ValueError:
+        return read_json(text)
+    except ValueError as error:
         raise Rejection(
             422,
             "invalid",
-            "the messages of this session are JSON, and the text is none",
+            f"the messages of this session are JSON, and the text cannot be read as JSON: {error}",
             "Send a message that fits the schema of the step that waits for it.",
         ) from None

@@ -108,6 +108,9 @@ async def test_what_the_agent_asks_becomes_a_question_and_the_answer_goes_to_its
     assert isinstance(answer, dict), answer
     assert "blue" in str(answer["data"])
     assert agent.messages[-1].task_id == asked.task.id
+    seen = (asked.state or "").split()[0]
+    assert seen
+    assert agent.messages[-1].metadata["in_reply_to"] == seen
 
 
 async def test_a_failed_task_fails_the_call_and_an_unwanted_one_is_cancelled(

@@ -89,7 +89,7 @@ async def test_no_state_output_or_answer_is_lost_when_the_gateway_is_killed(
             listed = ListTaskPushNotificationConfigsRequest(task_id=id)
             (kept,) = (await client.list_task_push_notification_configs(listed)).configs
             assert (kept.id, kept.url, kept.token) == ("default", there.url, "")
-            answer = sent("approve", task=id, id="yes")
+            answer = sent("approve", seen=asked, id="yes")
             sending = asyncio.create_task(events(client, answer))
             async with asyncio.timeout(60):
                 while True:

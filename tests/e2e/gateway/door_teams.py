@@ -46,6 +46,17 @@ orchestration:
         - {name: told, type: reply, value: "held {{ tasks.heard.data }}"}
       routing: {default: desk}
 """
+ORDER = """
+llm_config: {personas: {p: {prompts: {user: hello}}}}
+orchestration:
+  entry_team: desk
+  teams:
+    desk:
+      tasks:
+        - {name: heard, type: wait, message: true, deadline: 1h, schema: {type: object}}
+        - {name: told, type: reply, value: "{{ tasks.heard.data }}"}
+      routing: {default: desk}
+"""
 DEAL = """
 llm_config: {personas: {p: {prompts: {user: hello}}}}
 orchestration:
@@ -64,5 +75,6 @@ TEAMS = {
     "note": NOTE,
     "hold": HOLD,
     "deal": DEAL,
+    "order": ORDER,
 }
 """By the names of their files."""

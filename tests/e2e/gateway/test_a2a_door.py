@@ -60,6 +60,16 @@ orchestration:
 LARGE = 9_007_199_254_740_993
 
 
+RISKY = """
+orchestration:
+  entry_team: send
+  teams:
+    send:
+      tasks:
+        - {name: send, type: fail, message: "no network", on_failure: ask}
+"""
+
+
 def address(served: Project) -> str:
     return re.findall(r"serving +(http://[^ ;]+);", said(served))[0]
 
@@ -119,7 +129,9 @@ async def test_a_message_that_comes_again_starts_nothing_and_decides_nothing(
             *(events(client, sent({"order": 7}, id="order-7")) for _ in range(5))
         )
         (id,) = {heard[-1].task.id for heard in starts}
-        answers = [await events(client, sent("approve", task=id, id="yes-1")) for _ in range(3)]
+        asked = starts[0][-1].task
+        yes = sent("approve", seen=asked, id="yes-1")
+        answers = [await events(client, yes) for _ in range(3)]
         assert "Second?" in answers[-1][-1].task.status.message.parts[0].text
         history = await Run(await served.client(), id).history()
         recorded = list(read_events(history.events))
@@ -127,12 +139,40 @@ async def test_a_message_that_comes_again_starts_nothing_and_decides_nothing(
         assert [it.name for it in updates] == ["decide"]
         senders = [it.sender for it in recorded if isinstance(it, RunStarted | UpdateAccepted)]
         assert [it and (it.subject, it.door) for it in senders] == [("a2a", "a2a")] * 2
-        heard = await events(client, sent("reject\nnot now", task=id, id="no-2"))
+        for late in (sent("approve", seen=asked), sent("approve", task=id)):
+            with pytest.raises(UnsupportedOperationError, match=r"Waiting: ask/second#1 \(digest"):
+                await events(client, late)
+        current = answers[-1][-1].task
+        heard = await events(client, sent("reject\nnot now", seen=current, id="no-2"))
         assert heard[-1].task.status.state == TaskState.TASK_STATE_FAILED
     other = token(served, "other")
     async with a2a_client(address(served), "twice", other, streams=False) as client:
         heard = await events(client, sent({"order": 7}, id="order-7"))
         assert heard[-1].task.id != id, "ids of messages are those of one client"
+
+
+async def test_a_failed_task_is_retried_and_skipped_as_the_client_has_seen_it(
+    served: Project, secret: str
+) -> None:
+    (served.folder / "config/teams/risky.yml").write_text(RISKY)
+    async with a2a_client(address(served), "risky", secret, streams=False) as client:
+        first = (await events(client, sent({})))[-1].task
+        second = (await events(client, sent("retry", seen=first)))[-1].task
+        requests = [value(task.status.message.parts[1])["requests"] for task in (first, second)]
+        assert [asked["request"] for (asked,) in requests] == [
+            "send/send/failed#1",
+            "send/send/failed#2",
+        ]
+        old = {"decision": "skip", "digest": requests[0][0]["digest"]}
+        for late in (sent("retry", seen=first), sent(old, task=first.id)):
+            with pytest.raises(UnsupportedOperationError, match=r"Waiting: send/send/failed#2"):
+                await events(client, late)
+        skip = {"decision": "skip", "digest": requests[1][0]["digest"], "comment": "by hand"}
+        heard = await events(client, sent(skip, task=first.id))
+        assert heard[-1].task.status.state == DONE
+        history = await Run(await served.client(), first.id).history()
+        updates = [it for it in read_events(history.events) if isinstance(it, UpdateAccepted)]
+        assert [it.name for it in updates] == ["retry", "skip"]
 
 
 async def test_integers_beyond_two_to_the_53_arrive_and_leave_as_json_texts(
@@ -142,9 +182,8 @@ async def test_integers_beyond_two_to_the_53_arrive_and_leave_as_json_texts(
         with pytest.raises(InvalidParamsError, match="order is beyond"):
             await events(client, sent({"order": LARGE}))
         heard = await events(client, sent(exact_part({"order": LARGE})))
-        id = heard[-1].task.id
         for _ in range(2):
-            heard = await events(client, sent("approve", task=id))
+            heard = await events(client, sent("approve", seen=heard[-1].task))
         (result,) = [it for it in heard[-1].task.artifacts if it.name == "result"]
         part = result.parts[0]
         assert (part.media_type, part.text) == ("application/json", f'{{"order": {LARGE}}}')
@@ -219,7 +258,8 @@ async def test_each_method_needs_the_roles_of_the_gateway(
     url = address(served)
     async with a2a_client(url, "twice", secret, streams=False) as client:
         heard = await events(client, sent({"order": 1}))
-    id = heard[-1].task.id
+    asked = heard[-1].task
+    id = asked.id
 
     async def call(name: str, held: set[str]) -> None:
         one = token(served, f"{binding[:4]}-{name}-{'-'.join(sorted(held))}", *held)
@@ -237,7 +277,7 @@ async def test_each_method_needs_the_roles_of_the_gateway(
                 case "cancel":
                     await client.cancel_task(CancelTaskRequest(id=id))
                 case _:
-                    await events(client, sent("approve", task=id))
+                    await events(client, sent("approve", seen=asked))
 
     for name in ("send", "get", "list", "subscribe", "decide", "cancel"):
         for missing in NEEDS[name]:

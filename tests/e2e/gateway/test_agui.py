@@ -101,6 +101,29 @@ async def test_a_request_that_was_decided_elsewhere_gives_state_and_no_error(app
     assert reader.last["type"] in ("RUN_FINISHED", "RUN_ERROR")
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"a":' * 20_000 + "1" + "}" * 20_000, "nested deeper"),
+        ('{"a": 1, "a": 2}', "twice"),
+        ('{"a": NaN}', "NaN"),
+        ('{"a": ' + "9" * 5_000 + "}", "too many digits"),
+        ("hello", "cannot be read as JSON"),
+    ],
+    ids=["deep", "twice", "NaN", "digits", "text"],
+)
+async def test_a_message_that_no_session_can_take_starts_none(
+    app: object, text: str, reason: str
+) -> None:
+    thread = f"order-{uuid4().hex[:8]}"
+    status, refused = await posted(app, "order", body("r1", thread, messages=said(text)))
+    assert (status, refused["code"]) == (422, "invalid"), refused
+    assert reason in refused["message"]
+    assert len(refused["message"]) < 500
+    async with client_of(app, ALL) as http:
+        assert (await http.get(f"/v1/runs/{thread}")).status_code == 404
+
+
 async def test_who_gives_up_an_interrupt_decides_nothing(app: object) -> None:
     run = f"left-{uuid4().hex[:8]}"
     first = AguiReader().take(await streamed(app, "bill", body(run, "t", state={"bill": BILL})))

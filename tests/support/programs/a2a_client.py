@@ -56,8 +56,9 @@ def sent(
     context: str = "",
     id: str = "",
     waits: bool = True,
+    seen: Task | None = None,
 ) -> SendMessageRequest:
-    """A message with texts and data, on a task or for a new one."""
+    """A message with texts and data: for a new task, on a task, or in answer to a seen one."""
 
     def part(given: Part | str | dict[str, JsonValue]) -> Part:
         if isinstance(given, Part):
@@ -68,9 +69,11 @@ def sent(
         message_id=id or uuid4().hex,
         role=Role.ROLE_USER,
         parts=[part(one) for one in parts],
-        task_id=task,
+        task_id=task if seen is None else seen.id,
         context_id=context,
     )
+    if seen is not None:
+        message.metadata.update({"in_reply_to": seen.status.message.message_id})
     configuration = SendMessageConfiguration(return_immediately=not waits)
     return SendMessageRequest(message=message, configuration=configuration)
 

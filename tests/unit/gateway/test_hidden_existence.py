@@ -66,7 +66,7 @@ async def test_the_id_of_a_run_is_no_other_answer_than_an_unknown_id(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def report(*_: object) -> BulkReport:
-        raise UnknownRun("there is no bulk action 'b' on this server")
+        raise UnknownRun("there is no bulk action 'b' on this server", "b")
 
     monkeypatch.setattr(bulk_actions, "bulk_progress", report)
     with pytest.raises(Rejection, match="there is no run 'b' for you") as error:

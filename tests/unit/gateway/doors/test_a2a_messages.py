@@ -10,14 +10,16 @@ from pydantic import JsonValue
 from coterie.dsl.exact_numbers import inexact_path, is_exact
 from coterie.dsl.values import Json
 from coterie.gateway.doors.a2a.message_contents import (
+    IN_REPLY_TO,
     MessageContent,
     answer_to,
     session_context,
     session_message,
     start_context,
+    status_answered,
 )
 from coterie.gateway.doors.a2a.task_messages import content_of, part_of
-from coterie.gateway.operations.error_reports import Rejection
+from coterie.gateway.operations.error_reports import Rejection, failed_request
 from coterie.workflows.core.requests import Pending
 
 SCHEMA: Json = {
@@ -31,6 +33,13 @@ SCHEMA: Json = {
 SINCE = "2026-11-29T00:00:00+00:00"
 SIGN = Pending(id="review/sign#1", prompt="Publish?", digest="d1", since=SINCE)
 PAY = Pending(id="pay/sign#2", prompt="Pay?", digest="d2", digest_required=True, since=SINCE)
+FAILED = Pending(
+    id="pay/send/failed#1",
+    prompt="Failed",
+    digest="d4",
+    since=SINCE,
+    choices=("retry", "skip", "fail"),
+)
 FORM: Json = {"type": "object", "properties": {"colour": {"type": "string"}}}
 WHICH = Pending(
     id="ask/which#1",
@@ -65,14 +74,63 @@ def test_data_parts_are_the_inputs_and_a_text_is_the_one_that_is_missing() -> No
         ("approve", "approve", ""),
         (" Approve \nfine", "approve", "fine"),
         ("REJECT\ntoo dear", "reject", "too dear"),
-        ("retry", "retry", ""),
     ],
 )
 def test_one_word_decides_and_the_lines_below_are_the_comment(
     text: str, act: str, comment: str
 ) -> None:
-    answer = answer_to(said(text), [SIGN])
-    assert (answer.act, answer.comment, answer.digest) == (act, comment, "d1")
+    answer = answer_to(said(text), [SIGN], is_reply=True)
+    assert (answer.request, answer.act, answer.comment) == (SIGN, act, comment)
+
+
+@pytest.mark.parametrize(
+    "content", [said("approve"), said({"decision": "approve"}), said({"colour": "blue"})]
+)
+@pytest.mark.parametrize("pending", [(SIGN,), (PAY,), (WHICH,), (SIGN, PAY)])
+def test_nothing_is_decided_about_what_the_client_may_not_have_seen(
+    content: MessageContent, pending: Sequence[Pending]
+) -> None:
+    with pytest.raises(Rejection, match="does not show which request") as refused:
+        answer_to(content, pending, is_reply=False)
+    assert (refused.value.status, refused.value.code) == (409, "message_refused")
+    for request in pending:
+        shown = f"{request.id} (digest {request.digest}): {request.prompt}"
+        assert shown in str(refused.value)
+    assert "digest" in refused.value.fix
+    assert IN_REPLY_TO in refused.value.fix
+
+
+def test_a_digest_of_an_earlier_request_decides_nothing() -> None:
+    for is_reply in (True, False):
+        for decision in ({"digest": "d1"}, {"digest": "d1", "request": PAY.id}):
+            content = said({"decision": "approve", **decision})
+            with pytest.raises(Rejection, match="no request waits with this digest"):
+                answer_to(content, [PAY], is_reply=is_reply)
+
+
+def test_a_refusal_shows_a_few_of_many_requests() -> None:
+    many = [SIGN.model_copy(update={"id": f"a/b#{n}", "prompt": "x" * 5_000}) for n in range(20)]
+    with pytest.raises(Rejection, match="and 15 more") as refused:
+        answer_to(said("approve"), many, is_reply=False)
+    assert len(failed_request(refused.value).report.message) < 2_000
+
+
+def test_a_failed_task_is_retried_or_skipped_and_an_approval_is_not() -> None:
+    assert answer_to(said("retry"), [FAILED], is_reply=True).act == "retry"
+    skip = said({"decision": "skip", "digest": "d4", "payload": 1})
+    answer = answer_to(skip, [SIGN, FAILED], is_reply=False)
+    assert (answer.request, answer.act, answer.payload) == (FAILED, "skip", 1)
+    for act, request in (("retry", SIGN), ("skip", SIGN), ("approve", FAILED)):
+        with pytest.raises(Rejection, match="takes no"):
+            answer_to(said({"decision": act}), [request], is_reply=True)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "id"),
+    [({IN_REPLY_TO: "m1"}, "m1"), ({}, None), (None, None), ({IN_REPLY_TO: ["m1"]}, None)],
+)
+def test_a_message_may_name_the_status_that_it_answers(metadata: JsonValue, id: str | None) -> None:
+    assert status_answered(metadata) == id
 
 
 @pytest.mark.parametrize(
@@ -80,39 +138,33 @@ def test_one_word_decides_and_the_lines_below_are_the_comment(
 )
 def test_no_other_text_decides(text: str) -> None:
     with pytest.raises(Rejection, match="decides nothing"):
-        answer_to(said(text), [SIGN])
+        answer_to(said(text), [SIGN], is_reply=True)
 
 
 def test_a_decision_names_its_request_where_several_wait() -> None:
     with pytest.raises(Rejection, match="does not say which one"):
-        answer_to(said("approve"), [SIGN, PAY])
+        answer_to(said("approve"), [SIGN, PAY], is_reply=True)
     with pytest.raises(Rejection, match="no request 'x' waits"):
-        answer_to(said({"decision": "approve", "request": "x"}), [SIGN, PAY])
-    answer = answer_to(said({"decision": "reject", "request": PAY.id, "digest": "d2"}), [SIGN, PAY])
-    assert (answer.request, answer.act, answer.digest, answer.has_payload) == (
-        *(PAY, "reject", "d2"),
-        False,
-    )
-    with_value = answer_to(said({"decision": "approve", "payload": None}), [SIGN])
-    assert with_value.has_payload
-
-
-def test_who_must_name_a_digest_gets_none_for_free() -> None:
-    assert answer_to(said("approve"), [PAY]).digest is None
-    assert answer_to(said({"decision": "approve"}), [PAY]).digest is None
+        answer_to(said({"decision": "approve", "request": "x"}), [SIGN, PAY], is_reply=True)
+    for name in ({"request": PAY.id, "digest": "d2"}, {"digest": "d2"}):
+        answer = answer_to(said({"decision": "reject", **name}), [SIGN, PAY], is_reply=False)
+        assert (answer.request, answer.act, answer.has_payload) == (PAY, "reject", False)
+    by_name = said({"decision": "approve", "request": PAY.id, "payload": None})
+    with_value = answer_to(by_name, [SIGN, PAY], is_reply=True)
+    assert (with_value.request, with_value.has_payload) == (PAY, True)
 
 
 @pytest.mark.parametrize("data", [{"verdict": "approve"}, {"decision": "maybe"}, {"decision": 1}])
 def test_other_data_decides_nothing(data: dict[str, JsonValue]) -> None:
     with pytest.raises(Rejection, match="decision"):
-        answer_to(said(data), [SIGN])
+        answer_to(said(data), [SIGN], is_reply=True)
 
 
 def test_a_text_or_an_object_answers_a_question() -> None:
     for content in (said("blue"), said({"colour": "blue"})):
-        answer = answer_to(content, [WHICH])
+        answer = answer_to(content, [WHICH], is_reply=True)
         assert (answer.act, answer.payload) == ("approve", {"colour": "blue"})
-    assert answer_to(said({"decision": "reject"}), [WHICH]).act == "reject"
+    assert answer_to(said({"decision": "reject"}), [WHICH], is_reply=True).act == "reject"
 
 
 def test_a_message_of_a_session_is_one_text_or_one_value() -> None:

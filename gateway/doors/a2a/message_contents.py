@@ -151,7 +151,7 @@ def answer_to(
             "Send `approve` or `reject` as the first line of the text, with a comment below it; or "
             'a data part such as {"decision": "approve"}.',
         )
-    return RequestAnswer(request, _allowed(act, request), comment.strip())
+    return RequestAnswer(request, _checked_act(act, request), comment.strip())
 
 
 def _answer_of_data(
@@ -174,7 +174,7 @@ def _answer_of_data(
     request = _choose_request(data.request, data.digest, pending, is_reply=is_reply)
     return RequestAnswer(
         request,
-        _allowed(data.decision, request),
+        _checked_act(data.decision, request),
         data.comment or content.text,
         data.payload,
         "payload" in data.model_fields_set,
@@ -186,7 +186,7 @@ def decisions_about(request: Pending) -> tuple[Act, ...]:
     return ("retry", "skip", "reject") if request.choices else ("approve", "reject")
 
 
-def _allowed(act: Act, request: Pending) -> Act:
+def _checked_act(act: Act, request: Pending) -> Act:
     allowed = decisions_about(request)
     if act not in allowed:
         raise _refuse(

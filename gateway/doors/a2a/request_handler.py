@@ -52,7 +52,7 @@ from coterie.gateway.doors.a2a.push_configs import (
     receivers_of,
     set_push,
 )
-from coterie.gateway.doors.a2a.task_answers import ReceivedMessage, answer_task, send_to_session
+from coterie.gateway.doors.a2a.task_answers import MessageOnTask, answer_task, send_to_session
 from coterie.gateway.doors.a2a.task_listing import list_tasks
 from coterie.gateway.doors.a2a.task_messages import (
     StreamProgress,
@@ -278,7 +278,7 @@ class TaskHandler(RequestHandler):
 
     async def _continue(self, call: TeamCall, found: FoundRun, message: Message) -> None:
         view = await self._views.view(found)
-        received = ReceivedMessage(
+        received = MessageOnTask(
             message.message_id, content_of(message), status_answered(metadata_of(message))
         )
         await answer_task(self._access, call.identity, view, received)

@@ -32,7 +32,7 @@ def message_key(task: str, message: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ReceivedMessage:
+class MessageOnTask:
     """A message on a task."""
 
     id: str
@@ -42,7 +42,7 @@ class ReceivedMessage:
 
 
 async def answer_task(
-    access: RunAccess, identity: Identity, view: TaskView, message: ReceivedMessage
+    access: RunAccess, identity: Identity, view: TaskView, message: MessageOnTask
 ) -> None:
     """Send a message to the run that waits for it; one that it has taken is not sent again.
 

@@ -8,16 +8,15 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from coterie.activities.extra_packages import install_command
-from coterie.dsl.errors import InvalidDocument
-from coterie.failures import CommandError
+from coterie.gateway.doors.a2a.bounded_requests import bounded_receive
 from coterie.gateway.endpoints import IDENTITY, error_response
 from coterie.gateway.operations.error_reports import (
     SIGNED_OUT,
     UNEXPECTED,
     FailedRequest,
     Rejection,
-    failed_request,
 )
+from coterie.gateway.operations.expected_errors import EXPECTED_ERRORS, failed_work
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.request_gate import A2A_PATH
 from coterie.gateway.streams.stream_hub import StreamHub
@@ -25,7 +24,7 @@ from coterie.gateway.streams.stream_hub import StreamHub
 CARD_PATH = "/.well-known/agent-card.json"
 
 _log = logging.getLogger("coterie")
-_CHALLENGE = {"WWW-Authenticate": "Bearer"}
+_HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 413: {"Connection": "close"}}
 
 
 class A2aDoor:
@@ -53,8 +52,9 @@ class A2aDoor:
             try:
                 async with self._opening:
                     app = await self._open(scope)
-            except (CommandError, InvalidDocument) as error:
-                failed = failed_request(error)
+                receive = await bounded_receive(scope, receive)
+            except EXPECTED_ERRORS as error:
+                failed = failed_work(error)
             except Exception:
                 _log.exception("the door of A2A clients does not open")
                 failed = UNEXPECTED
@@ -64,7 +64,7 @@ class A2aDoor:
                 inner = {**scope, "path": raw.decode("ascii", "replace"), "root_path": ""}
                 await app(inner, receive, send)
                 return
-        headers = _CHALLENGE if failed.status == SIGNED_OUT.status else {}
+        headers = _HEADERS.get(failed.status, {})
         await error_response(failed, headers)(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> FailedRequest | None:

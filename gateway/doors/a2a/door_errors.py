@@ -15,9 +15,7 @@ from a2a.utils.errors import (
     UnsupportedOperationError,
 )
 
-from coterie.dsl.errors import InvalidDocument
-from coterie.failures import CommandError
-from coterie.gateway.operations.error_reports import failed_request
+from coterie.gateway.operations.expected_errors import ExpectedError, failed_work
 
 
 class NotAllowedError(InvalidRequestError):
@@ -43,9 +41,9 @@ def register_errors() -> None:
     EXCEPTION_MAP[NotAllowedError] = EXCEPTION_MAP[InvalidRequestError]
 
 
-def a2a_error(error: CommandError | InvalidDocument) -> A2AError:
+def a2a_error(error: ExpectedError) -> A2AError:
     """Return an expected error as A2A reports it."""
-    status, report = failed_request(error)
+    status, report = failed_work(error)
     text = f"{report.message}. {report.fix}" if report.fix else report.message
     return _kind(status, report.code)(text, {"code": report.code})
 

@@ -1,7 +1,8 @@
 """Answer the methods of A2A over runs. Everything that lasts stands in them."""
 
-from collections.abc import AsyncGenerator, Collection, Generator
-from contextlib import contextmanager
+import asyncio
+from collections.abc import AsyncGenerator, Collection
+from contextlib import asynccontextmanager
 
 from a2a.server.context import ServerCallContext
 from a2a.server.events.event_queue import Event
@@ -34,8 +35,6 @@ from google.protobuf.message import Message as ProtobufMessage
 
 from coterie.activities.workspace.web_access import WebAccess
 from coterie.audit.sent_records import audit_record
-from coterie.dsl.errors import InvalidDocument
-from coterie.failures import CommandError
 from coterie.gateway.doors.a2a.agent_cards import extended_card_of, offered_team
 from coterie.gateway.doors.a2a.call_scope import TeamCall, call_of
 from coterie.gateway.doors.a2a.door_errors import a2a_error
@@ -66,6 +65,7 @@ from coterie.gateway.doors.a2a.task_streams import TaskFollower
 from coterie.gateway.doors.a2a.task_views import TaskViews, context_of
 from coterie.gateway.identity.identity import Role
 from coterie.gateway.operations.error_reports import Rejection, unknown_run
+from coterie.gateway.operations.expected_errors import EXPECTED_ERRORS
 from coterie.gateway.operations.operation import SteeringAsked
 from coterie.gateway.operations.operations_table import operation_named
 from coterie.gateway.operations.performance import perform, permitted_run
@@ -93,7 +93,7 @@ class TaskHandler(RequestHandler):
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task | None:
         """Return a task as it is."""
         call = call_of(context)
-        with _translated_errors(params):
+        async with _translated_errors(params):
             found = await self._task(call, params.id, VIEWERS, "get_task")
             return task_message(await self._views.view(found))
 
@@ -102,7 +102,7 @@ class TaskHandler(RequestHandler):
     ) -> ListTasksResponse:
         """Return tasks of the team."""
         call = call_of(context)
-        with _translated_errors(params):
+        async with _translated_errors(params):
             return await list_tasks(self._access, self._views, call.team, call.identity, params)
 
     async def on_cancel_task(
@@ -110,7 +110,7 @@ class TaskHandler(RequestHandler):
     ) -> Task | None:
         """Cancel a run; wait for its cleanup, but not forever."""
         call = call_of(context)
-        with _translated_errors(params):
+        async with _translated_errors(params):
             found = await self._task(call, params.id, VIEWERS, "cancel_task")
             if not found.is_open:
                 raise TaskNotCancelableError(f"the task {found.run.id!r} has ended")
@@ -123,7 +123,7 @@ class TaskHandler(RequestHandler):
     ) -> Task | Message:
         """Start a task, or continue it; wait until it stops, unless the client does not want to."""
         call = call_of(context)
-        with _translated_errors(params):
+        async with _translated_errors(params):
             found = await self._receive_message(call, params)
             if params.configuration.return_immediately:
                 return task_message(await self._views.view(found))
@@ -134,7 +134,7 @@ class TaskHandler(RequestHandler):
     ) -> AsyncGenerator[Event]:
         """Start a task, or continue it; then stream it."""
         call = call_of(context)
-        with _translated_errors(params):
+        async with _translated_errors(params):
             found = await self._receive_message(call, params)
             async for event in self._events(call, found):
                 yield event
@@ -144,7 +144,7 @@ class TaskHandler(RequestHandler):
     ) -> AsyncGenerator[Event]:
         """Stream a task from now on; its first event is the task with all outputs so far."""
         call = call_of(context)
-        with _translated_errors(params):
+        async with _translated_errors(params):
             found = await self._task(call, params.id, VIEWERS, "subscribe")
             if not found.is_open:
                 raise UnsupportedOperationError(f"the task {found.run.id!r} has ended: get it")
@@ -156,7 +156,7 @@ class TaskHandler(RequestHandler):
     ) -> AgentCard:
         """Return the card with the schemas of inputs and result."""
         call = call_of(context)
-        with _translated_errors(params):
+        async with _translated_errors(params):
             team = await offered_team(self._access, call.team, call.identity)
             return extended_card_of(team, call.url, self._issuer, pushes=bool(self._web.push_hosts))
 
@@ -165,7 +165,7 @@ class TaskHandler(RequestHandler):
     ) -> TaskPushNotificationConfig:
         """Keep a push configuration in the run."""
         call = call_of(context)
-        with _translated_errors(params):
+        async with _translated_errors(params):
             self._check_push()
             found = await self._task(call, params.task_id, VIEWERS, "push")
             await self._push(call, found, params)
@@ -176,7 +176,7 @@ class TaskHandler(RequestHandler):
     ) -> TaskPushNotificationConfig:
         """Return a push configuration; never its token."""
         call = call_of(context)
-        with _translated_errors(params):
+        async with _translated_errors(params):
             found = await self._task(call, params.task_id, VIEWERS, "push")
             for one in await receivers_of(found):
                 if one.id == call.id(params.id):
@@ -188,7 +188,7 @@ class TaskHandler(RequestHandler):
     ) -> ListTaskPushNotificationConfigsResponse:
         """Return the push configurations of a task: a run has few."""
         call = call_of(context)
-        with _translated_errors(params):
+        async with _translated_errors(params):
             found = await self._task(call, params.task_id, VIEWERS, "push")
             configs = [config_message(found, it.id, it.url) for it in await receivers_of(found)]
             return ListTaskPushNotificationConfigsResponse(configs=configs)
@@ -198,7 +198,7 @@ class TaskHandler(RequestHandler):
     ) -> None:
         """Remove a push configuration; one that is not there is removed already."""
         call = call_of(context)
-        with _translated_errors(params):
+        async with _translated_errors(params):
             found = await self._task(call, params.task_id, VIEWERS, "push")
             removed = PushInput(id=call.id(params.id), removed=True)
             await set_push(self._access, call.identity, found, removed)
@@ -316,11 +316,14 @@ class TaskHandler(RequestHandler):
             raise
 
 
-@contextmanager
-def _translated_errors(params: ProtobufMessage) -> Generator[None]:
-    """Refuse parameters that lack something; report expected errors as the protocol does."""
-    validate_proto_required_fields(params)
+@asynccontextmanager
+async def _translated_errors(params: ProtobufMessage) -> AsyncGenerator[None]:
+    """Refuse parameters that lack something; report expected errors as the protocol does.
+
+    The SDK looks at each value of a message, which takes a while: others are answered meanwhile.
+    """
+    await asyncio.to_thread(validate_proto_required_fields, params)
     try:
         yield
-    except (CommandError, InvalidDocument) as error:
+    except EXPECTED_ERRORS as error:
         raise a2a_error(error) from None

@@ -1,5 +1,6 @@
 """The door for A2A clients: whom it lets in, and what it says without its SDK."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from starlette.applications import Starlette
 
 from coterie.gateway.doors.a2a.a2a_door import A2aDoor
+from coterie.gateway.doors.a2a.bounded_requests import MAX_BODY, MAX_VALUES
 from coterie.gateway.identity.identity import Role
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.request_gate import RequestGate
@@ -45,3 +47,18 @@ async def test_without_the_sdk_it_says_how_to_install_it(
         answer = await http.get("/a2a")
     assert answer.status_code == 501
     assert "pip install" in answer.json()["fix"] or "[a2a]" in answer.json()["fix"]
+
+
+@pytest.mark.parametrize("path", ["/a2a/pay", "/a2a/pay/message:send"])
+async def test_what_its_sdk_would_work_on_for_long_is_refused_before(
+    tmp_path: Path, path: str
+) -> None:
+    many = {"message": {"parts": [{"data": [[1, 2, 3]] * (MAX_VALUES // 4)}]}}
+    large = {"message": {"parts": [{"text": "x" * MAX_BODY}]}}
+    deep = "[" * 100_000 + "]" * 100_000
+    cases = {json.dumps(many): 413, json.dumps(large): 413, deep: 400}
+    async with client_of(gateway(tmp_path), person("ann", *Role)) as http:
+        http.headers["Authorization"] = "Bearer x"
+        for body, status in cases.items():
+            answer = await http.post(path, content=body)
+            assert (answer.status_code, "code" in answer.json()) == (status, True)

@@ -116,8 +116,7 @@ class OpenAiDoor:
         raise await asyncio.to_thread(unknown_model, self._access.settings, name, identity)
 
     async def _chat(self, request: Request, identity: Identity) -> Response:
-        asked = read_asked(await request.body(), ChatAsked)
-        texts = chat_texts(asked.messages, "messages")
+        asked, texts = await asyncio.to_thread(_read_chat, await request.body())
         who = asked_by(asked, request.headers.get(SESSION_HEADER))
         prepared = await self._prepare(request, identity, asked, texts, who)
         question = prepared.question
@@ -136,11 +135,7 @@ class OpenAiDoor:
         return await _stream_response(events, prepared.headers)
 
     async def _respond(self, request: Request, identity: Identity) -> Response:
-        asked = read_asked(await request.body(), ResponseAsked)
-        given = asked.input
-        texts = [ChatText("user", given)] if isinstance(given, str) else chat_texts(given, "input")
-        if asked.instructions:
-            texts.insert(0, ChatText("system", asked.instructions))
+        asked, texts = await asyncio.to_thread(_read_response, await request.body())
         who = asked_by(asked, request.headers.get(SESSION_HEADER))
         if asked.previous_response_id is None:
             prepared = await self._prepare(request, identity, asked, texts, who)
@@ -183,7 +178,7 @@ class OpenAiDoor:
             scope = (*scope, who.session, key, json.dumps(metadata, sort_keys=True))
         elif who.session:
             scope = (*scope, key)
-        conversation = conversation_of(texts, scope)
+        conversation = await asyncio.to_thread(conversation_of, texts, scope)
         place, text = await asked_team(runs, team, conversation, who.session, metadata)
         message = conversation.turn.id
         question = AskedTeam(runs, self._origin, place.run, message, text, team.is_session)
@@ -227,6 +222,22 @@ def _unknown_response(team: ReadyTeam, given: str) -> Rejection:
         f"the team {team.name!r} has no response {shortened_text(given, 100)!r} for you",
         "Send the `id` of one of its responses to you, or the whole conversation in `input`.",
     )
+
+
+def _read_chat(body: bytes) -> tuple[ChatAsked, list[ChatText]]:
+    """Read a request of `chat/completions`; raises ParameterRejection."""
+    asked = read_asked(body, ChatAsked)
+    return asked, chat_texts(asked.messages, "messages")
+
+
+def _read_response(body: bytes) -> tuple[ResponseAsked, list[ChatText]]:
+    """Read a request of `responses`; raises ParameterRejection."""
+    asked = read_asked(body, ResponseAsked)
+    given = asked.input
+    texts = [ChatText("user", given)] if isinstance(given, str) else chat_texts(given, "input")
+    if asked.instructions:
+        texts.insert(0, ChatText("system", asked.instructions))
+    return asked, texts
 
 
 async def _check_next(

@@ -9,7 +9,7 @@ AUDIT_PREFIX: Final = "coterie-audit-"
 BULK_PREFIX: Final = "coterie-bulk-"
 
 _OF_SERVICES: Final = (REGISTRY_PREFIX, AUDIT_PREFIX, BULK_PREFIX)
-"""No run has such an id, whoever starts it."""
+"""No run has such an id, through a door, a command or a program."""
 _RESERVED: Final = (f"{RUN_PREFIX}/", SCHEDULE_PREFIX, *_OF_SERVICES)
 
 

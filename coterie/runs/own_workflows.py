@@ -1,5 +1,7 @@
 """Find a workflow of ours by the id that its name gives it, and nothing else that has this id."""
 
+from shlex import quote
+
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.enums.v1 import WorkflowExecutionStatus
 from temporalio.api.workflowservice.v1 import DescribeWorkflowExecutionRequest
@@ -35,6 +37,7 @@ async def own_execution(client: Client, id: str, workflow_type: str) -> str | No
     if info.status == WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING:
         raise ForeignWorkflow(
             f"the id {id!r} belongs to {workflow_type}, but an open {info.type.name} has it: "
-            f"end that one (`coterie cancel {id}`, or terminate it in Temporal), then try again"
+            f"end that one (`coterie cancel {quote(id)}`, or terminate it in Temporal), then "
+            "try again"
         )
     return None

@@ -22,7 +22,8 @@ from tests.doors.browser import chromium
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-collect_ignore_glob = [] if os.environ.get("COTERIE_TEST_DOORS") else ["test_*.py"]
+_IS_ASKED_FOR = bool(os.environ.get("COTERIE_TEST_DOORS"))
+collect_ignore_glob = [] if _IS_ASKED_FOR else ["test_*.py", "*/test_*.py"]
 
 HERE = Path(__file__).parent
 PEOPLE = {"ann": {"groups": ["leads", "staff"]}, "ben": {"groups": ["leads"]}, "carl": {}}

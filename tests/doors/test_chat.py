@@ -110,6 +110,7 @@ def begin(page: Page, run: str, team: str = "desk") -> None:
     page.get_by_label("Id of the run").fill(run)
     page.get_by_role("button", name="Start").click()
     expect(page.locator("h1 .pill")).to_have_text("waits for a message")
+    page.wait_for_load_state("load")  # its script sends what the keyboard says
 
 
 def test_people_talk_with_a_session_by_keyboard_and_see_its_answer_as_it_is_written(

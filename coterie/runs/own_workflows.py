@@ -2,10 +2,7 @@
 
 from shlex import quote
 
-from temporalio.api.common.v1 import WorkflowExecution
-from temporalio.api.enums.v1 import WorkflowExecutionStatus
-from temporalio.api.workflowservice.v1 import DescribeWorkflowExecutionRequest
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.failures import CommandError
@@ -22,21 +19,17 @@ async def own_execution(client: Client, id: str, workflow_type: str) -> str | No
         ForeignWorkflow: Something else has the id, and is open.
         RPCError: The server does not answer.
     """
-    request = DescribeWorkflowExecutionRequest(
-        namespace=client.namespace, execution=WorkflowExecution(workflow_id=id)
-    )
     try:
-        found = await client.workflow_service.describe_workflow_execution(request, retry=True)
+        found = await client.get_workflow_handle(id).describe()
     except RPCError as error:
         if error.status == RPCStatusCode.NOT_FOUND:
             return None
         raise
-    info = found.workflow_execution_info
-    if info.type.name == workflow_type:
-        return info.execution.run_id
-    if info.status == WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING:
+    if found.workflow_type == workflow_type:
+        return found.run_id
+    if found.status == WorkflowExecutionStatus.RUNNING:
         raise ForeignWorkflow(
-            f"the id {id!r} belongs to {workflow_type}, but an open {info.type.name} has it: "
+            f"the id {id!r} belongs to {workflow_type}, but an open {found.workflow_type} has it: "
             f"end that one (`coterie cancel {quote(id)}`, or terminate it in Temporal), then "
             "try again"
         )

@@ -18,6 +18,7 @@ _NOUNS: Mapping[str, str] = {
     "Answer": "an answer to a request",
     "Control": "a control signal",
     "DecideInput": "a decision",
+    "PushInput": "a push configuration",
     "RedirectInput": "a redirect",
     "RetryInput": "a retry",
     "SessionInput": "a message of a session",

@@ -37,6 +37,8 @@ class Recorded(Interceptor):
         """Earlier parts of runs that continued as new, by their run ids."""
         self.latest = latest
         """The run id of each latest part."""
+        self.workflow_type = WORKFLOW
+        """Of each latest part."""
         self.executions: list[tuple[str, datetime]] = []
         """The run ids and start times that the server lists."""
         self.failure: Exception = RPCError("no worker", RPCStatusCode.DEADLINE_EXCEEDED, b"")
@@ -81,7 +83,9 @@ class _Answers(OutboundInterceptor):
     async def describe_workflow(self, input: DescribeWorkflowInput) -> Any:
         if input.id not in self._known.histories:
             raise RPCError("not found", RPCStatusCode.NOT_FOUND, b"")
-        return SimpleNamespace(id=input.id, workflow_type=WORKFLOW, run_id=self._known.latest)
+        return SimpleNamespace(
+            id=input.id, workflow_type=self._known.workflow_type, run_id=self._known.latest
+        )
 
 
 async def client_of(known: Recorded) -> Client:

@@ -128,7 +128,7 @@ async def test_an_update_and_a_query_of_an_unknown_name_are_refused_with_the_kno
         refusal = await _refusal(handle, "decid", given)
         assert refusal.type == "Malformed"
         assert refusal.message == (
-            "a run knows no update 'decid'; known are amend, decide, redirect, retry, "
+            "a run knows no update 'decid'; known are amend, decide, push, redirect, retry, "
             "send_message, skip; "
             "did you mean 'decide'?"
         )

@@ -34,7 +34,13 @@ from coterie.settings import load
 from coterie.signing.key_files import KeyFile
 from coterie.signing.signers import issue
 from coterie.workflows.audit_log import AuditLogWorkflow
-from coterie.workflows.core.audit_messages import AuditBatch, AuditedAct, AuditLogInput, AuditRecord
+from coterie.workflows.core.audit_messages import (
+    AUDIT_WORKFLOW,
+    AuditBatch,
+    AuditedAct,
+    AuditLogInput,
+    AuditRecord,
+)
 from tests.support.servers.recorded_client import Recorded, client_of
 from tests.unit.coterie.audit.test_audit_chain import DAY, GATEWAY, NOW, ROOT, STRANGER
 
@@ -166,6 +172,7 @@ def begin(second: int, previous: str = "") -> WorkflowHistory:
 async def test_an_audit_run_that_somebody_closed_is_still_exported_and_named() -> None:
     histories = {"a1": begin(1), "a2": begin(2, "a1"), "b": begin(3)}
     known = Recorded([histories["b"]], histories, latest="b")
+    known.workflow_type = AUDIT_WORKFLOW
     known.executions = [("a2", NOW), ("b", NOW + DAY), ("a1", NOW - DAY)]
     found = await gateway_histories(await client_of(known), AUDIT_RUN)
     assert [part.covered.run_id for part in found.parts] == ["a1", "a2", "b"]

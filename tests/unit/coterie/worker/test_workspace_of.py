@@ -75,7 +75,7 @@ FOUND = "an argument of `run` has each parameter as `{x}`, alone if it is `many`
         (
             "{web: {fetsch: true}}",
             16,
-            "arxiv, engines, fetch, hosts, private_hosts, robots, search",
+            "arxiv, engines, fetch, hosts, private_hosts, push_hosts, robots, search",
         ),
         ("{web: {engines: [google]}}", 26, "brave, duckduckgo, grokipedia, mojeek"),
         ("{web: {hosts: ['https://a']}}", 24, "a host or a glob of hosts"),

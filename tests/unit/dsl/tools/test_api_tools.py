@@ -174,7 +174,12 @@ def test_declared_calls_need_no_listing() -> None:
             "its `server`, `openapi` or `include` has changed since somebody listed them",
         ),
         ("api: shop", {**SHOP, "openapi": "new.yaml"}, "E509", "has changed since somebody listed"),
-        ("api: shop", {"server": "https://a.example"}, "E103", "has `openapi`, `calls`, or both"),
+        (
+            "api: shop",
+            {"server": "https://a.example"},
+            "E103",
+            "has `openapi`, `calls`, both, or `agent`",
+        ),
         (
             "api: shop",
             {**SHOP, "token_env": "A", "basic_env": "B"},

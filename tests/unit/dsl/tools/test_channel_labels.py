@@ -38,6 +38,9 @@ CHANNELS = {
     "offline_tools": "test_a_python_tool_sends_data_out_unless_the_worker_says_otherwise",
     "mcp_servers": "test_a_tool_of_an_mcp_server_sends_data_out_unless_the_worker_says_otherwise",
     "apis": "test_the_method_gives_the_effect_of_an_operation",
+    "activities": "test_a_tool_takes_the_terms_of_the_worker_and_its_own",
+    "workflows": "test_a_tool_takes_the_terms_of_the_worker_and_its_own",
+    "nexus": "test_a_tool_takes_the_terms_of_the_worker_and_its_own",
     "web": "test_every_function_of_coterie_has_a_row",
     "notify": "test_a_channel_without_a_grant_carries_nothing_that_the_run_wrote",
 }

@@ -140,6 +140,7 @@ async def _find_plan(given: TeamInput, state: RunState) -> Plan:
         raise RunRefused(result.refused or "the team does not compile")
     state.queues |= result.queues
     state.visibility = result.visibility
+    state.version = result.version
     _take_root(given, state, result.decisions_root)
     return result.plan
 

@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from hmac import compare_digest
 from typing import Final, cast
 from urllib.parse import parse_qs, urlsplit
 
@@ -26,6 +27,7 @@ CALLBACK: Final = "/callback"
 SIGN_IN_SECONDS: Final = 600.0
 _MAX_REQUEST: Final = 16_384
 _DONE: Final = "You are signed in. Close this page, and return to the terminal."
+_OTHER: Final = "This is not the answer to the sign-in that the terminal waits for."
 _FAILED: Final = "The sign-in failed. The terminal says why."
 _METHODS: Final = ("none", "client_secret_basic", "client_secret_post")
 
@@ -42,6 +44,11 @@ class LoopbackCallback:
         self._port = port
         self._answer: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
         self._server: asyncio.Server | None = None
+        self._state: str | None = None
+
+    def expect(self, link: str) -> None:
+        """Take only the answer to the request of this link: any page can send a browser here."""
+        self._state = parse_qs(urlsplit(link).query, max_num_fields=20).get("state", [None])[0]
 
     async def open(self) -> str:
         """Listen, and return the page's address.
@@ -76,6 +83,10 @@ class LoopbackCallback:
             code=query["code"], state=query.get("state"), iss=query.get("iss")
         )
 
+    def _is_expected(self, query: dict[str, str]) -> bool:
+        given = query.get("state", "").encode()
+        return self._state is not None and compare_digest(given, self._state.encode())
+
     async def close(self) -> None:
         """Stop listening."""
         if self._server is not None:
@@ -87,13 +98,13 @@ class LoopbackCallback:
                 line = await reader.readline()
             method, target, *_ = [*line.decode("latin-1").split(" "), "", ""]
             parts = urlsplit(target)
-            is_callback = method == "GET" and parts.path == CALLBACK
-            if is_callback and not self._answer.done():
-                query = parse_qs(parts.query, max_num_fields=20)
-                self._answer.set_result({key: values[0] for key, values in query.items()})
-            text = _DONE if is_callback and "code=" in parts.query else _FAILED
+            query = {k: v[0] for k, v in parse_qs(parts.query, max_num_fields=20).items()}
+            is_answer = method == "GET" and parts.path == CALLBACK and self._is_expected(query)
+            if is_answer and not self._answer.done():
+                self._answer.set_result(query)
+            text = _OTHER if not is_answer else _DONE if "code" in query else _FAILED
             writer.write(
-                f"HTTP/1.1 {'200 OK' if is_callback else '404 Not Found'}\r\n"
+                f"HTTP/1.1 {'200 OK' if is_answer else '404 Not Found'}\r\n"
                 "Content-Type: text/plain; charset=utf-8\r\nCache-Control: no-store\r\n"
                 f"Connection: close\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode()
             )
@@ -129,7 +140,12 @@ async def sign_in(
         application_type="native",
         scope=" ".join(auth.scopes) or None,
     )
-    provider = OAuthClientProvider(url, metadata, kept, show, callback.answer)
+
+    async def ask(link: str) -> None:
+        callback.expect(link)
+        await show(link)
+
+    provider = OAuthClientProvider(url, metadata, kept, ask, callback.answer)
     quiet = logging.getLogger("mcp.client.auth.oauth2")  # it logs what we report
     before, quiet.disabled = quiet.disabled, True
     try:

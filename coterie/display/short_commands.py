@@ -15,6 +15,7 @@ from coterie.rendering.run_table import run_json, run_table
 from coterie.rendering.run_text import end_text, status_text, trail_text
 from coterie.runs.ends.end_facts import CLOSED_STATES, RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
+from coterie.runs.histories.recorded_plans import version_of_run
 from coterie.runs.run_client import Run, json_of
 from coterie.runs.run_list import RunFilter, open_runs, run_rows
 from coterie.runs.run_waits import wait_for
@@ -32,10 +33,12 @@ async def _client(settings: Settings) -> Client:
 
 async def show_status(settings: Settings, id: str, *, trail: bool, as_json: bool) -> ExitCode:
     """Show where a run is, or how it ended."""
-    run = Run(await _client(settings), id)
+    client = await _client(settings)
+    run = Run(client, id)
     description = await run.describe()
     if description.status != WorkflowExecutionStatus.RUNNING and not trail:
-        _show_end(run, await run.end(), as_json=as_json)
+        version = await version_of_run(client, description)
+        _show_end(run, await run.end(), as_json=as_json, version=version)
         return ExitCode.DONE
     status = await run.status()
     entries = await run.trail() if trail else []
@@ -117,9 +120,9 @@ async def show_result(
     return end.exit_code
 
 
-def _show_end(run: Run, end: RunEnd, *, as_json: bool) -> None:
+def _show_end(run: Run, end: RunEnd, *, as_json: bool, version: str | None = None) -> None:
     if not as_json:
-        say(end_text(run.id, end))
+        say(end_text(run.id, end, version))
     elif end.result is not None:
         say(json_of(end.result))
     else:

@@ -53,7 +53,7 @@ def status_text(run: str, status: RunStatus, became: ClosedState | None = None) 
         became: What became of a run that is closed; the workflow itself does not know.
     """
     lines = [f"{run}: {became or status.state}"]
-    lines.append(f"  plan     {status.plan} (digest {status.digest})")
+    lines.append(f"  plan     {status.version or status.plan} (digest {status.digest})")
     if status.team is not None:
         visit = f", visit {status.visit}" if status.visit else ""
         lines.append(f"  team     {status.team}{visit}")
@@ -134,12 +134,20 @@ def _cost(entry: TrailEntry) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def end_text(run: str, end: RunEnd) -> str:
-    """Format how a run ended, its decisions and its cost."""
+def end_text(run: str, end: RunEnd, version: str | None = None) -> str:
+    """Format how a run ended, its decisions and its cost.
+
+    Args:
+        run: The run's id.
+        end: How it ended.
+        version: The deployed version that it was started from, if it is known.
+    """
     result = end.result
     if result is None:
         return one_entry(run_end_line(run, end))
     lines = [run_end_line(run, end)]
+    if version is not None:
+        lines.append(f"  version    {version}")
     if result.error is not None:
         lines.append(f"  error      {result.error.type}: {result.error.message}")
     lines.append(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Final
+from urllib.parse import parse_qsl
 
 from coterie.dsl.errors import TemplateFailed
 from coterie.dsl.model.evaluation_budget import EvaluationMeter, Names
@@ -15,12 +16,14 @@ from coterie.dsl.strict_json import read_json
 from coterie.dsl.templates.template_filling import fill
 from coterie.dsl.values import Json, JsonValue
 
+FORM: Final = "application/x-www-form-urlencoded"
 _PLAIN_EVENT = re.compile(r"[A-Za-z0-9._:=-]{1,200}\Z")
 _MAX_TYPE: Final = 200
 _PROOFS: Final = frozenset(
     (
         *("authorization", "proxy-authorization", "cookie"),
-        *("webhook-signature", "x-hub-signature", "x-hub-signature-256", "stripe-signature"),
+        *("webhook-signature", "svix-signature", "stripe-signature"),
+        *("x-hub-signature", "x-hub-signature-256"),
     )
 )
 """Headers that no template reads, because they prove who sends."""
@@ -70,9 +73,9 @@ def delivered_event(
         time: As signed.
 
     Raises:
-        ValueError: The body is not JSON, or nothing names the event.
+        ValueError: The body is neither JSON nor a form, or nothing names the event.
     """
-    payload = read_json(body)
+    payload = _form_payload(body) if is_form(headers) else read_json(body)
     if not id and isinstance(payload, dict):
         written = payload.get("id")
         id = written if isinstance(written, str) else ""
@@ -81,6 +84,25 @@ def delivered_event(
     own = None if section.hmac is None else section.hmac.header.lower()
     seen = {name: value for name, value in headers.items() if name not in _PROOFS and name != own}
     return WebhookEvent(id, time, payload, seen)
+
+
+def is_form(headers: Mapping[str, str]) -> bool:
+    """Return whether a delivery says that it is a form; else it is JSON."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower() == FORM
+
+
+def _form_payload(body: bytes) -> JsonValue:
+    """Return the JSON in the field `payload`, if a form has only that; else its texts by names."""
+    text = body.decode()
+    fields = parse_qsl(
+        text, keep_blank_values=True, strict_parsing=True, errors="strict", max_num_fields=1_000
+    )
+    payload = dict(fields)
+    if len(payload) < len(fields):
+        raise ValueError("the form has a field twice")
+    if list(payload) == ["payload"]:
+        return read_json(payload["payload"])
+    return {**payload}
 
 
 @dataclass(frozen=True, slots=True)

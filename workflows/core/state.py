@@ -165,6 +165,8 @@ class RunState:
     """Whether the plan's `before_run` hooks have let the run begin."""
     visibility: VisibilitySettings | None = None
     """The visibility settings of the run."""
+    version: str | None = None
+    """The deployed version that it was started from."""
     pending: dict[str, Pending] = field(default_factory=dict[str, Pending])
     decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])
     unread: list[str] = field(default_factory=list[str])

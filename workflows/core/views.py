@@ -155,6 +155,8 @@ class RunStatus(Frozen):
 
     plan: str
     digest: str
+    version: str | None = None
+    """The deployed version that the run was started from, such as `review@3`."""
     state: Standing
     paused: Paused | None = None
     team: str | None

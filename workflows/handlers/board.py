@@ -156,6 +156,7 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
     return RunStatus(
         plan=plan.name if plan else "",
         digest=plan.digest if plan else "",
+        version=state.version,
         state=state_of(state, done=done),
         paused=paused and paused.model_copy(update={"why": _cut(paused.why)}),
         team=state.main.team,

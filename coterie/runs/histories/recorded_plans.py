@@ -75,6 +75,15 @@ async def started_name(client: Client, described: WorkflowExecutionDescription) 
     return described.id if plan is None else plan.name
 
 
+async def version_of_run(client: Client, described: WorkflowExecutionDescription) -> str | None:
+    """Return the deployed version that a run was started from; None if nothing tells."""
+    first = described.raw_description.workflow_execution_info.first_run_id or described.run_id
+    history = await beginning_of(client, described.id, first)
+    values = () if history is None else _plan_values(history)
+    found = (value.read_if(CompileResult) for value in values)
+    return next((compiled.version for compiled in found if compiled is not None), None)
+
+
 def recorded_plan(history: WorkflowHistory) -> Plan | None:
     """Return the plan from the run's start, or as its worker compiled it; None if neither exists.
 

@@ -1,6 +1,6 @@
 """The door of webhooks: `POST /hooks/TEAM/TRIGGER`. The signature is the proof of the sender.
 
-Who shows none does not learn whether there is such a team or trigger, as long as it is set up.
+Who shows none does not learn whether there is such a team or trigger, nor whether it is set up.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from coterie.audit.sent_records import audit_record
 from coterie.documents.compilation import check_start
 from coterie.dsl.errors import InvalidDocument, TemplateFailed
 from coterie.dsl.evaluate.webhook_events import (
+    FORM,
     DeliveryEffect,
     Ignored,
     RunSignal,
@@ -157,7 +158,7 @@ class WebhookDoor:
         except (InvalidDocument, CommandError) as error:
             problem = visible(str(error))
             _log.error("the team %r of a webhook cannot be compiled: %s", team, problem)
-            raise _unusable() from None
+            raise _refused_signature() from None
         if webhook is None:
             raise _refused_signature()
         return webhook
@@ -168,12 +169,12 @@ class WebhookDoor:
         secrets = [secret for secret in found.values() if secret is not None]
         if found[webhook.section.secret_env] is None:
             _log.error("the webhook %s needs %s", webhook.path, names[0])
-            raise _unusable()
+            raise _refused_signature()
         try:
             signed = proof_of(webhook.section, request.headers, body, secrets)
         except UnusableSecret as error:
             _log.error("the webhook %s: %s", webhook.path, error)
-            raise _unusable() from None
+            raise _refused_signature() from None
         if signed is None:
             raise _refused_signature()
         return signed
@@ -183,11 +184,11 @@ class WebhookDoor:
     ) -> WebhookOutcome:
         await self._check_age(webhook, signed)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json" and not kind.endswith("+json"):
+        if kind not in ("application/json", FORM) and not kind.endswith("+json"):
             raise Rejection(
                 415,
                 "not_json",
-                "a delivery is JSON, and this one is not `application/json`",
+                "a delivery is JSON or a form, and this one says that it is neither",
                 "Choose the content type application/json in the settings of the sender.",
             )
         effect = await asyncio.to_thread(_effect, webhook, request, body, signed)
@@ -327,15 +328,6 @@ def _keep_connection(request: Request, webhook: TeamWebhook) -> None:
     connection: HttpConnection | None = request.scope["state"].get(CONNECTION)
     if connection is not None and not connection.authorize(f"webhook:{webhook.path}"):
         raise Rejection(503, "too_many_connections", "too many connections are open")
-
-
-def _unusable() -> Rejection:
-    return Rejection(
-        503,
-        "not_ready",
-        "this webhook is not set up; the log of the gateway has the reason",
-        "Repeat the delivery once it is.",
-    )
 
 
 async def _body_of(request: Request) -> bytes:

@@ -16,6 +16,8 @@ from starlette.datastructures import Headers
 
 from coterie.dsl.model.sections.webhook_trigger import HmacTerms, WebhookSection
 
+_SVIX: Final = "svix"
+"""How headers of Standard Webhooks begin at senders that use Svix."""
 _WHSEC: Final = "whsec_"
 _TIME = re.compile(r"[0-9]{1,11}\Z", re.ASCII)
 _MAX_SIGNATURES: Final = 20
@@ -63,11 +65,12 @@ def proof_of(
 
 
 def _standard(headers: Headers, body: bytes, secrets: Sequence[str]) -> Signed | None:
-    id, time = _one(headers, "webhook-id"), _one(headers, "webhook-timestamp")
+    prefix = _SVIX if "webhook-id" not in headers and f"{_SVIX}-id" in headers else "webhook"
+    id, time = _one(headers, f"{prefix}-id"), _one(headers, f"{prefix}-timestamp")
     if not 0 < len(id) <= _MAX_ID or not _TIME.match(time):
         return None
     signed = b".".join((id.encode("latin-1"), time.encode(), body))
-    written = (part.partition(",") for part in _one(headers, "webhook-signature").split(" "))
+    written = (part.partition(",") for part in _one(headers, f"{prefix}-signature").split(" "))
     given = [_from_base64(text) for version, _, text in written if version == "v1"]
     wanted = [_digest(_standard_key(secret), signed) for secret in secrets]
     return Signed(id, float(time)) if _any_equal(given, wanted) else None

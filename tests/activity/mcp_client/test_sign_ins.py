@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import pytest
@@ -83,6 +84,25 @@ async def test_a_person_signs_in_by_pkce_and_registration_and_calls_have_their_t
             "result": "added 1"
         }
     assert oauth.grants == ["authorization_code"]
+
+
+async def test_a_request_of_another_page_is_not_the_answer_to_a_sign_in(
+    oauth: OAuthServer, tmp_path: Path
+) -> None:
+    server = known(oauth, tmp_path, LOGIN)
+
+    async def browse_among_strangers(link: str) -> None:
+        query = parse_qs(urlsplit(link).query)
+        (callback,), (state,) = query["redirect_uri"], query["state"]
+        async with httpx2.AsyncClient(trust_env=False) as http:
+            for stray in ("", "?code=stolen", "?error=no", f"?code=stolen&state={state}x"):
+                page = await http.get(f"{callback}{stray}")
+                assert (page.status_code, "signed in" in page.text) == (404, False)
+        await browse(link)
+
+    auth = server.section.auth
+    assert isinstance(auth, LoginAuth)
+    assert (await sign_in(server, auth, 0, browse_among_strangers)).access_token in oauth.valid
 
 
 async def test_a_call_without_a_sign_in_asks_a_person_and_is_made_once_after_it(
@@ -185,9 +205,10 @@ async def test_a_person_who_does_not_agree_is_not_signed_in(
     oauth: OAuthServer, tmp_path: Path
 ) -> None:
     async def decline(link: str) -> None:
-        redirect = httpx2.URL(link).params["redirect_uri"]
+        asked = httpx2.URL(link).params
+        refusal = {"error": "access_denied", "state": asked["state"]}
         async with httpx2.AsyncClient(trust_env=False) as http:
-            await http.get(redirect, params={"error": "access_denied"})
+            await http.get(asked["redirect_uri"], params=refusal)
 
     with pytest.raises(SignInFailed, match="refuses the sign-in: access_denied"):
         await sign_in(known(oauth, tmp_path, LOGIN), LoginAuth(type="login"), 0, decline)

@@ -57,6 +57,8 @@ async def test_the_gateway_starts_and_lists_what_is_deployed_by_role(
             seen = await described(app, begun.json()["run"], "completed")
             assert seen["team"] == "freight", "whose roles count for it from now on"
             assert await output(served, begun.json()["run"]) == {"price": price}
+            status = await asyncio.to_thread(served.coterie, "status", begun.json()["run"])
+            assert f"freight@{1 if price == 6 else 2}" in status.stdout
         lacking = await http.post("/v1/runs", json={"team": "freight@1"})
         assert lacking.status_code == 422
         assert "weight is missing" in lacking.json()["message"]

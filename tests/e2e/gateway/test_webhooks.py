@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx2
 import pytest
@@ -99,6 +100,7 @@ triggers:
       context: {order: "{{ payload.order }}"}
       signal: {run: "{{ payload.order }}", name: looked, start: true}
 """
+FORM = {"content-type": "application/x-www-form-urlencoded"}
 OPEN = "/hooks/shop/placed"
 ORDER = payload(kind="order", order=7, by="{{ context.order }}")
 
@@ -246,12 +248,28 @@ async def test_what_does_not_fit_is_refused_with_the_reason(hooks: httpx2.AsyncC
     assert await code(payload(kind="order", order=7)) == (422, "unfilled")
     assert await code(payload(kind="order", order="a", by="b")) == (422, "invalid")
     assert await code(payload(kind="other")) == (200, "ignored")
-    form = {"content-type": "application/x-www-form-urlencoded"}
-    assert await code(b"payload=%7B%7D", **form) == (415, "not_json")
+    assert await code(b"a=1", **{"content-type": "text/plain"}) == (415, "not_json")
+    for form in (b"{}", b"a=1&a=2", b"payload=%7B", b"a=%FF", b"kind=order"):
+        assert await code(form, **FORM) in ((422, "no_event"), (422, "unfilled"))
     assert await code(b" " * (MAX_DELIVERY + 1)) == (413, "too_large")
-    unset = await sent(hooks, "/hooks/shop/unset", ORDER, github(ORDER))
-    assert (unset[0], unset[1]["code"]) == (503, "not_ready")
-    assert "NO_SUCH_SECRET" not in json.dumps(unset[1])
+
+
+async def test_a_form_has_the_payload_in_a_field_or_is_the_payload(
+    hooks: httpx2.AsyncClient,
+) -> None:
+    body = urlencode({"payload": payload(id=1, order=7).decode()}).encode()
+    answer = await sent(hooks, "/hooks/shop/opened", body, {**github(body, "d-form"), **FORM})
+    assert (answer[0], answer[1]["outcome"]) == (200, "started")
+    body = b"kind=order&order=7&by=a+b%21"
+    status, report = await sent(hooks, OPEN, body, {**standard(body, "msg_form"), **FORM})
+    assert (status, report["code"]) == (422, "invalid"), "its fields are texts"
+
+
+async def test_a_stranger_learns_nothing_of_a_webhook(hooks: httpx2.AsyncClient) -> None:
+    paths = ("/hooks/shop/opened", "/hooks/shop/unset", "/hooks/shop/nothing", "/hooks/nobody/open")
+    answers = [await sent(hooks, path, ORDER, github(ORDER, secret=OTHER)) for path in paths]
+    assert answers[0][0] == 401
+    assert all(answer == answers[0] for answer in answers)
 
 
 async def test_the_log_of_the_gateway_says_what_the_sender_does_not_learn(
@@ -261,7 +279,7 @@ async def test_the_log_of_the_gateway_says_what_the_sender_does_not_learn(
     (address,) = re.findall(r"serving +(http://[^;]+);", said(served))
     async with httpx2.AsyncClient(base_url=address) as http:
         status, report = await sent(http, "/hooks/shop/unset", ORDER, github(ORDER))
-    assert (status, report["code"]) == (503, "not_ready")
+    assert (status, report["code"]) == (401, "not_proved")
     log = load(served.environment, served.folder).state / "coterie.log"
     assert "the webhook shop/unset needs NO_SUCH_SECRET" in log.read_text()
 

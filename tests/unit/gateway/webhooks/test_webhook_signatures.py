@@ -48,6 +48,17 @@ def test_the_signature_of_a_real_sender_counts(verify: WebhookScheme) -> None:
         assert proof.id == "msg_7"
 
 
+def test_a_sender_with_the_headers_of_svix_counts_and_both_kinds_are_never_mixed() -> None:
+    terms, standard_headers = section("standard-webhooks"), standard(BODY, "msg_7", SECRET, AT)
+    svix = {name.replace("webhook-", "svix-"): text for name, text in standard_headers.items()}
+    assert proof_of(terms, Headers(svix), BODY, [SECRET]) == ("msg_7", AT)
+    for name in svix:
+        if name.startswith("svix-"):
+            mixed = {**svix, name.replace("svix-", "webhook-"): svix[name]}
+            del mixed[name]
+            assert proof_of(terms, Headers(mixed), BODY, [SECRET]) is None
+
+
 @pytest.mark.parametrize("verify", SENDERS)
 def test_another_body_or_secret_does_not_count(verify: WebhookScheme) -> None:
     headers = Headers(SENDERS[verify](BODY, "msg_7", SECRET, AT))

@@ -13,6 +13,7 @@ import uvicorn
 from starlette.routing import Route
 
 from coterie.activities.os_errors import reason_of
+from coterie.activities.workspace.project_files import write_private
 from coterie.audit.audit_buffer import AuditSender
 from coterie.documents.catalog import Catalog
 from coterie.dsl.model.sections.access_document import AccessSection
@@ -21,6 +22,7 @@ from coterie.failures import CommandError
 from coterie.gateway.app import application, streams_of
 from coterie.gateway.browser_link import show_link
 from coterie.gateway.console.console_routes import console_routes
+from coterie.gateway.console.server_sign_ins.server_sign_in_routes import server_sign_in_routes
 from coterie.gateway.console.states.first_project import FirstProject, is_empty
 from coterie.gateway.doors.a2a.a2a_door import A2aDoor
 from coterie.gateway.doors.agui.agui_door import agui_routes
@@ -43,6 +45,7 @@ from coterie.server.embedded_server import ServerMoved, supervise
 from coterie.settings import Settings
 from coterie.signing.key_files import read_key
 from coterie.terminal import note
+from coterie.worker.sign_in_files import ORIGIN_FILE
 
 _LIMITS = ConnectionLimits(authorized=1_000, authorized_per_identity=100, header_bytes=MAX_HEADER)
 _GRACE_SECONDS = 2
@@ -140,14 +143,16 @@ async def serve_gateway(settings: Settings, options: ServeOptions) -> None:
             _worker_beside(connection, settings, options) as worker,
             _answering(access, sign_in, at, worker),
         ):
-            page = settings.state / "open.html"
+            page, origin = settings.state / "open.html", settings.state / ORIGIN_FILE
             try:
+                write_private(origin, f"{sign_in.gate.origins[0]}\n")
                 await show_link(
                     sign_in.link(), settings.environment, page, opens=options.opens_browser
                 )
                 await _supervise_server(access)
             finally:
                 page.unlink(missing_ok=True)
+                origin.unlink(missing_ok=True)
 
 
 def _say_where(connection: Connection, host: str, port: int) -> None:
@@ -200,7 +205,8 @@ async def _answering(
         *WebhookDoor(access).routes(),
         *agui_routes(access),
     )
-    routes = (*sign_in.routes, *doors, *console_routes(access, first))
+    logins = server_sign_in_routes(access, sign_in.gate)
+    routes = (*sign_in.routes, *doors, *logins, *console_routes(access, first))
     app = application(access, sign_in.authenticate, routes)
     config = uvicorn.Config(
         OpenAiErrors(sign_in.around(app)),

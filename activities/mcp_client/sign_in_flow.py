@@ -3,10 +3,10 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from hmac import compare_digest
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
@@ -18,6 +18,7 @@ from pydantic import AnyUrl
 
 from coterie.activities.mcp_client.server_settings import McpServer
 from coterie.activities.mcp_client.sign_ins import StoredSignIn
+from coterie.activities.mcp_client.token_endpoint import Guard
 from coterie.activities.proxies import trusted
 from coterie.dsl.model.sections.mcp_auth import LoginAuth
 from coterie.dsl.model.sections.safe_addresses import is_loopback, is_safe_url
@@ -26,6 +27,8 @@ from coterie.dsl.visible import one_line, shortened_text
 CALLBACK: Final = "/callback"
 SIGN_IN_SECONDS: Final = 600.0
 _MAX_REQUEST: Final = 16_384
+_MAX_ANSWER: Final = 1_000_000
+"""Bytes of one answer of a server that nobody has signed in at."""
 _DONE: Final = "You are signed in. Close this page, and return to the terminal."
 _OTHER: Final = "This is not the answer to the sign-in that the terminal waits for."
 _FAILED: Final = "The sign-in failed. The terminal says why."
@@ -132,7 +135,7 @@ async def sign_in(
     url = server.section.url
     assert url is not None
     callback = LoopbackCallback(port)
-    kept = _Kept(auth, await callback.open())
+    kept = KeptBySdk(auth, await callback.open())
     metadata = OAuthClientMetadata(
         client_name="Coterie",
         redirect_uris=[AnyUrl(kept.redirect)],
@@ -146,17 +149,14 @@ async def sign_in(
         await show(link)
 
     provider = OAuthClientProvider(url, metadata, kept, ask, callback.answer)
-    quiet = logging.getLogger("mcp.client.auth.oauth2")  # it logs what we report
-    before, quiet.disabled = quiet.disabled, True
     try:
-        await _connect(server, url, provider)
+        await connect(server, url, provider)
         return _sign_in_of(url, provider, kept)
     finally:
-        quiet.disabled = before
         await callback.close()
 
 
-class _Kept:
+class KeptBySdk:
     """What the SDK wants to keep during the sign-in."""
 
     def __init__(self, auth: LoginAuth, redirect: str) -> None:
@@ -171,16 +171,38 @@ class _Kept:
             )
 
     async def get_tokens(self) -> OAuthToken | None:
+        """Return the tokens."""
         return self.tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
+        """Keep the tokens."""
         self.tokens = tokens
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
+        """Return the client."""
         return self.information
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        """Keep the client."""
         self.information = client_info
+
+
+class _BoundedBody(httpx2.AsyncByteStream):
+    """An answer that ends before it is too large."""
+
+    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._inner:
+            size += len(chunk)
+            if size > _MAX_ANSWER:
+                raise httpx2.ReadError(f"an answer has more than {_MAX_ANSWER:,} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
 
 
 class _SafeTransport(httpx2.AsyncHTTPTransport):
@@ -193,18 +215,32 @@ class _SafeTransport(httpx2.AsyncHTTPTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if not is_safe_url(str(request.url), loopback=self._loopback):
             raise httpx2.UnsupportedProtocol(f"{request.url.host} has no https address")
-        return await super().handle_async_request(request)
+        request.headers["Accept-Encoding"] = "identity"  # so that the bound counts every byte
+        answer = await super().handle_async_request(request)
+        if isinstance(answer.stream, httpx2.AsyncByteStream):
+            answer.stream = _BoundedBody(answer.stream)
+        return answer
 
 
-async def _connect(server: McpServer, url: str, provider: OAuthClientProvider) -> None:
-    """Connect, which makes the server ask for the sign-in."""
+async def connect(
+    server: McpServer, url: str, provider: OAuthClientProvider, guard: Guard | None = None
+) -> None:
+    """Connect, which makes the server ask for the sign-in.
+
+    Raises:
+        SignInFailed: It cannot be used, or the sign-in failed.
+    """
+    logging.getLogger("mcp.client.auth.oauth2").disabled = True  # it logs what we report
+    transport = _SafeTransport(url)
+    if guard is not None:
+        guard(transport)
     try:
         async with AsyncExitStack() as stack:
             http = await stack.enter_async_context(
                 httpx2.AsyncClient(
                     auth=provider,
                     headers=server.headers,
-                    transport=_SafeTransport(url),
+                    transport=transport,
                     timeout=httpx2.Timeout(server.section.start_timeout, read=None),
                     trust_env=False,
                 )
@@ -227,9 +263,26 @@ def _first_cause(error: BaseException) -> BaseException:
     return error
 
 
-def _sign_in_of(url: str, provider: OAuthClientProvider, kept: _Kept) -> StoredSignIn:
-    context, tokens, client = provider.context, kept.tokens, kept.information
-    if tokens is None or client is None:
+class TokenFacts(NamedTuple):
+    """Where the tokens of a server come from, and for whom."""
+
+    issuer: str
+    names_issuer: bool
+    token_endpoint: str
+    client_id: str
+    client_secret: str | None
+    in_body: bool
+    resource: str | None
+
+
+def token_facts(provider: OAuthClientProvider, kept: KeptBySdk) -> TokenFacts:
+    """Return what a sign-in has found out.
+
+    Raises:
+        SignInFailed: It lacks something.
+    """
+    context, client = provider.context, kept.information
+    if client is None:
         raise SignInFailed("the server asks for no sign-in: remove its `auth`")
     metadata = context.oauth_metadata
     if metadata is None:
@@ -238,13 +291,28 @@ def _sign_in_of(url: str, provider: OAuthClientProvider, kept: _Kept) -> StoredS
     if method not in _METHODS:
         raise SignInFailed(f"the authorization server wants the unsupported method {method!r}")
     has_resource = context.should_include_resource_param(context.protocol_version)
-    return StoredSignIn(
-        url=url,
+    return TokenFacts(
+        issuer=str(metadata.issuer),
+        names_issuer=bool(metadata.authorization_response_iss_parameter_supported),
         token_endpoint=str(metadata.token_endpoint),
         client_id=client.client_id,
         client_secret=client.client_secret if method != "none" else None,
         in_body=method == "client_secret_post",
         resource=context.get_resource_url() if has_resource else None,
+    )
+
+
+def _sign_in_of(url: str, provider: OAuthClientProvider, kept: KeptBySdk) -> StoredSignIn:
+    facts, tokens = token_facts(provider, kept), kept.tokens
+    if tokens is None:
+        raise SignInFailed("the server asks for no sign-in: remove its `auth`")
+    return StoredSignIn(
+        url=url,
+        token_endpoint=facts.token_endpoint,
+        client_id=facts.client_id,
+        client_secret=facts.client_secret,
+        in_body=facts.in_body,
+        resource=facts.resource,
         access_token=tokens.access_token,
         refresh_token=tokens.refresh_token,
         expires=None if tokens.expires_in is None else time.time() + tokens.expires_in,

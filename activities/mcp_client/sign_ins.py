@@ -54,6 +54,10 @@ class SignInStore(Protocol):
         """
         ...
 
+    def page(self) -> str | None:
+        """Return the address at which a person signs in by a browser; None if no gateway serves."""
+        ...
+
     def lock(self) -> AbstractAsyncContextManager[None]:
         """Let one process at a time renew it; raises TokenUnavailable if another does not end."""
         ...

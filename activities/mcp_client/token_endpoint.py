@@ -1,7 +1,7 @@
 """Ask the token endpoint of an authorization server, within bounds of size and time."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Final
 from urllib.parse import quote
@@ -51,8 +51,16 @@ class TokenGrant:
     """Whether the secret is a field of the form, and not in a header."""
 
 
-async def request_tokens(grant: TokenGrant) -> Tokens:
+Guard = Callable[[httpx2.AsyncHTTPTransport], None]
+"""Makes a transport refuse the addresses to which this process may not connect."""
+
+
+async def request_tokens(grant: TokenGrant, guard: Guard | None = None) -> Tokens:
     """Return tokens.
+
+    Args:
+        grant: What is asked for.
+        guard: Of the connection.
 
     Raises:
         GrantRefused: The server refuses.
@@ -68,10 +76,13 @@ async def request_tokens(grant: TokenGrant) -> Tokens:
         pair = f"{quote(grant.client_id, safe='')}:{quote(grant.secret, safe='')}"
         headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
     content = bytearray()
+    transport = httpx2.AsyncHTTPTransport(trusted(environment=False))
+    if guard is not None:
+        guard(transport)
     try:
         async with (
             httpx2.AsyncClient(
-                transport=httpx2.AsyncHTTPTransport(trusted(environment=False)),
+                transport=transport,
                 timeout=_TIMEOUT,
                 follow_redirects=False,
                 trust_env=False,

@@ -76,6 +76,8 @@ NOTICES: Mapping[str, str] = {
     "retry": "It is tried again.",
     "fork": "This is the new run.",
     "cancel": "The run stops after its cleanup.",
+    "signed-in": "You are signed in, and the call is made again.",
+    "signed-in-waits": "You are signed in. An approver of the request lets the call go on.",
 }
 """What a page says after a form: only these words, since anybody can make a link."""
 

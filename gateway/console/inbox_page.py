@@ -13,6 +13,7 @@ from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.request_decisions import WaitingRequest, WaitingRequests
 from coterie.runs.progress import Tone
+from coterie.worker.sign_in_files import sign_in_url
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.core.state_keys import StepKey
 
@@ -88,6 +89,13 @@ class InboxCard:
     """Of a failed task: `team/task`."""
     may_steer: bool = False
     """Of a failed task: whether the reader may try it again, or skip it."""
+    sign_in: str = ""
+    """Where the reader may sign in, if the request wants that."""
+
+    @property
+    def is_for_reader(self) -> bool:
+        """Whether the reader can do something about it."""
+        return self.is_yours or self.may_steer or bool(self.sign_in)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +133,8 @@ def inbox_page(
     """
     cards = [inbox_card(waiting, identity, draft) for waiting in found.requests]
     return InboxPage(
-        mine=tuple(card for card in cards if card.is_yours or card.may_steer),
-        others=tuple(card for card in cards if not (card.is_yours or card.may_steer)),
+        mine=tuple(card for card in cards if card.is_for_reader),
+        others=tuple(card for card in cards if not card.is_for_reader),
         silent=found.silent,
         more=found.more,
         run=run,
@@ -162,6 +170,7 @@ def inbox_card(
         is_cut=asked.cut,
         task=str(StepKey.of_failed(asked.id)) if kind == "failed" else "",
         may_steer=kind == "failed" and steers,
+        sign_in=sign_in_url(asked.sign_in, waiting.run) if asked.sign_in and steers else "",
     )
 
 

@@ -52,6 +52,8 @@ class RequestCard:
     at: str = ""
     how: str = ""
     comment: str = ""
+    sign_in: str = ""
+    """The MCP server at which a person must sign in."""
 
 
 def request_cards(
@@ -101,6 +103,7 @@ def request_card(
         at="" if decision is None else decision.at,
         how="" if decision is None else decision.how,
         comment="" if decision is None else decision.comment,
+        sign_in="" if request is None or decision is not None else request.sign_in or "",
     )
 
 

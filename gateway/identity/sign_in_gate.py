@@ -77,7 +77,8 @@ class SignInGate:
         self.audit = AuditBuffer()
         """What the audit log shall know."""
         self.clock = clock
-        self._keys = keys
+        self.keys = keys
+        """Seal what browsers keep."""
         self._tokens = tokens
         self._proxies = networks_of(access.proxies)
 
@@ -144,11 +145,11 @@ class SignInGate:
         session, renewal = signed_in
         lasts = renewal is not None or session.method == "local"
         seconds = (session.ends if lasts else session.expires) - self.clock()
-        sealed = self._keys.seal("session", session)
+        sealed = self.keys.seal("session", session)
         if len(sealed) > MAX_COOKIE - len(SESSION_COOKIE):
             raise provider_invalid("more groups than a cookie holds")
         cookies = [set_cookie(SESSION_COOKIE, sealed, seconds)]
-        kept = "" if renewal is None else self._keys.seal("renewal", renewal)
+        kept = "" if renewal is None else self.keys.seal("renewal", renewal)
         if kept and len(kept) <= MAX_COOKIE - len(RENEWAL_COOKIE):
             cookies.append(set_cookie(RENEWAL_COOKIE, kept, seconds))
         else:  # a new sign-in after 15 minutes, which the provider mostly does without a question
@@ -160,19 +161,19 @@ class SignInGate:
         cookies = cookies_in(headers.getlist("cookie"))
         others = [name for name in cookies if name.startswith(PENDING_PREFIX)]
         name = PENDING_PREFIX + pending.state
-        sealed = self._keys.seal("sign-in", pending)
+        sealed = self.keys.seal("sign-in", pending)
         surplus = others[: max(0, len(others) + 1 - MAX_PENDING)]
         return (set_cookie(name, sealed, PENDING_LIFE), *map(drop_cookie, surplus))
 
     def pending(self, state: str, headers: Headers) -> PendingSignIn | None:
         """Return the sign-in in progress of a state; None if this browser has none."""
         cookies = cookies_in(headers.getlist("cookie"))
-        return self._keys.open("sign-in", cookies.get(PENDING_PREFIX + state), PendingSignIn)
+        return self.keys.open("sign-in", cookies.get(PENDING_PREFIX + state), PendingSignIn)
 
     def renewal(self, headers: Headers) -> Renewal | None:
         """Return what renews the session of a request."""
         cookies = cookies_in(headers.getlist("cookie"))
-        return self._keys.open("renewal", cookies.get(RENEWAL_COOKIE), Renewal)
+        return self.keys.open("renewal", cookies.get(RENEWAL_COOKIE), Renewal)
 
     async def _of_token(self, token: str, address: str, path: str) -> Identity:
         try:
@@ -202,7 +203,7 @@ class SignInGate:
 
     async def _of_session(self, cookies: dict[str, str], address: str) -> Admission:
         sealed = cookies.get(SESSION_COOKIE)
-        session = self._keys.open("session", sealed, PersonSession)
+        session = self.keys.open("session", sealed, PersonSession)
         if session is None:
             return Admission(address, None)
         if session.method == "local":
@@ -214,7 +215,7 @@ class SignInGate:
             return dropped
         if self.clock() < session.expires:
             return Admission(address, identity_of_session(session, self.access))
-        renewal = self._keys.open("renewal", cookies.get(RENEWAL_COOKIE), Renewal)
+        renewal = self.keys.open("renewal", cookies.get(RENEWAL_COOKIE), Renewal)
         if renewal is None or renewal.subject != session.subject:
             return dropped
         renewed = await self.provider.renew(session, renewal)

@@ -73,6 +73,12 @@ LOADERS = {
     ("coterie.commands.operations.serve", "coterie.mcp_server.client_protocols"): _MCP,
     ("coterie.commands.operations.serve", "gateway.doors.mcp_local_tools"): _MCP,
     ("coterie.worker.server_sign_in", "activities.mcp_client.sign_in_flow"): _MCP,
+    ("coterie.worker.console_logins", "activities.mcp_client.browser_logins"): _MCP,
+    ("coterie.worker.console_logins", "activities.mcp_client.sign_in_flow"): _MCP,
+    (
+        "gateway.console.server_sign_ins.server_sign_in_routes",
+        "coterie.worker.console_logins",
+    ): "the HTTP client, which a gateway without such sign-ins does not need",
     ("coterie.commands.operations.serve", "gateway.serving"): _SERVE,
     ("coterie.commands.screen_option", "coterie.ui.run_screen"): "Textual, of the extra `ui`",
     (

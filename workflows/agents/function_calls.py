@@ -101,6 +101,7 @@ async def given_input(
         show=suggested_input(question),
         terms=_terms(call.terms, question),
         is_question=question.is_plain,
+        sign_in=question.sign_in,
     )
     decision = await ask(scope, call.location.at(INPUT), request, boundary=boundary)
     if not is_approved(decision):

@@ -164,6 +164,8 @@ class PersonRequest(NamedTuple):
     """Why a call that sends data out asks: what the run has met."""
     is_question: bool = False
     """Whether it only asks for an answer, and approves nothing."""
+    sign_in: str | None = None
+    """The MCP server at which a person must sign in."""
 
     @property
     def question(self) -> str:
@@ -359,6 +361,7 @@ def _pending(
         on_timeout=None if until is None else terms.on_timeout,
         remembered_as=kept_as,
         is_question=person_request.is_question,
+        sign_in=person_request.sign_in,
         via=terms.via,
     )
     if request.on_timeout == "approve" and not approvable(request):

@@ -88,6 +88,8 @@ class Pending(Frozen):
     """Where else a person may decide: at an MCP client."""
     is_question: bool = False
     """Whether it only asks for an answer, and approves nothing."""
+    sign_in: str | None = None
+    """The MCP server at which a person must sign in; then an approval makes the call again."""
     cut: bool = False
     """Whether this copy is cut: the query `request` returns the whole request."""
     signed: bool = False

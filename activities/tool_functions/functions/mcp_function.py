@@ -4,6 +4,7 @@ import asyncio
 import json
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from urllib.parse import quote
 
 from pydantic import JsonValue
 
@@ -117,7 +118,7 @@ class McpFunction:
         except InputAsked as asked:
             raise self._question(asked) from None
         except SignInNeeded as needed:
-            raise self._sign_in(needed, call.task) from None
+            raise self._sign_in(needed, call.task, context.run) from None
         except _FAILURES as error:
             raise self._failure(error) from None
         if answer.failed:
@@ -159,14 +160,22 @@ class McpFunction:
             case _:
                 return FunctionFailure(str(error), may_pass=True)
 
-    def _sign_in(self, needed: SignInNeeded, task: ServerTask | None) -> FunctionRefusal:
+    def _sign_in(self, needed: SignInNeeded, task: ServerTask | None, run: str) -> FunctionRefusal:
         """Return the failure of a call that is made again once a person has signed in."""
+        sign_ins = self.servers.servers[self.server].sign_ins
+        page = None if sign_ins is None else sign_ins.page()
         message = f"{needed}. Then approve this, and the call is made again."
+        if page is not None:
+            message = (
+                f"the MCP server {self.server!r} wants a person to sign in: open "
+                f"{page}?run={quote(run, safe='')}, and the call is made again. Or run `coterie "
+                f"mcp login {self.server}` in the project of the worker, and approve this."
+            )
         form = AskedForm(message=message, form={"type": "object", "properties": {}})
         return FunctionRefusal(
             f"{self.name} was not called: {needed}",
             FailureType.INPUT_REQUIRED,
-            AskedInput(questions={_SIGN_IN: form}, task=task),
+            AskedInput(questions={_SIGN_IN: form}, task=task, sign_in=self.server),
         )
 
     def _question(self, request: InputAsked) -> FunctionRefusal | FunctionFailure:
@@ -187,7 +196,7 @@ class McpFunction:
 
 def _for_server(given: GivenInput | None) -> GivenInput | None:
     """Return what the server gets of a person's answers: not that they have signed in."""
-    if given is None or _SIGN_IN not in given.asked.questions:
+    if given is None or given.asked.sign_in is None:
         return given
     if given.asked.task is None:
         return None

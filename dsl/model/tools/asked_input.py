@@ -43,6 +43,9 @@ class AskedInput(Frozen):
     within_call: bool = False
     """The server asked while the call was open and keeps nothing of it. The call is made again, and
     each question in it gets its answer."""
+    sign_in: str | None = None
+    """The MCP server at which a person must sign in before the call is made: the question is ours,
+    and its answer is not for the server."""
 
     @property
     def continues(self) -> bool:

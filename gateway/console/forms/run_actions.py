@@ -34,6 +34,8 @@ class RunActions:
     may_decide: bool
     extends: bool
     """Whether a budget is used up, and the reader may extend it."""
+    may_sign_in: bool = False
+    """Whether a request wants a sign-in, and the reader may sign in."""
     origin: str = ""
     """The run that it was forked from."""
 
@@ -57,6 +59,7 @@ def run_actions(page: RunPage, team: str, identity: Identity) -> RunActions:
         forms,
         allows(Role.APPROVER),
         allows(Role.APPROVER) and any(map(_asks_for_budget, page.requests)),
+        any(card.sign_in for card in page.requests) and allows(Role.OPERATOR),
         page.input.origin,
     )
 

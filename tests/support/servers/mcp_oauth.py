@@ -55,6 +55,10 @@ class OAuthServer:
     calls: list[str] = field(default_factory=list[str])
     """The subjects of calls of the tool."""
     registered: list[object] = field(default_factory=list[object])
+    says_also: dict[str, object] = field(default_factory=dict[str, object])
+    """In its metadata."""
+    issuer: str | None = None
+    """What it names in the answer of a sign-in."""
     _codes: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     _refresh: str = ""
 
@@ -77,6 +81,7 @@ class OAuthServer:
                 "response_types_supported": ["code"],
                 "code_challenge_methods_supported": ["S256"],
                 "token_endpoint_auth_methods_supported": ["none"],
+                **self.says_also,
             }
         )
 
@@ -89,7 +94,8 @@ class OAuthServer:
         query = dict(request.query_params)
         code = secrets.token_urlsafe(8)
         self._codes[code] = query
-        answer = urlencode({"code": code, "state": query["state"]})
+        issuer = {} if self.issuer is None else {"iss": self.issuer}
+        answer = urlencode({"code": code, "state": query["state"], **issuer})
         return RedirectResponse(f"{query['redirect_uri']}?{answer}", 302)
 
     async def token(self, request: Request) -> Response:

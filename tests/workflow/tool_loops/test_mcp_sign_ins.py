@@ -1,6 +1,5 @@
 """A run that calls an MCP server where nobody has signed in waits for a person, and continues."""
 
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -59,8 +58,10 @@ async def test_a_run_waits_for_a_sign_in_without_an_activity_and_then_calls_once
                 assert (await handle.result())["output"] == {"go": {"result": "added 1"}}
                 assert len(await scheduled(handle)) == 2
                 await replay(handle)
-                history = json.dumps((await handle.fetch_history()).to_json_dict())
+                events = (await handle.fetch_history()).events
+                history = b"".join(event.SerializeToString() for event in events)
         finally:
             await servers.close()
     assert oauth.calls == ["add 1"]
-    assert "of-ann" not in history
+    assert b"coterie mcp login" in history
+    assert b"of-ann" not in history

@@ -1,0 +1,1 @@
+"""Sign people in at MCP servers, for runs that wait for it."""

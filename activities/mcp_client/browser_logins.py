@@ -1,7 +1,7 @@
 """The first half of a person's sign-in at an MCP server: the link to its authorization server.
 
 The SDK finds the authorization server, checks its documents and registers a client. It would then
-wait for the person; here the sign-in stops instead, and whoever serves the redirect ends it with
+wait for the person; here the sign-in stops instead, and the server of the redirect ends it with
 `pending_logins`: minutes later, perhaps in another process.
 """
 
@@ -94,14 +94,14 @@ async def begin_login(
             raise
     if not links:
         raise SignInFailed(f"{server.name} asks for no sign-in: remove its `auth`")
-    return _begun(server, url, links[0], provider, kept, request)
+    return _begin_at(server, url, links[0], provider, kept, request)
 
 
 async def _never() -> AuthorizationCodeResult:
     raise AssertionError("the sign-in stops before it")
 
 
-def _begun(
+def _begin_at(
     server: McpServer,
     url: str,
     link: str,

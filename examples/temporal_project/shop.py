@@ -121,3 +121,5 @@ async def main() -> None:
 
 if __name__ == "__main__":
     asyncio.run(main())
+    sys.stdout.flush()
+    os._exit(0)  # threads of Temporal's library may crash while the interpreter shuts down

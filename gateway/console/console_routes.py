@@ -77,7 +77,7 @@ NOTICES: Mapping[str, str] = {
     "fork": "This is the new run.",
     "cancel": "The run stops after its cleanup.",
     "signed-in": "You are signed in, and the call is made again.",
-    "signed-in-waits": "You are signed in. An approver of the request lets the call go on.",
+    "signed-in-waits": "You are signed in. An approver of the request lets the call continue.",
 }
 """What a page says after a form: only these words, since anybody can make a link."""
 

@@ -170,6 +170,7 @@ def test_a_temporal_project_calls_a_team_and_is_called_by_it(tmp_path: Path) -> 
                 assert ordered.stdout == "sold a lamp for 4500 cents in parcel P-7\n", (
                     ordered.stderr + shop.logs()
                 )
+                assert ordered.returncode == 0, ordered.stderr
             finally:
                 serving.kill()
         why = shop.coterie("why", "sale-7", "sale#1")

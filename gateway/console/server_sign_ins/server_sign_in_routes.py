@@ -76,7 +76,7 @@ class ServerSignIns:
         """Show who wants the sign-in, and what it gives away."""
         server, run = _server(request), request.query_params.get("run", "")
         await self._run(run, identity)
-        page = self._page(await self._trusted(server), server, run)
+        page = self._page(await self._load_trusted(server), server, run)
         return self._answer(request, identity, page)
 
     async def begin(self, request: Request, identity: Identity) -> Response:
@@ -86,7 +86,7 @@ class ServerSignIns:
         form = await sent_form(request)
         server, run = _server(request), text_of(form, "run")
         await self._run(run, identity)
-        trusted = await self._trusted(server)
+        trusted = await self._load_trusted(server)
         from coterie.worker.console_logins import begin_console_login
 
         begun = await begin_console_login(
@@ -106,7 +106,7 @@ class ServerSignIns:
         """Return the endpoint of the callback.
 
         Authorization servers know this machine by its number alone, and the session of the person
-        belongs to the project's own host: the browser goes on to there.
+        belongs to the project's own host: the browser continues there.
         """
 
         async def endpoint(request: Request) -> Response:
@@ -121,7 +121,7 @@ class ServerSignIns:
                 return RedirectResponse(f"{target}?{query}", 303, HEADERS)
             used = (
                 state and identity_of(request) is not None
-            )  # else it goes on after a sign-in here
+            )  # else it continues after a sign-in here
             return _with_cookies(await end(request), (dropped(state),) if used else ())
 
         return endpoint
@@ -133,16 +133,18 @@ class ServerSignIns:
         if pending is not None and (pending.server, pending.person) != (server, _person(identity)):
             pending = None
         if pending is None or len(request.url.query) > _MAX_QUERY:
-            raise _failed("this sign-in began in another browser, or is used up", server, "")
+            raise _sign_in_failure(
+                "this sign-in began in another browser, or is used up", server, ""
+            )
         found = await self._run(pending.run, identity)
-        trusted = await self._trusted(server)
+        trusted = await self._load_trusted(server)
         from coterie.worker.console_logins import finish_console_login
 
         try:
             await finish_console_login(trusted, self._access.settings, pending, query)
         except CommandError as error:
             self._access.audit.note(audit_record("refused", _OPERATION, "sign_in_failed"))
-            raise _failed(str(error), server, pending.run) from None
+            raise _sign_in_failure(str(error), server, pending.run) from None
         self._access.audit.note(audit_record("signed in", f"MCP server {server}"))
         goes_on = await self._approve(found, pending, identity)
         done = "signed-in" if goes_on else "signed-in-waits"
@@ -178,7 +180,7 @@ class ServerSignIns:
             self._access, run, (Role.OPERATOR,), identity, _OPERATION, changes=True
         )
 
-    async def _trusted(self, server: str) -> TrustedConfig:
+    async def _load_trusted(self, server: str) -> TrustedConfig:
         """Return the worker's configuration, which has the server."""
         settings = self._access.settings
         trusted = await asyncio.to_thread(trusted_catalog, settings, Catalog(settings), None)
@@ -224,7 +226,7 @@ def _person(identity: Identity) -> str:
     return f"{identity.method}:{identity.subject}"
 
 
-def _failed(message: str, server: str, run: str) -> Rejection:
+def _sign_in_failure(message: str, server: str, run: str) -> Rejection:
     where = f" for the run {run!r}" if run else ""
     fix = f"Begin again{where}, or run `coterie mcp login {server}` in the project of the worker."
     return Rejection(400, "sign_in_failed", message, fix)

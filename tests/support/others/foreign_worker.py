@@ -22,6 +22,10 @@ QUEUE = "theirs"
 ENDPOINT = "pay"
 
 
+fulfilled: list[dict[str, Any]] = []
+"""The orders of all workflows that have begun."""
+
+
 @workflow.defn(name="Fulfil")
 class Fulfil:
     """Fulfils an order, or waits until it is paid."""
@@ -35,6 +39,8 @@ class Fulfil:
 
     @workflow.run
     async def run(self, order: dict[str, Any]) -> Any:
+        if not workflow.unsafe.is_replaying():
+            fulfilled.append(order)
         if order.get("fails"):
             raise ApplicationError("nothing left", type=order["fails"])
         if order.get("waits"):

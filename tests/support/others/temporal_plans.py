@@ -22,6 +22,7 @@ activities:
       additionalProperties: false
     output_schema: { type: object }
     failures_without_effect: [CardDeclined]
+  try: { type: charge, task_queue: theirs, effect: idempotent, retries: 0, labels: [private] }
   sum: { type: add, task_queue: theirs, arguments: ["{left}", "{right}"], effect: read,
          input_schema: { left: { type: integer }, right: { type: integer } } }
   secret: { task_queue: theirs }

@@ -69,6 +69,8 @@ class MessageAsked(RunAsked):
     """The next message of the session."""
     message_id: MessageId | None = None
     """Of a message that was sent before: the run works on it once, and answers again."""
+    after: MessageId | None = None
+    """The id of the newest message that you know: refused if the session has a newer one."""
     wait: float = Field(default=30.0, ge=0, le=_MAX_WAIT)
     """Seconds to wait for the reply; with 0, only until the run takes the message."""
 
@@ -147,7 +149,8 @@ async def _skip(access: RunAccess, asked: TaskSkipAsked, identity: Identity) -> 
 async def _message(access: RunAccess, asked: MessageAsked, identity: Identity) -> MessageOutcome:
     found = await _open_run(access, asked)
     message_id = asked.message_id or uuid4().hex
-    session_input = SessionInput(message=asked.message, by=trail_name(identity, found.team))
+    by = trail_name(identity, found.team)
+    session_input = SessionInput(message=asked.message, by=by, after=asked.after)
     progress = await reply_within(
         found.run, session_input, message_id, asked.wait, taking=_TAKING_SECONDS
     )

@@ -182,7 +182,15 @@ class TooManyMessages:
     allowed: int
 
 
-MessageRefusal = RunUnable | MessageUnusable | TooManyMessages
+@dataclass(frozen=True, slots=True)
+class SessionMovedOn:
+    """A message that follows another one than the newest of the session."""
+
+    after: str
+    code: Literal["MovedOn"] = "MovedOn"
+
+
+MessageRefusal = RunUnable | MessageUnusable | TooManyMessages | SessionMovedOn
 """Why a run refuses a message of a session."""
 
 SteeringRefusal = (
@@ -204,6 +212,7 @@ SteeringRefusal = (
     | SignalUnwanted
     | TooManySignals
     | TooManyMessages
+    | SessionMovedOn
 )
 """Why a run refuses to be amended, redirected or paused, or to retry or skip a task."""
 
@@ -242,6 +251,8 @@ def refusal_text(refusal: SteeringRefusal) -> str:
             return _not_skippable(refusal)
         case SignalUnwanted() | TooManySignals() | TooManyMessages():
             return _signal(refusal)
+        case SessionMovedOn(after=after):
+            return f"the message {after!r} is not the newest one of the session any more"
         case _:
             assert_never(refusal)
 

@@ -163,6 +163,9 @@ class SessionInput(Frozen):
 
     message: JsonValue
     by: By = "unknown"
+    after: str | None = Field(default=None, max_length=500)
+    """The id of the newest message that the sender knows: if the session has a newer one, it
+    refuses this one. None: it may have any."""
 
 
 class RequestAsked(Frozen):

@@ -13,10 +13,12 @@ from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.traversal.step_walk import message_waits
 from coterie.dsl.sizes import json_size, too_large
 from coterie.dsl.values import Json, JsonValue
+from coterie.dsl.visible import shortened_text, visible
 from coterie.workflows.control.steering_refusals import (
     MessageRefusal,
     MessageUnusable,
     RunUnable,
+    SessionMovedOn,
     TooManyMessages,
 )
 from coterie.workflows.core.extract import MAX_ANSWER_SIZE
@@ -92,9 +94,18 @@ def message_refusal(
         return TooManyMessages("SessionFull", plan.limits.max_messages)
     if sum(1 for _ in _open(session)) >= MAX_OPEN_MESSAGES:
         return TooManyMessages("QueueFull", MAX_OPEN_MESSAGES)
+    if asked.after is not None and asked.after != newest_id(session):
+        return SessionMovedOn(shortened_text(visible(asked.after), 100))
     if len({id(wait) for wait in waits}) == 1:  # else it depends on the step that takes it
         return unfit_message(asked.message, waits[0].schema_)
     return None
+
+
+def newest_id(session: Session) -> str | None:
+    """Return the id of the newest message; None if there was none."""
+    if session.queue:
+        return session.queue[-1].id
+    return session.open.id if session.open is not None else next(reversed(session.replies), None)
 
 
 def unfit_message(message: JsonValue, schema: Json | None) -> MessageUnusable | None:

@@ -8,9 +8,16 @@ from coterie.dsl.values import Json
 from coterie.gateway.doors.openai.openai_errors import error_object
 from coterie.gateway.doors.openai.server_events import data_event, pieces_of
 from coterie.gateway.doors.openai.team_answers import TeamAnswer
-from coterie.gateway.operations.error_reports import FailedRequest
+from coterie.gateway.operations.error_reports import FailedRequest, Rejection
+from coterie.gateway.operations.expected_errors import failed_work
 
 _DONE = b"data: [DONE]\n\n"
+ANSWER_CHANGED = Rejection(
+    409,
+    "answer_changed",
+    "the text that has come does not count: the team has another answer",
+    "Send the same request again: it is not worked on twice, and gets the answer.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +28,8 @@ class ChatCompletion:
     """The id of the message that it answers."""
     model: str
     created: int
+    with_usage: bool = False
+    """Whether a stream ends with the usage."""
 
     def whole(self, answer: TeamAnswer) -> Json:
         """Return the answer as one object."""
@@ -33,12 +42,22 @@ class ChatCompletion:
         """Yield the chunk that says who speaks."""
         yield self._chunk({"role": "assistant", "content": ""})
 
-    def closing(self, answer: TeamAnswer, *, with_usage: bool) -> Iterator[bytes]:
-        """Yield the chunks of the answer."""
-        for piece in pieces_of(answer.text):
+    def piece(self, text: str) -> Iterator[bytes]:
+        """Yield the chunks of a piece of the text."""
+        for piece in pieces_of(text):
             yield self._chunk({"content": piece})
+
+    def closing(self, answer: TeamAnswer, sent: str) -> Iterator[bytes]:
+        """Yield the chunks of the answer, after the text that was sent.
+
+        A text cannot be taken back here: if it is another one, the stream ends with an error.
+        """
+        if not answer.text.startswith(sent):
+            yield from self.failing(failed_work(ANSWER_CHANGED))
+            return
+        yield from self.piece(answer.text[len(sent) :])
         yield self._chunk({}, "stop")
-        if with_usage:
+        if self.with_usage:
             head = self._head("chat.completion.chunk")
             yield data_event({**head, "choices": [], "usage": _usage(answer.usage)})
         yield _DONE

@@ -107,7 +107,10 @@ class ConversationRuns:
                 "the session whose answer waited for a decision is not there any more",
                 "Begin another conversation.",
             )
-        # the conversation was changed, or began elsewhere: it continues in a session of its own
+        return await self.branch_for(asked)
+
+    async def branch_for(self, asked: SentConversation) -> RunPlace:
+        """Return a session of its own, for a conversation that was changed or began elsewhere."""
         own = self._id(asked.opening, asked.turn.id[:12])
         return RunPlace(own, exists=await self.is_ours(own))
 

@@ -6,7 +6,7 @@ Each request becomes the operations `start` and `message`; the gateway remembers
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
@@ -37,13 +37,13 @@ from coterie.gateway.doors.openai.exposed_teams import (
     ready_team,
     unknown_model,
 )
+from coterie.gateway.doors.openai.live_text import LiveText
 from coterie.gateway.doors.openai.openai_errors import ParameterRejection, openai_response
 from coterie.gateway.doors.openai.response_objects import (
-    ResponseId,
     ResponseObject,
     read_response_id,
 )
-from coterie.gateway.doors.openai.server_events import awaited_events
+from coterie.gateway.doors.openai.server_events import StreamedForm, awaited_events
 from coterie.gateway.doors.openai.team_answers import AskedTeam, asked_team
 from coterie.gateway.endpoints import identity_of
 from coterie.gateway.identity.identity import Identity
@@ -64,6 +64,7 @@ _PRIVATE: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosni
 class PreparedAnswer(NamedTuple):
     """A question that a run has taken, or will take, and what else its answer needs."""
 
+    team: ReadyTeam
     question: AskedTeam
     headers: dict[str, str]
 
@@ -120,19 +121,12 @@ class OpenAiDoor:
         who = asked_by(asked, request.headers.get(SESSION_HEADER))
         prepared = await self._prepare(request, identity, asked, texts, who)
         question = prepared.question
-        made = ChatCompletion(question.message, asked.model, int(time.time()))
-        if not asked.stream:
-            return _json(made.whole(await question.answer()), prepared.headers)
         options = asked.stream_options
         with_usage = options is not None and bool(options.include_usage)
-        events = awaited_events(
-            made.opening(),
-            question.answer(),
-            lambda answer: made.closing(answer, with_usage=with_usage),
-            made.failing,
-            streams_of(request.app).closing,
-        )
-        return await _stream_response(events, prepared.headers)
+        made = ChatCompletion(question.message, asked.model, int(time.time()), with_usage)
+        if not asked.stream:
+            return _json(made.whole(await question.answer()), prepared.headers)
+        return await _stream_response(request, made, prepared)
 
     async def _respond(self, request: Request, identity: Identity) -> Response:
         asked, texts = await asyncio.to_thread(_read_response, await request.body())
@@ -152,9 +146,7 @@ class OpenAiDoor:
         )
         if not asked.stream:
             return _json(made.whole(await question.answer()), prepared.headers)
-        stop = streams_of(request.app).closing
-        events = awaited_events(made.opening(), question.answer(), made.closing, made.failing, stop)
-        return await _stream_response(events, prepared.headers)
+        return await _stream_response(request, made, prepared)
 
     async def _team(self, name: str, identity: Identity) -> ReadyTeam:
         permitted_team(self._access, name, ROLES, identity, "openai")
@@ -179,13 +171,11 @@ class OpenAiDoor:
         elif who.session:
             scope = (*scope, key)
         conversation = await asyncio.to_thread(conversation_of, texts, scope)
-        place, text = await asked_team(runs, team, conversation, who.session, metadata)
-        message = conversation.turn.id
-        question = AskedTeam(runs, self._origin, place.run, message, text, team.is_session)
-        headers = {_RUN_HEADER: place.run} if place.run.isascii() else {}
+        question = await asked_team(runs, team, conversation, who.session, metadata, self._origin)
+        headers = {_RUN_HEADER: question.run} if question.run.isascii() else {}
         if who.session.isascii() and who.session:
             headers[SESSION_HEADER] = who.session
-        return PreparedAnswer(question, headers)
+        return PreparedAnswer(team, question, headers)
 
     async def _continue(
         self, identity: Identity, asked: ResponseAsked, texts: Sequence[ChatText], who: AskedBy
@@ -205,14 +195,18 @@ class OpenAiDoor:
             question = AskedTeam(
                 runs, self._origin, previous.run, previous.message, sent, team.is_session
             )
-            return PreparedAnswer(question, headers)
+            return PreparedAnswer(team, question, headers)
         conversation = conversation_of(texts, (*runs.scope, given))
-        await _check_next(runs, team, previous, conversation.turn.id)
-        text = conversation.text_after(None)
+        _check_session(team)
+        text, message = conversation.text_after(None), conversation.turn.id
+        last = (await runs.log(previous.run)).last
+        after = None if last == message else previous.message
         question = AskedTeam(
-            runs, self._origin, previous.run, conversation.turn.id, text, is_session=True
+            runs, self._origin, previous.run, message, text, is_session=True, after=after
         )
-        return PreparedAnswer(question, headers)
+        if last not in (previous.message, message) or not (after is None or await question.take()):
+            raise _moved_on(previous.run)
+        return PreparedAnswer(team, question, headers)
 
 
 def _unknown_response(team: ReadyTeam, given: str) -> Rejection:
@@ -240,27 +234,23 @@ def _read_response(body: bytes) -> tuple[ResponseAsked, list[ChatText]]:
     return asked, texts
 
 
-async def _check_next(
-    runs: ConversationRuns, team: ReadyTeam, previous: ResponseId, message: str
-) -> None:
-    """Refuse a message that does not follow the newest one of its session.
-
-    Raises:
-        CommandError: It does not, or the server does not answer.
-    """
+def _check_session(team: ReadyTeam) -> None:
+    """Refuse to continue where nothing continues; raises Rejection."""
     if not team.is_session:
         raise ParameterRejection(
             "previous_response_id",
             f"each request to the team {team.name!r} is a run of its own: it has no next message",
             "Send the whole conversation in `input`.",
         )
-    if (await runs.log(previous.run)).last not in (previous.message, message):
-        raise Rejection(
-            409,
-            "moved_on",
-            f"the session {previous.run!r} has had another message since that response",
-            "Continue from its latest response, or send the whole conversation in `input`.",
-        )
+
+
+def _moved_on(run: str) -> Rejection:
+    return Rejection(
+        409,
+        "moved_on",
+        f"the session {run!r} has had another message since that response",
+        "Continue from its latest response, or send the whole conversation in `input`.",
+    )
 
 
 def _model_object(team: ExposedTeam) -> Json:
@@ -272,7 +262,12 @@ def _json(value: Json, headers: dict[str, str] | None = None) -> Response:
     return Response(body, headers={**_PRIVATE, **(headers or {})}, media_type="application/json")
 
 
-async def _stream_response(events: AsyncGenerator[bytes], headers: dict[str, str]) -> Response:
+async def _stream_response(
+    request: Request, form: StreamedForm, prepared: PreparedAnswer
+) -> Response:
+    hub = streams_of(request.app)
+    live = LiveText(hub, prepared.team, prepared.question)
+    events = awaited_events(form, prepared.question.answer(), live, hub.closing)
     response = EventSourceResponse(events, await anext(events))
-    response.headers.update(headers)
+    response.headers.update(prepared.headers)
     return response

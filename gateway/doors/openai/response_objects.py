@@ -51,7 +51,7 @@ def read_response_id(text: str) -> ResponseId | None:
     return ResponseId(run, message, waits=kind == _WAITS)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ResponseObject:
     """One answer to a client of `responses`."""
 
@@ -63,6 +63,10 @@ class ResponseObject:
     previous: str | None
     numbers: Iterator[int] = field(default_factory=count)
     """Of the events of a stream."""
+    _index: int = field(default=0, init=False)
+    """Of the item of the output that is written."""
+    _has_text: bool = field(default=False, init=False)
+    """Whether the text of the item has begun."""
 
     def whole(self, answer: TeamAnswer) -> Json:
         """Return the answer as one object."""
@@ -78,22 +82,43 @@ class ResponseObject:
         begun: Json = {**self._head("in_progress"), "output": [], "usage": None}
         yield self._event("response.created", {"response": begun})
         yield self._event("response.in_progress", {"response": begun})
-        added: Json = {"output_index": 0, "item": self._item("in_progress", [])}
+        yield from self._begin_item()
+
+    def piece(self, text: str) -> Iterator[bytes]:
+        """Yield the events of a piece of the text."""
+        if not self._has_text:
+            self._has_text = True
+            yield self._event("response.content_part.added", {**self._at(), "part": _part("")})
+        for piece in pieces_of(text):
+            delta: Json = {**self._at(), "delta": piece, "logprobs": []}
+            yield self._event("response.output_text.delta", delta)
+
+    def closing(self, answer: TeamAnswer, sent: str) -> Iterator[bytes]:
+        """Yield the events of the answer, after the text that was sent.
+
+        If that is the beginning of another text, its item ends as incomplete, and the next item of
+        the output has the answer. The response itself has the answer alone.
+        """
+        if not answer.text.startswith(sent):
+            yield from self._end_item(sent, "incomplete")
+            self._index, self._has_text = self._index + 1, False
+            yield from self._begin_item()
+            sent = ""
+        if len(answer.text) > len(sent) or not self._has_text:
+            yield from self.piece(answer.text[len(sent) :])
+        yield from self._end_item(answer.text, "completed")
+        yield self._event("response.completed", {"response": self.whole(answer)})
+
+    def _begin_item(self) -> Iterator[bytes]:
+        added: Json = {"output_index": self._index, "item": self._item("in_progress", [])}
         yield self._event("response.output_item.added", added)
 
-    def closing(self, answer: TeamAnswer) -> Iterator[bytes]:
-        """Yield the events of the answer."""
-        at: Json = {"item_id": self._item_id, "output_index": 0, "content_index": 0}
-        yield self._event("response.content_part.added", {**at, "part": _part("")})
-        for piece in pieces_of(answer.text):
-            delta: Json = {**at, "delta": piece, "logprobs": []}
-            yield self._event("response.output_text.delta", delta)
-        done: Json = {**at, "text": answer.text, "logprobs": []}
+    def _end_item(self, text: str, status: str) -> Iterator[bytes]:
+        done: Json = {**self._at(), "text": text, "logprobs": []}
         yield self._event("response.output_text.done", done)
-        yield self._event("response.content_part.done", {**at, "part": _part(answer.text)})
-        item = self._item("completed", [_part(answer.text)])
-        yield self._event("response.output_item.done", {"output_index": 0, "item": item})
-        yield self._event("response.completed", {"response": self.whole(answer)})
+        yield self._event("response.content_part.done", {**self._at(), "part": _part(text)})
+        item = self._item(status, [_part(text)])
+        yield self._event("response.output_item.done", {"output_index": self._index, "item": item})
 
     def failing(self, failed: FailedRequest) -> Iterator[bytes]:
         """Yield the error, with which a stream ends.
@@ -105,9 +130,12 @@ class ResponseObject:
         problem.pop("type")
         yield self._event("error", problem)
 
+    def _at(self) -> Json:
+        return {"item_id": self._item_id, "output_index": self._index, "content_index": 0}
+
     @property
     def _item_id(self) -> str:
-        return f"msg_{self.message}"
+        return f"msg_{self.message}{f'_{self._index}' if self._index else ''}"
 
     def _item(self, status: str, content: list[JsonValue]) -> Json:
         return {

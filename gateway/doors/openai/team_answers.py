@@ -28,12 +28,15 @@ from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.new_runs import IdTaken
 from coterie.runs.run_client import Run
+from coterie.runs.sessions import MessageRefusedError
+from coterie.workflows.control.steering_refusals import SessionMovedOn
 from coterie.workflows.core.memo_keys import OWNER
 from coterie.workflows.core.requests import Pending
 from coterie.workflows.sessions.message_queue import MAX_MESSAGE_SIZE
 
 MAX_SECONDS: Final = 900.0
 """Of one answer; the same request then waits on."""
+MOVED_ON: Final = SessionMovedOn("").code
 _WAIT: Final = 40.0
 _MAX_PROMPT: Final = 2_000
 _LOOKS: Final = (0.3, 0.5, 1.0, 1.0, 2.0)
@@ -65,6 +68,8 @@ class AskedTeam:
     text: JsonValue
     """The message to a session; of another team, nothing."""
     is_session: bool
+    after: str | None = None
+    """The id of the newest message of the session, as far as the client knows; None: any."""
 
     async def answer(self) -> TeamAnswer:
         """Wait for the answer.
@@ -94,6 +99,24 @@ class AskedTeam:
             "Send the same request again: it is not worked on twice, and waits on.",
         )
 
+    async def take(self) -> bool:
+        """Have the session take the message; return whether no newer one came before it.
+
+        Raises:
+            CommandError: The session refuses it for another reason, or nobody answers.
+        """
+        asked: Json = {
+            "run": self.run, "message": self.text, "message_id": self.message,
+            "after": self.after, "wait": 0,
+        }  # fmt: skip
+        try:
+            await self._perform("message", asked, MessageOutcome)
+        except MessageRefusedError as error:
+            if error.code == MOVED_ON:
+                return False
+            raise
+        return True
+
     async def _reply(self) -> TeamAnswer:
         try:
             return await self._reply_of_open_run()
@@ -109,7 +132,8 @@ class AskedTeam:
 
     async def _reply_of_open_run(self) -> TeamAnswer:
         asked: Json = {
-            "run": self.run, "message": self.text, "message_id": self.message, "wait": _WAIT,
+            "run": self.run, "message": self.text, "message_id": self.message,
+            "after": self.after, "wait": _WAIT,
         }  # fmt: skip
         while True:
             outcome = await self._perform("message", asked, MessageOutcome)
@@ -141,9 +165,14 @@ class AskedTeam:
 
 
 async def asked_team(
-    runs: ConversationRuns, team: ReadyTeam, asked: SentConversation, session: str, metadata: Json
-) -> tuple[RunPlace, str]:
-    """Return the run that answers, and what to send to it; start one where none exists.
+    runs: ConversationRuns,
+    team: ReadyTeam,
+    asked: SentConversation,
+    session: str,
+    metadata: Json,
+    origin: str,
+) -> AskedTeam:
+    """Return the question to the run that answers; start one where none exists.
 
     Args:
         runs: Of the identity.
@@ -151,20 +180,28 @@ async def asked_team(
         asked: The conversation.
         session: As the client names it; empty: the conversation tells.
         metadata: Of the request.
+        origin: Where people open the console.
 
     Raises:
         CommandError: The context does not fit, or the run cannot start.
     """
+
+    async def question(place: RunPlace, text: str) -> AskedTeam:
+        if not place.exists:
+            await start_run_of(runs, team, place.run, starting_context(team, asked, metadata))
+        after = place.last if place.last != asked.turn.id else None
+        return AskedTeam(runs, origin, place.run, asked.turn.id, text, team.is_session, after)
+
     if not team.is_session:
-        place, text = await runs.run_for(asked), ""
-    elif session:
-        place, text = await runs.named(session), asked.turn.text
-    else:
-        place = await runs.session_for(asked)
-        text = _text_to(team, place, asked)
-    if not place.exists:
-        await start_run_of(runs, team, place.run, starting_context(team, asked, metadata))
-    return place, text
+        return await question(await runs.run_for(asked), "")
+    if session:
+        return await question(await runs.named(session), asked.turn.text)
+    place = await runs.session_for(asked)
+    found = await question(place, _text_to(team, place, asked))
+    if found.after is None or await found.take():
+        return found
+    place = await runs.branch_for(asked)  # another message came first: this one is a branch
+    return await question(place, _text_to(team, place, asked))
 
 
 def _text_to(team: ReadyTeam, place: RunPlace, asked: SentConversation) -> str:

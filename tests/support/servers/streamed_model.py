@@ -3,12 +3,14 @@
 import json
 import threading
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Queue
 from typing import ClassVar
 
 from pydantic import JsonValue
+
+_BROKEN: dict[str, JsonValue] = {}
 
 
 class StreamedModel:
@@ -38,9 +40,15 @@ class StreamedModel:
         self._pieces.put({"delta": {}, "finish_reason": "stop"})
         self._pieces.put(None)
 
+    def break_off(self) -> None:
+        """Break the connection of the answer in progress."""
+        self._pieces.put(_BROKEN)
+
     def pieces(self) -> Iterator[bytes]:
-        """Yield the events of one answer."""
+        """Yield the events of one answer; raises ConnectionError where it breaks off."""
         while (choice := self._pieces.get()) is not None:
+            if choice is _BROKEN:
+                raise ConnectionError
             chunk: JsonValue = {
                 "id": "answer",
                 "object": "chat.completion.chunk",
@@ -61,9 +69,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
-        for piece in self.model.pieces():
-            self.wfile.write(piece)
-            self.wfile.flush()
+        with suppress(ConnectionError):  # without an end, the answer is cut
+            for piece in self.model.pieces():
+                self.wfile.write(piece)
+                self.wfile.flush()
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""

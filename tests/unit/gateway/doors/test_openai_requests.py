@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -28,7 +28,11 @@ from coterie.gateway.doors.openai.conversation import (
     waiting_mark,
 )
 from coterie.gateway.doors.openai.openai_errors import ParameterRejection
-from coterie.gateway.doors.openai.response_objects import ResponseId, read_response_id
+from coterie.gateway.doors.openai.response_objects import (
+    ResponseId,
+    ResponseObject,
+    read_response_id,
+)
 from coterie.gateway.doors.openai.server_events import awaited_events
 from coterie.gateway.doors.openai.team_answers import TeamAnswer
 from coterie.gateway.operations.error_reports import Rejection
@@ -229,18 +233,11 @@ async def events_of(
     answer: asyncio.Future[TeamAnswer], stop: asyncio.Event, made: ChatCompletion
 ) -> AsyncGenerator[str]:
     """The events of a stream, as a client reads them."""
-    events = awaited_events(
-        made.opening(),
-        answer,
-        lambda came: made.closing(came, with_usage=True),
-        made.failing,
-        stop,
-    )
-    async for event in events:
+    async for event in awaited_events(made, answer, None, stop):
         yield event.decode()
 
 
-COMPLETION = ChatCompletion("0" * 32, "talk", 1)
+COMPLETION = ChatCompletion("0" * 32, "talk", 1, with_usage=True)
 
 
 async def test_comments_keep_a_stream_open_until_the_answer_comes(
@@ -271,3 +268,40 @@ async def test_an_error_ends_a_stream_and_so_does_the_end_of_the_gateway() -> No
     never: asyncio.Future[TeamAnswer] = asyncio.get_running_loop().create_future()
     ended = [event async for event in events_of(never, stop, COMPLETION)]
     assert len(ended) == 1
+
+
+def data_of(events: Iterable[bytes]) -> list[Any]:
+    """The JSON of events."""
+    lines = b"".join(events).decode().split("\n")
+    return [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
+
+
+def test_an_answer_continues_the_text_that_was_sent() -> None:
+    events = data_of([*COMPLETION.piece("It "), *COMPLETION.closing(answered("It rains."), "It ")])
+    deltas = [choice["delta"] for event in events for choice in event["choices"]]
+    assert "".join(delta.get("content", "") for delta in deltas) == "It rains."
+
+
+def test_a_chat_completion_whose_text_does_not_count_ends_with_an_error() -> None:
+    events = data_of(COMPLETION.closing(answered("Sun."), "It "))
+    assert [event["error"]["code"] for event in events] == ["answer_changed"]
+
+
+def test_a_response_whose_text_does_not_count_has_the_answer_in_its_next_item() -> None:
+    made = ResponseObject("run", "0" * 32, "talk", 1, {}, None)
+    events = data_of([*made.opening(), *made.piece("It "), *made.closing(answered("Sun."), "It ")])
+    ends = [event for event in events if event["type"] == "response.output_item.done"]
+    assert [(it["output_index"], it["item"]["status"]) for it in ends] == [
+        (0, "incomplete"),
+        (1, "completed"),
+    ]
+    assert len({it["item"]["id"] for it in ends}) == 2
+    deltas = [event for event in events if event["type"] == "response.output_text.delta"]
+    assert [(it["output_index"], it["delta"]) for it in deltas] == [(0, "It "), (1, "Sun.")]
+    (item,) = events[-1]["response"]["output"]
+    assert item["content"][0]["text"] == "Sun."
+    assert [event["sequence_number"] for event in events] == list(range(len(events)))
+
+
+def answered(text: str) -> TeamAnswer:
+    return TeamAnswer(text, TokenUsage(3, 4))

@@ -244,6 +244,7 @@ EXAMPLES: list[SteeringRefusal] = [
     SignalUnwanted("go"),
     TooManySignals("go", 100),
     refusals.TooManyMessages("QueueFull", 5),
+    refusals.SessionMovedOn("m1"),
     RunUnable("RunHasEnded"),
 ]
 

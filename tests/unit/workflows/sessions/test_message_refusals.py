@@ -9,6 +9,7 @@ from coterie.workflows.control.steering_refusals import (
     MessageRefusal,
     MessageUnusable,
     RunUnable,
+    SessionMovedOn,
     TooManyMessages,
 )
 from coterie.workflows.core.messages import SessionInput
@@ -19,6 +20,7 @@ from coterie.workflows.sessions.message_queue import (
     MAX_OPEN_MESSAGES,
     answer,
     message_refusal,
+    newest_id,
     pass_over,
     receive,
     stage_of,
@@ -202,3 +204,23 @@ def test_a_run_that_works_on_no_message_passes_over_none() -> None:
     session = holding(1).session
     pass_over(session, Routed())
     assert (session.replies, len(session.queue)) == ({}, 1)
+
+
+def test_a_message_that_does_not_follow_the_newest_one_is_refused() -> None:
+    def after(id: str, state: RunState) -> MessageRefusal | None:
+        asked = SessionInput(message="Hello", after=id)
+        return message_refusal(SESSION, state, asked, done=False)
+
+    state = RunState()
+    assert newest_id(state.session) is None
+    assert after("m0", state) == SessionMovedOn("m0")
+    receive(state.session, "m0", SessionInput(message="Hello"))
+    assert after("m0", state) is None
+    receive(state.session, "m1", SessionInput(message="Hello"))
+    assert after("m0", state) == SessionMovedOn("m0")
+    assert after("m1", state) is None
+    for id in ("m0", "m1"):
+        state.session.open = state.session.queue.pop(0)
+        assert newest_id(state.session) == "m1"
+        answer(state.session, id, SessionReply("Hi"))
+    assert newest_id(state.session) == "m1"

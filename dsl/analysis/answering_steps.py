@@ -22,16 +22,18 @@ def answering_steps(plan: Plan) -> frozenset[str]:
     """
     if plan.hooks:
         return frozenset()
-    replied = {
-        f"{team.id}/{path}" for team in plan.teams.values() for path in _replied(team.steps, plan)
+    answering = {
+        f"{team.id}/{path}"
+        for team in plan.teams.values()
+        for path in _answers_of(team.steps, plan)
     }
-    return frozenset(replied | set(_concluding(plan)))
+    return frozenset(answering | set(_concluding(plan)))
 
 
-def _replied(steps: Sequence[Step], plan: Plan) -> Iterator[str]:
+def _answers_of(steps: Sequence[Step], plan: Plan) -> Iterator[str]:
     for step, after in zip(steps, [*steps[1:], None], strict=True):
         for prefix, inner in inside(step, plan):
-            yield from (f"{step.name}/{prefix}{path}" for path in _replied(inner, plan))
+            yield from (f"{step.name}/{prefix}{path}" for path in _answers_of(inner, plan))
         if not isinstance(after, ReplyStep) or after.when is not None:
             continue
         if _streams(step, plan) and _gives(after.value, step.name, ""):

@@ -38,7 +38,7 @@ from coterie.gateway.doors.openai.exposed_teams import (
     unknown_model,
 )
 from coterie.gateway.doors.openai.openai_errors import ParameterRejection, openai_response
-from coterie.gateway.doors.openai.reply_text import ReplyText
+from coterie.gateway.doors.openai.reply_source import ReplySource
 from coterie.gateway.doors.openai.response_objects import (
     ResponseObject,
     read_response_id,
@@ -266,7 +266,7 @@ async def _stream_response(
     request: Request, form: StreamedForm, prepared: PreparedAnswer
 ) -> Response:
     hub = streams_of(request.app)
-    live = ReplyText(hub, prepared.team, prepared.question)
+    live = ReplySource(hub, prepared.team, prepared.question)
     events = awaited_events(form, prepared.question.answer(), live, hub.closing)
     response = EventSourceResponse(events, await anext(events))
     response.headers.update(prepared.headers)

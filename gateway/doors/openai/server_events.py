@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from coterie.dsl.values import Json
-from coterie.gateway.doors.openai.reply_text import ReplyText
+from coterie.gateway.doors.openai.reply_source import ReplySource
 from coterie.gateway.doors.openai.team_answers import TeamAnswer
 from coterie.gateway.operations.error_reports import FailedRequest
 from coterie.gateway.operations.expected_errors import EXPECTED_ERRORS, failed_work
@@ -51,7 +51,7 @@ class StreamedForm(Protocol):
 
 
 async def awaited_events(
-    form: StreamedForm, answer: Awaitable[TeamAnswer], live: ReplyText | None, stop: asyncio.Event
+    form: StreamedForm, answer: Awaitable[TeamAnswer], live: ReplySource | None, stop: asyncio.Event
 ) -> AsyncGenerator[bytes]:
     """Yield the events of an answer: its text as it is written, then what is lacking.
 

@@ -14,7 +14,7 @@ from coterie.gateway.streams.stream_hub import StreamHub
 from coterie.runs.histories.recorded_plans import plan_of_run
 
 
-class ReplyText:
+class ReplySource:
     """The text of the reply to one question."""
 
     def __init__(self, hub: StreamHub, team: ReadyTeam, question: AskedTeam) -> None:

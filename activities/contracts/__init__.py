@@ -39,6 +39,13 @@ from coterie.activities.contracts.call_usage import (
     Spent,
     TokenUsage,
 )
+from coterie.activities.contracts.code_program import (
+    CodeAnswer,
+    CodeCall,
+    CodeState,
+    CodeTurn,
+    SuspendedCode,
+)
 from coterie.activities.contracts.function_call import FunctionRequest, FunctionResult, KeptResult
 from coterie.activities.contracts.model_turn import (
     AgentError,
@@ -86,6 +93,10 @@ __all__ = [
     "AgentRequest",
     "AgentResponse",
     "CallOptions",
+    "CodeAnswer",
+    "CodeCall",
+    "CodeState",
+    "CodeTurn",
     "CompactionTurn",
     "CompileRequest",
     "CompileResult",
@@ -110,6 +121,7 @@ __all__ = [
     "Spent",
     "StartedBatch",
     "StopReason",
+    "SuspendedCode",
     "TargetUse",
     "TargetsRequest",
     "TargetsResult",

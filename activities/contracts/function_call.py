@@ -2,6 +2,7 @@
 
 from pydantic import JsonValue
 
+from coterie.activities.contracts.code_program import CodeTurn, SuspendedCode
 from coterie.dsl.model.capabilities import KeptLabel
 from coterie.dsl.model.tools.asked_input import GivenInput
 from coterie.dsl.values import Frozen
@@ -23,6 +24,8 @@ class FunctionRequest(Frozen):
     """A person's answers to what the same call has asked."""
     untrusted: bool = False
     """Whether the run has met text of others, which what it writes may repeat."""
+    code: CodeTurn | None = None
+    """The part of a program that calls tools; only its first part has an `input`."""
 
 
 class KeptResult(Frozen):
@@ -48,5 +51,7 @@ class FunctionResult(Frozen):
     """What it brought beside the labels of its function: a file of a run keeps its labels."""
     seconds: float = 0.0
     """Working time of its attempts."""
+    suspended: SuspendedCode | None = None
+    """Set while a program waits for its calls; there is no result yet."""
     request: FunctionRequest | None = None
     """Of a local activity: what was asked. Temporal records the arguments of activities only."""

@@ -13,6 +13,20 @@ class BoundedOutput:
         """Bytes taken so far."""
 
     @property
+    def kept(self) -> tuple[bytes, bytes]:
+        """Head and tail, from which `of` continues."""
+        return bytes(self._head), bytes(self._tail)
+
+    @classmethod
+    def of(cls, head: bytes, tail: bytes, total: int) -> "BoundedOutput":
+        """Continue an output of `total` bytes."""
+        output = cls()
+        output._head += head
+        output._tail += tail
+        output.total = total
+        return output
+
+    @property
     def cut(self) -> bool:
         """Whether the text is incomplete."""
         return self.total > self._head_limit + self._tail_limit

@@ -25,10 +25,14 @@ from coterie.activities.metering import Meter
 from coterie.activities.process_pool.thread_runner import ThreadRunner
 from coterie.activities.process_pool.work import WorkRunner
 from coterie.activities.storage.absences import lasting
-from coterie.activities.storage.blobs import Blobs, BlobsUnusable
+from coterie.activities.storage.blobs import Blobs, BlobsUnusable, InheritedBlobs
 from coterie.activities.threads.run_shares import run_of_call
 from coterie.activities.threads.run_threads import FUNCTION_THREADS
 from coterie.activities.tool_functions.apis.api_function import Apis
+from coterie.activities.tool_functions.compute.python_function import (
+    CodeSuspended,
+    continue_program,
+)
 from coterie.activities.tool_functions.function_registry import (
     TOOL_FUNCTIONS,
     AnyFunction,
@@ -226,9 +230,12 @@ class FunctionActivities:
                     await labelling(self._workspace, request, function.effect),
                 ):
                     long = self._long_calls if may_continue else None
-                    data = await self._call_function(
-                        function, request, meter, effect, seconds, long
-                    )
+                    try:
+                        data = await self._call_function(
+                            function, request, meter, effect, seconds, long
+                        )
+                    except CodeSuspended as at:
+                        return FunctionResult(suspended=at.suspended, seconds=meter.seconds)
                     effect.end(data_and_text(data, whole=True)[0])
                     labels = await labels_of_read(self._workspace, request)
                     result = await self._result(data, request, meter)
@@ -360,7 +367,9 @@ class FunctionActivities:
             beat=meter.report,
             effect=effect,
             store=self._store(request),
+            load=self._load(request),
             runner=self._runner,
+            code=request.code,
         )
         try:
             return await self._call_of(function, request, context, long)()
@@ -376,6 +385,8 @@ class FunctionActivities:
         long: LongCalls | None,
     ) -> Callable[[], Awaitable[JsonValue | SaidBeside]]:
         """Return what makes the call: the function, or a process that outlives the worker."""
+        if request.code is not None and request.code.state is not None:
+            return partial(continue_program, request.code, context)
         if long is None or isinstance(function, ServerFunction):
             return partial(function.call, request.input, context)
         if _polls(request) or long.takes(function, request.input, context):
@@ -388,6 +399,13 @@ class FunctionActivities:
             return None
         blobs, within = self._blobs, _run_id(request)
         return lambda data: blobs.put(data, within)
+
+    def _load(self, request: FunctionRequest) -> Callable[[str], Awaitable[bytes]] | None:
+        """Return what reads stored bytes of the run, or of those that it was forked from."""
+        if self._blobs is None or request.code is None:
+            return None
+        blobs, within = InheritedBlobs(self._blobs, request.code.origins), _run_id(request)
+        return lambda name: blobs.get(name, within)
 
 
 def _polls(request: FunctionRequest) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 from coterie.activities.tool_functions.asset_manager import APPLY_CHANGES, PROCESS_ACTION
 from coterie.activities.tool_functions.command_runner import RUN, RUN_ONCE
 from coterie.activities.tool_functions.compute.calculator import EVALUATE
-from coterie.activities.tool_functions.compute.python_code import RUN_PYTHON
+from coterie.activities.tool_functions.compute.python_function import RUN_PYTHON
 from coterie.activities.tool_functions.discovery import COLLECT
 from coterie.activities.tool_functions.files.file_editing import EDIT
 from coterie.activities.tool_functions.files.file_listing import LIST

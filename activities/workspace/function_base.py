@@ -16,6 +16,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from coterie.activities.contracts import CodeTurn
 from coterie.activities.process_pool.thread_runner import ThreadRunner
 from coterie.activities.process_pool.work import WorkRunner
 from coterie.activities.processes.bubblewrap import Bubblewrap
@@ -199,6 +200,10 @@ class FunctionContext:
     """How far the call is: what calls the world begins the effect first."""
     store: Callable[[bytes], Awaitable[str]] | None = None
     """Stores bytes outside the history, and returns their name; None: the worker has no storage."""
+    load: Callable[[str], Awaitable[bytes]] | None = None
+    """Returns the bytes that are stored under a name; None: the worker has no storage."""
+    code: CodeTurn | None = None
+    """The part of a program that calls tools."""
     runner: WorkRunner = field(default_factory=ThreadRunner)
     """Runs work that takes long, or whose input is not trusted."""
 

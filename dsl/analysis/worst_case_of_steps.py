@@ -1,7 +1,7 @@
 """Loads: the maximum cost of one visit of a team, before any limit of the run applies."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coterie.dsl.analysis.labels.grant_paths import GrantPaths
@@ -42,6 +42,8 @@ from coterie.dsl.model.traversal.callable_tools import tools_of
 from coterie.dsl.model.traversal.step_bounds import maximum_turns
 from coterie.dsl.source.nodes import Mark, Node
 from coterie.dsl.templates.template import plain_path
+from coterie.dsl.tool_loop.code_mode import code_mode_of
+from coterie.dsl.tool_loop.tool_loop_terms import MAX_CALLS_OF_CODE
 from coterie.dsl.values import JsonValue, NodePath
 
 MAX_CALLS_OF_TURN = 100
@@ -180,10 +182,30 @@ class Loads:
         hooks = (*self.plan.hooks, *persona.hooks)
         turns = maximum_turns(step, persona) + persona.max_reasks
         calls = turns * (MAX_CALLS_OF_TURN if persona.parallel_tool_calls else 1)
+        tools = dict(tools_of(step, self.plan))
+        code = code_mode_of(persona, self.plan.tools)
+        if code is None:
+            return self._calls_of(tools, calls, persona, hooks)
+        by_code = {tool: tools.pop(tool) for tool in code.functions.values() if tool in tools}
+        inner = self._calls_of(by_code, turns * MAX_CALLS_OF_CODE, persona, hooks)
+        made = sum(self._allowed(by_code, turns * MAX_CALLS_OF_CODE, persona))
+        parts: Load = {FUNCTION_CALLS: min(made, turns * MAX_CALLS_OF_CODE)}
+        return added((self._calls_of(tools, calls, persona, hooks), inner, parts))
+
+    def _allowed(self, tools: Mapping[str, Tool], calls: float, persona: Persona) -> list[float]:
+        """Return how often each tool may be called, of so many calls."""
         bounds = {policy.tool: policy.max_calls for policy in persona.tool_policy}
+        return [min(calls, bounds.get(name) or calls) for name in tools]
+
+    def _calls_of(
+        self, tools: Mapping[str, Tool], calls: float, persona: Persona, hooks: Sequence[Hook]
+    ) -> Load:
+        """Return the most that so many calls of these tools cost."""
         loads = [
-            (self._call_load(name, tool, hooks), min(calls, bounds.get(name) or calls))
-            for name, tool in tools_of(step, self.plan)
+            (self._call_load(name, tool, hooks), allowed)
+            for (name, tool), allowed in zip(
+                tools.items(), self._allowed(tools, calls, persona), strict=True
+            )
         ]
         total: dict[Key, float] = {}
         for key in dict.fromkeys(key for load, _ in loads for key in load):

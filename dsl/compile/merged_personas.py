@@ -195,6 +195,10 @@ def with_offered_tools(merged: Json, groups: Mapping[str, Sequence[str]]) -> Jso
         merged: The persona.
         groups: `{group of tools: its members}`.
     """
+    code = merged.get("code_mode")
+    if isinstance(code, list):
+        by_code: list[JsonValue] = [*_names(code, groups)]
+        merged = {**merged, "code_mode": by_code}
     if not any(key in merged for key in _LISTS):
         return merged
     tools, subagents, excluded = (_names(merged.get(key), groups) for key in _LISTS)

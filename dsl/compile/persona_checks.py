@@ -14,6 +14,7 @@ from coterie.dsl.checks.agents.vendor_checks import check_vendor_rules
 from coterie.dsl.checks.contracts.outputs import DeclaredOutputs
 from coterie.dsl.checks.format_checks import check_answer_schema
 from coterie.dsl.checks.steps.step_scope import OutsideReads, StepScope
+from coterie.dsl.checks.tools.code_mode_checks import check_code_mode
 from coterie.dsl.checks.tools.tool_use_checks import check_tool_use
 from coterie.dsl.compile.merged_personas import PERSONAS, MergedPersona
 from coterie.dsl.compile.step_checks import check_steps
@@ -124,6 +125,8 @@ class PersonaChecks:
         if persona.tools and self._calls_agents(persona):
             reads.add(self.tool_reads)
         check_tool_use(step, persona, path, written_at, tree, problems)
+        if persona.code_mode:
+            check_code_mode(step, persona, self.document.tools, written_at, tree, problems)
         if persona.fallback:
             check_fallback(persona, providers, written_at("fallback"), tree, problems)
         if persona.compaction is not None:

@@ -110,7 +110,7 @@ class PlanCompiler:
         if self.problems.errors:
             return None
         sections = self.document.llm_config.providers
-        personas = within_vendor_limits(agents.personas, sections, self.tree, self.problems)
+        personas = within_vendor_limits(agents.personas, tools, sections, self.tree, self.problems)
         check_offered_schemas(tools, personas, sections, self.tools.paths, self.tree, self.problems)
         offered = {name for persona in personas.values() for name in persona.tools}
         paid = PaidPersonas(agents.personas, tools, teams)

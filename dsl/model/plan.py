@@ -26,6 +26,7 @@ from coterie.dsl.model.template_bound import MAX_TURNS, Bound
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.model.tools.tool_use import (
     DEFAULT_MAX_TURNS,
+    CodeModeTools,
     ToolCalls,
     ToolChoice,
     ToolPolicy,
@@ -90,6 +91,8 @@ class Persona(Frozen):
     """At most one entry for each tool."""
     parallel_tool_calls: bool = True
     """Whether a turn may have several calls, which then run concurrently."""
+    code_mode: CodeModeTools = False
+    """The tools that the code of its tool made of `Python.run` calls; `True`: all others."""
     handoffs: tuple[str, ...] = ()
     """The teams to which the model may hand the work over."""
     hooks: tuple[Hook, ...] = ()

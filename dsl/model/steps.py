@@ -47,7 +47,7 @@ from coterie.dsl.model.step_kinds.wait_step import (
     TimeWait,
 )
 from coterie.dsl.model.template_bound import MAX_TURNS
-from coterie.dsl.model.tools.tool_use import ToolCalls, ToolChoice, ToolPolicy
+from coterie.dsl.model.tools.tool_use import CodeModeTools, ToolCalls, ToolChoice, ToolPolicy
 from coterie.dsl.values import Frozen, Json, Timeout
 
 StepKind = Literal[
@@ -191,6 +191,9 @@ class PersonaDocument(Frozen):
     """What the run demands of the calls of single tools."""
     parallel_tool_calls: bool | None = None
     """Whether a turn may have several calls; they then run concurrently."""
+    code_mode: CodeModeTools | None = None
+    """The model calls tools by Python code: all of `tools`, or those that are named here. They are
+    functions in the code of the tool made of `Python.run`, which must be in `tools`."""
     hooks: tuple[HookSection, ...] | None = None
     """Conditions and functions that check, change or stop its turns, model calls and tool calls."""
     execution_plan: tuple[Step, ...] | None = None

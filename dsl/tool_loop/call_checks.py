@@ -2,7 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from hashlib import sha256
 
 from pydantic import JsonValue
@@ -27,7 +28,12 @@ from coterie.dsl.tool_loop.tool_loop_progress import (
     OpenCall,
     ToolLoopProgress,
 )
-from coterie.dsl.tool_loop.tool_loop_terms import MAX_CALLS_OF_TURN, REFUSED_AT, LoopTerms
+from coterie.dsl.tool_loop.tool_loop_terms import (
+    MAX_CALLS_OF_CODE,
+    MAX_CALLS_OF_TURN,
+    REFUSED_AT,
+    LoopTerms,
+)
 from coterie.dsl.values import Json
 
 _MAX_REMEMBERED = 200
@@ -110,6 +116,41 @@ def checked_calls(
         if refusal is None:
             running[call.tool] += 1
             equal[digest] += 1
+        call.refusal = refusal
+        calls.append(call)
+    return calls
+
+
+def checked_code_calls(
+    terms: LoopTerms,
+    progress: ToolLoopProgress,
+    asked: Sequence[ToolCallRequest],
+    beside: Iterable[OpenCall],
+) -> list[OpenCall]:
+    """Return the calls that the code of a turn begins, with the reasons why some are not executed.
+
+    Args:
+        terms: of the loop.
+        progress: of the loop; the calls count as begun.
+        asked: what the code asks for.
+        beside: other calls of the turn, which may be in progress.
+    """
+    own = replace(terms, tools=terms.by_code, handoffs={})
+    running = Counter(call.tool for call in beside if call.refusal is None and call.result is None)
+    calls: list[OpenCall] = []
+    equal: Counter[str] = Counter()
+    for request in asked:
+        call = OpenCall(request.tool[:MAX_NAME_LENGTH], request.arguments)
+        digest = call_digest(call.tool, call.arguments)
+        refusal = _invalid(own, request, ())
+        if refusal is None and progress.code_calls >= MAX_CALLS_OF_CODE:
+            refusal = TooManyOfTurn("too_many_of_turn", call.tool, MAX_CALLS_OF_CODE)
+        if refusal is None:
+            refusal = _beyond(own, progress, call.tool, running, digest, equal[digest])
+        if refusal is None:
+            running[call.tool] += 1
+            equal[digest] += 1
+            progress.code_calls += 1
         call.refusal = refusal
         calls.append(call)
     return calls

@@ -119,6 +119,7 @@ def take_turn(
     else:
         progress.turns += 1
     progress.calls, progress.unusable, progress.unmet = [], False, False
+    progress.code_calls = 0
     if turn.failed:
         progress.end = AnswerFailed("answer_failed")
     elif turn.calls and not asked.is_last and turn.sent_back:
@@ -157,7 +158,13 @@ def take_result(progress: ToolLoopProgress, index: int, result: ToolResult, dige
     Returns:
         How many times in a row the call has now given this result.
     """
-    call = progress.calls[index]
+    return count_result(progress, progress.calls[index], result, digest)
+
+
+def count_result(
+    progress: ToolLoopProgress, call: OpenCall, result: ToolResult, digest: str
+) -> int:
+    """Note the result of an executed call of a turn, or of its code; see `take_result`."""
     call.result = result
     count = progress.counts.setdefault(call.tool, CallCount())
     count.calls += 1

@@ -142,6 +142,8 @@ class ToolLoopProgress:
     counts: dict[str, CallCount] = field(default_factory=dict[str, CallCount])
     equal_calls: dict[str, EqualCalls] = field(default_factory=dict[str, EqualCalls])
     """`{digest of tool and arguments: the calls}`."""
+    code_calls: int = 0
+    """Calls that the code of the latest turn has begun."""
     unusable: bool = False
     """The latest answer must be given again."""
     unmet: bool = False

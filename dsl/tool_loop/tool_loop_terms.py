@@ -4,11 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from coterie.dsl.model.tools.tool_use import ToolPolicy
+from coterie.dsl.tool_loop.code_mode import CodeMode
 from coterie.dsl.tool_loop.exchange import ToolChoiceWord
 from coterie.dsl.values import Json
 
 MAX_CALLS_OF_TURN = 100
 """Calls of one turn that may run; further ones get a result that says so."""
+
+MAX_CALLS_OF_CODE = 100
+"""Calls that the code of one turn may make; further ones fail in the code."""
 
 REMINDED_AT = 3
 """Equal calls with equal results after which the model is reminded."""
@@ -23,6 +27,10 @@ class LoopTerms:
 
     tools: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """`{tool: the schema of its arguments}`."""
+    code: CodeMode | None = None
+    """Which tools the code of the model calls; None if it calls none."""
+    by_code: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """`{tool that this code calls: the schema of its arguments}`."""
     handoffs: Mapping[str, str] = field(default_factory=dict[str, str])
     """`{name that the model calls: team}`."""
     max_turns: int = 10

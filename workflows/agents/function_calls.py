@@ -17,6 +17,7 @@ from coterie.activities.contracts import (
     FunctionResult,
     KeptResult,
     Spent,
+    SuspendedCode,
     function_summary,
 )
 from coterie.dsl.json_values import json_digest
@@ -159,7 +160,7 @@ def _terms(terms: DecisionTerms, question: AskedInput) -> ApprovalTerms:
     return ApprovalTerms.model_validate(values)
 
 
-_UNKNOWN = FunctionTerms(effect="once", timeout=60.0, retries=0)
+UNKNOWN_TERMS = FunctionTerms(effect="once", timeout=60.0, retries=0)
 """The most careful terms, for a plan without any."""
 
 
@@ -206,6 +207,8 @@ class CalledFunction(NamedTuple):
     """Where its data is, if the worker stored it."""
     asked: AskedInput | None = None
     """What a person must answer before the call is made again."""
+    suspended: SuspendedCode | None = None
+    """Where its code waits for calls; there is no result yet."""
     has_answers: bool = False
     """Whether its result depends on what a person answered."""
 
@@ -251,8 +254,8 @@ async def make_call(
         execution = execution or count()
         key = FunctionCallKey.of(scope.run_id, scope.state.execution, location.step, execution)
         request = _request(call, key, answers, scope)
-        perform = _poll_task if polls else partial(_make_activity, of=call)
-        result = await perform(request, call.terms or _UNKNOWN, location, scope, call.seconds)
+        perform = _poll_task if polls else partial(make_activity, of=call)
+        result = await perform(request, call.terms or UNKNOWN_TERMS, location, scope, call.seconds)
         if result.asked is None:
             forget_question(asking, scope)
             return result._replace(has_answers=answers is not None)
@@ -276,7 +279,7 @@ def _request(
     )
 
 
-async def _make_activity(
+async def make_activity(
     request: FunctionRequest,
     terms: FunctionTerms,
     location: Location,
@@ -285,7 +288,7 @@ async def _make_activity(
     whole: FunctionTerms | None = None,
     of: FunctionCall | None = None,
 ) -> CalledFunction:
-    """Make one call `of` a tool; `whole` are its terms, if this activity is not all of it."""
+    """Make one activity `of` a call; `whole` are its terms, if this activity is not all of it."""
     target = None if of is None else of.target
     harmless = () if of is None else of.failures_without_effect
     state, function = scope.state, request.skill
@@ -302,6 +305,7 @@ async def _make_activity(
     labels: tuple[Label, ...]
     kept_result: KeptResult | None = None
     question: AskedInput | None = None
+    suspended: SuspendedCode | None = None
     try:
         if target is None:
             calling = scope.call_function(request, call)
@@ -312,7 +316,7 @@ async def _make_activity(
         ):
             result = spent = await (in_flight(scope, calling) if budgeted else calling)
         outcome, kept_result = Outcome.succeeded(result.data, result.text), result.kept
-        labels = result.labels
+        labels, suspended = result.labels, result.suspended
     except CallFailed as error:
         spent, question = error.spent, error.asked
         met = () if error.spent is None else error.spent.inner_calls
@@ -329,7 +333,7 @@ async def _make_activity(
         tally.seconds += spent.seconds
         if budgeted:
             paid(scope, location, location.personas, spent)
-    return CalledFunction(outcome, kept_result, question)
+    return CalledFunction(outcome, kept_result, question, suspended)
 
 
 def _failure_outcome(error: CallFailed, terms: FunctionTerms, harmless: Sequence[str]) -> Outcome:
@@ -353,7 +357,7 @@ async def _poll_task(
     """Ask for the task of a call: that may be repeated, whatever the call may not."""
     update = {"effect": "read", "retries": _POLL_RETRIES, "timeout": _POLL_SECONDS}
     own = terms.model_copy(update=update)  # too long for a local activity
-    result = await _make_activity(request, own, location, scope, None, terms)
+    result = await make_activity(request, own, location, scope, None, terms)
     if result.asked is None and terms.effect != "read":
         scope.state.forget_reads()  # its effect has happened in the meantime
     error = result.outcome.error

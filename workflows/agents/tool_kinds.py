@@ -6,7 +6,7 @@ with an effect forgets all of them.
 """
 
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import NamedTuple, Self, assert_never
 
 from pydantic import JsonValue
@@ -211,6 +211,8 @@ class ToolCall(NamedTuple):
     """Additional attempts: the fewest of these and of the tool's own count."""
     counted: Callable[[], int] | None = None
     """Returns the execution of the step that the call belongs to. Default: counts its location."""
+    program: Callable[[FunctionCall], Awaitable[CalledFunction]] | None = None
+    """Makes the call if its code calls tools."""
 
 
 async def call_tool(
@@ -255,6 +257,8 @@ async def _function(
     call: ToolCall, tool: OneCallTool, tool_input: JsonValue, scope: Scope
 ) -> CalledFunction:
     """Call a tool function or an MCP tool."""
+    if call.program is not None:
+        return await call.program(function_call(call, tool, tool_input))
     location, state = call.location, scope.state
     count = call.counted or (lambda: state.executed(location.step))
     return await make_call(function_call(call, tool, tool_input), location, scope, count)

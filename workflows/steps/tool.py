@@ -13,7 +13,7 @@ from coterie.dsl.templates.template_filling import fill
 from coterie.dsl.tool_loop.call_checks import argument_problems, edit_problem
 from coterie.dsl.values import Json
 from coterie.workflows.agents.function_calls import CalledFunction, call_function
-from coterie.workflows.agents.loop.tool_calls import CallHooks, HookedResult
+from coterie.workflows.agents.loop.call_hooks import CallHooks, HookedResult
 from coterie.workflows.agents.shared_work import publish_work
 from coterie.workflows.agents.tool_kinds import (
     ToolCall,

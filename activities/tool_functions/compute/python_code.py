@@ -1,13 +1,14 @@
-"""`Python.run`: run Python code that a model wrote, in a sandbox with limits.
+"""Run Python code that a model wrote in a sandbox with limits; blocking.
 
-The code computes on values: it has no files, no network, no imports and no other tools.
+The code computes on values: it has no files, no network and no imports.
 """
 
 import ast
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -25,11 +26,8 @@ from pydantic_monty import (
     MontySyntaxError,
 )
 
-from coterie.activities.contracts import FailureType
-from coterie.activities.process_pool.work import Work, WorkEnded
+from coterie.activities.process_pool.work import Work
 from coterie.activities.processes.bounded_output import BoundedOutput
-from coterie.activities.workspace.function_base import FunctionContext, ToolFunction
-from coterie.activities.workspace.function_failures import FunctionFailure
 from coterie.dsl.schema_keys import KIND
 from coterie.dsl.values import Documented, Frozen
 
@@ -53,7 +51,10 @@ def coterie_inspect(value, where):
                 return found
         return ''
     kind = type(value).__name__
-    rendered = ('range', 'slice', 'dict_keys', 'dict_values', 'dict_items', 'function', 'module')
+    rendered = (
+        'range', 'slice', 'dict_keys', 'dict_values', 'dict_items', 'function', 'module',
+        'coroutine',
+    )
     if kind in rendered or kind == 'Match' or kind.endswith('iterator'):
         return where + ' is a ' + kind
     return ''
@@ -143,7 +144,7 @@ MODULES = (
 
 MAX_RECURSION = 200
 
-_GRACE = 5.0
+GRACE = 5.0
 """Seconds for the process to start and to answer, besides those of the code."""
 
 
@@ -205,21 +206,29 @@ def _run(
 ) -> object:
     """Run the parts of a program in a process of their own; return the value of the last one."""
     value: object = None
+    with (
+        as_code_failures(),
+        Monty(max_processes=1, request_timeout=limits.seconds + GRACE) as pool,
+        pool.checkout(
+            limits={
+                "max_feed_duration_secs": limits.seconds,
+                "max_memory": limits.memory,
+                "max_recursion_depth": MAX_RECURSION,
+            },
+            os_policy={"sleep": "zero"},
+        ) as session,
+    ):
+        session.feed_run(f"import {', '.join(MODULES)}", print_callback=take)
+        for part in parts:
+            value = session.feed_run(part, inputs=dict(inputs), print_callback=take)
+    return value
+
+
+@contextmanager
+def as_code_failures() -> Generator[None]:
+    """Raise what the sandbox raises as a CodeFailed."""
     try:
-        with (
-            Monty(max_processes=1, request_timeout=limits.seconds + _GRACE) as pool,
-            pool.checkout(
-                limits={
-                    "max_feed_duration_secs": limits.seconds,
-                    "max_memory": limits.memory,
-                    "max_recursion_depth": MAX_RECURSION,
-                },
-                os_policy={"sleep": "zero"},
-            ) as session,
-        ):
-            session.feed_run(f"import {', '.join(MODULES)}", print_callback=take)
-            for part in parts:
-                value = session.feed_run(part, inputs=dict(inputs), print_callback=take)
+        yield
     except MontySyntaxError as error:
         raise CodeFailed(f"the code has a syntax error: {error.display('type-msg')}") from None
     except MontyRuntimeError as error:
@@ -230,7 +239,6 @@ def _run(
         raise CodeFailed("the sandbox ended: the code exceeded its limits") from None
     except MontyError as error:
         raise CodeFailed(f"the sandbox failed: {type(error).__name__}") from None
-    return value
 
 
 def _traceback(error: MontyRuntimeError) -> str:
@@ -280,26 +288,6 @@ class CodeEnd(Frozen):
     """Why there is no result, for its writer."""
 
 
-async def run_python(value: PythonInput, context: FunctionContext) -> PythonResult:
-    """Run code.
-
-    Raises:
-        FunctionFailure: It has an error, exceeds a limit, or its value is not JSON.
-    """
-    for name in value.inputs:
-        if not name.isidentifier() or name.startswith("_"):
-            raise FunctionFailure(f"the input {name!r} is not a name of a variable")
-    try:
-        end = await context.runner.run(EVALUATE_CODE, value)
-    except WorkEnded as ended:
-        raise FunctionFailure(
-            f"the code did not end: {ended}", may_pass=ended.limit is None
-        ) from None
-    if end.result is None:
-        raise FunctionFailure(end.failure)
-    return end.result
-
-
 def evaluate_code(value: PythonInput) -> CodeEnd:
     """Run code in a sandbox; blocking."""
     limits = CodeLimits(value.max_seconds, value.max_memory_mb << 20)
@@ -323,21 +311,4 @@ EVALUATE_CODE = Work[PythonInput, CodeEnd](
     TypeAdapter(PythonInput),
     TypeAdapter(CodeEnd),
     cpu=60,
-)
-
-
-RUN_PYTHON = ToolFunction[PythonInput, PythonResult](
-    name="Python.run",
-    description="Runs Python code in a sandbox without files, network or imports.",
-    effect="read",
-    input=TypeAdapter(PythonInput),
-    output=TypeAdapter(PythonResult),
-    run=run_python,
-    timeout=60.0,
-    errors={
-        FailureType.FUNCTION_REFUSED: "the code imports, opens files, or reaches other code; the "
-        "message names the part",
-        FailureType.FUNCTION_FAILED: "the code raises an error, exceeds its time, memory or "
-        "recursion limit, or its value is not JSON; the message has its traceback",
-    },
 )

@@ -76,6 +76,9 @@ def check_tool_names(document: SystemDocument, tree: Node, problems: Problems) -
         checker.check(subagents, (*path, "subagents"), "persona", checker.personas)
         names = (*checker.tools, *(subagents or ()))
         checker.check(persona.exclude_tools, (*path, "exclude_tools"), "tool", names)
+        if not isinstance(persona.code_mode, bool):
+            by_code = (*checker.tools, *checker.personas)
+            checker.check(persona.code_mode, (*path, "code_mode"), "tool", by_code)
         checker.check(persona.handoffs, (*path, "handoffs"), "team", checker.teams)
         for index, policy in enumerate(persona.tool_policy or ()):
             key_path = (*path, "tool_policy", index, "tool")

@@ -15,7 +15,10 @@ from coterie.dsl.source.nodes import Node
 from coterie.dsl.source.unknown_names import unknown
 from coterie.dsl.values import NodePath
 
-TOOL_KEYS = ("max_turns", "tool_choice", "tool_calls", "tool_policy", "parallel_tool_calls")
+TOOL_KEYS = (
+    *("max_turns", "tool_choice", "tool_calls", "tool_policy", "parallel_tool_calls"),
+    "code_mode",
+)
 """Keys of a persona that only say how its tools are used."""
 
 Written = Callable[..., NodePath]
@@ -245,7 +248,8 @@ class _ToolUse:
         if policy.min_calls and persona.tool_choice == "none":
             self._note((*path, "min_calls"), choice_of_none(policy.tool))
         turns = maximum_turns(self._step, persona)
-        if not persona.parallel_tool_calls and policy.min_calls > turns:
+        one_by_one = not persona.parallel_tool_calls and not persona.code_mode
+        if one_by_one and policy.min_calls > turns:
             details = policy_beyond_turns(policy.tool, policy.min_calls, turns)
             self._note((*path, "min_calls"), details)
 

@@ -16,6 +16,7 @@ from coterie.dsl.model_names import split_model
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
+from coterie.dsl.tool_loop.code_mode import code_runners, direct_tools
 from coterie.dsl.values import NodePath
 
 Sections = Mapping[str, ProviderSection]
@@ -55,7 +56,7 @@ def check_offered_schemas(
     refusals: dict[NodePath, dict[str, _Refused]] = {}
     for persona in personas.values():
         own = frozenset(_apis_of(persona, sections))
-        for name in persona.tools:
+        for name in direct_tools(persona, tools):
             refused = _find_refusal(tools.get(name), own)
             if refused.rules:
                 group = _written_as(name, paths, tree)
@@ -92,11 +93,15 @@ def _written_as(name: str, paths: Mapping[str, NodePath], tree: Node) -> NodePat
 
 
 def within_vendor_limits(
-    personas: Mapping[str, Persona], sections: Sections, tree: Node, problems: Problems
+    personas: Mapping[str, Persona],
+    tools: Mapping[str, Tool],
+    sections: Sections,
+    tree: Node,
+    problems: Problems,
 ) -> dict[str, Persona]:
     """Return the personas without the tools beyond what their vendors take; warn of these."""
     return {
-        key: _within_limit(key, persona, sections, tree, problems)
+        key: _within_limit(key, persona, tools, sections, tree, problems)
         for key, persona in personas.items()
     }
 
@@ -111,25 +116,32 @@ def tools_left_out(persona: str, vendor: str, most: int, left_out: Sequence[str]
 
 
 def _within_limit(
-    key: str, persona: Persona, sections: Sections, tree: Node, problems: Problems
+    key: str,
+    persona: Persona,
+    tools: Mapping[str, Tool],
+    sections: Sections,
+    tree: Node,
+    problems: Problems,
 ) -> Persona:
     apis = (APIS[name] for name in _apis_of(persona, sections))
     limits = [(api.max_tools, api.vendor) for api in apis if api.max_tools is not None]
     if not limits:
         return persona
     limit, vendor = min(limits, key=itemgetter(0))
-    over = len(persona.tools) - (limit - len(persona.handoffs))
+    offered = direct_tools(persona, tools)
+    over = len(offered) - (limit - len(persona.handoffs))
     if over <= 0:
         return persona
     needed = {policy.tool for policy in persona.tool_policy}
+    needed.update(code_runners(persona.tools, tools) if persona.code_mode else ())
     if isinstance(persona.tool_choice, NamedTool):
         needed.add(persona.tool_choice.tool)
-    left_out = [name for name in reversed(persona.tools) if name not in needed][:over][::-1]
+    left_out = [name for name in reversed(offered) if name not in needed][:over][::-1]
     path: NodePath = ("llm_config", "personas", key.partition("/")[0], "tools")
     path = path if tree.has(path) else ("llm_config", "personas")
     problems.report(tools_left_out(key, vendor, limit, left_out), tree.key_at(path))
-    tools = tuple(name for name in persona.tools if name not in left_out)
-    return persona.model_copy(update={"tools": tools})
+    names = tuple(name for name in persona.tools if name not in left_out)
+    return persona.model_copy(update={"tools": names})
 
 
 def _find_refusal(tool: Tool | None, apis: frozenset[VendorApi]) -> _Refused:

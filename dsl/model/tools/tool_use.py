@@ -33,6 +33,17 @@ ToolCalls = Literal["execute", "return"]
 """What happens to the calls of a turn: the run executes them, or they are the agent's answer."""
 
 
+def _tools_form(value: object) -> str:
+    return "literal[word]" if isinstance(value, bool) else "literal[list]"
+
+
+CodeModeTools = Annotated[
+    Annotated[tuple[str, ...], Tag("literal[list]")] | Annotated[bool, Tag("literal[word]")],
+    Discriminator(_tools_form),
+]
+"""Which tools code calls: all, none, or those that are named."""
+
+
 class ToolPolicy(Frozen):
     """What the run demands of the calls of one tool, whatever the model decides."""
 

@@ -1,11 +1,14 @@
 """What a model sees of its tools, and the arguments that they get for the ones it gave."""
 
+from collections.abc import Iterable
+
 from coterie.activities.contracts import AgentResponse
 from coterie.dsl.json_schema.offered_schema import own_arguments
 from coterie.dsl.model.plan import Persona, Plan
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.model.tools.tool_use import NamedTool
 from coterie.dsl.tool_loop.call_names import handoff_name
+from coterie.dsl.tool_loop.code_mode import code_mode_of, direct_tools
 from coterie.dsl.tool_loop.exchange import OfferedTool, ToolCallRequest
 from coterie.dsl.tool_loop.tool_loop_terms import LoopTerms
 from coterie.dsl.values import Json
@@ -29,8 +32,12 @@ def loop_terms(plan: Plan, persona: Persona, max_turns: int, *, may_hand_over: b
     """
     choice = persona.tool_choice
     chosen = choice.tool if isinstance(choice, NamedTool) else None
+    code = code_mode_of(persona, plan.tools)
+    by_code = () if code is None else tuple(code.functions.values())
     return LoopTerms(
-        tools={name: plan.tools[name].input_schema or _ANY_OBJECT for name in persona.tools},
+        tools=_schemas(plan, direct_tools(persona, plan.tools)),
+        code=code,
+        by_code=_schemas(plan, by_code),
         handoffs=_handoffs(persona) if may_hand_over else {},
         max_turns=max_turns,
         choice="auto" if isinstance(choice, NamedTool) else choice,
@@ -43,10 +50,13 @@ def loop_terms(plan: Plan, persona: Persona, max_turns: int, *, may_hand_over: b
 
 def offered_tools(plan: Plan, terms: LoopTerms) -> tuple[OfferedTool, ...]:
     """Return the tools as the model sees them: its own, then the teams that it may hand over to."""
+    code = terms.code
     own = [
         OfferedTool(
             name=name,
-            description=plan.tools[name].description,
+            description=plan.tools[name].description
+            if code is None or name != code.tool
+            else code.description(plan.tools),
             input_schema=plan.tools[name].offered_schema or schema,
         )
         for name, schema in terms.tools.items()
@@ -56,6 +66,10 @@ def offered_tools(plan: Plan, terms: LoopTerms) -> tuple[OfferedTool, ...]:
         for name, team in terms.handoffs.items()
     ]
     return (*own, *teams)
+
+
+def _schemas(plan: Plan, names: Iterable[str]) -> dict[str, Json]:
+    return {name: plan.tools[name].input_schema or _ANY_OBJECT for name in names}
 
 
 def with_own_arguments(response: AgentResponse, plan: Plan) -> AgentResponse:

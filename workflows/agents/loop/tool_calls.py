@@ -1,236 +1,17 @@
 """The calls of one model turn: concurrent, each with its hooks, its approval and one result."""
 
-import json
-from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Sequence
 
-from pydantic import JsonValue
-
-from coterie.activities.contracts import KeptResult
-from coterie.dsl.errors import InvalidPlan
-from coterie.dsl.hooks.hook_reads import reads_result
-from coterie.dsl.hooks.hook_rulings import HookRuling
-from coterie.dsl.model.decision_terms import CallApproval, call_approval
-from coterie.dsl.model.hooks import Hook, HookPoint
-from coterie.dsl.model.outcomes import Outcome, with_text
-from coterie.dsl.model.tools.tool_contract import OneCallTool, Tool, is_stateful
-from coterie.dsl.tool_loop.call_checks import argument_problems, edit_problem, fingerprint
-from coterie.dsl.tool_loop.call_names import call_name, without_calls
-from coterie.dsl.tool_loop.exchange import ToolResult
 from coterie.dsl.tool_loop.tool_loop_decision import leave_out, take_result
-from coterie.dsl.tool_loop.tool_loop_progress import OpenCall, StoppedByHook
-from coterie.dsl.tool_loop.tool_loop_terms import REMINDED_AT, LoopTerms
-from coterie.dsl.values import Json
-from coterie.dsl.visible import shortened_text
-from coterie.workflows.agents.function_calls import CalledFunction
-from coterie.workflows.agents.hook_points import HookVerdict, ask_hooks, stopped_by, stopped_outcome
-from coterie.workflows.agents.shared_work import has_result, is_read, note_tool_result, publish_work
-from coterie.workflows.agents.tool_kinds import (
-    ToolCall,
-    call_tool,
-    forget_result,
-    planned_tool_call,
-)
-from coterie.workflows.approvals.decisions import changes
-from coterie.workflows.approvals.output_approval import ApprovalSubject, with_approval
+from coterie.dsl.tool_loop.tool_loop_terms import REMINDED_AT
+from coterie.workflows.agents.loop.agent_calls import AgentCalls, CallingAgent
+from coterie.workflows.agents.loop.code_programs import CodeProgram
+from coterie.workflows.agents.tool_kinds import ToolCall
 from coterie.workflows.core.causes.agent_causes import CallRepeated
-from coterie.workflows.core.causes.step_causes import Failed
-from coterie.workflows.core.causes.trail_causes import TrailCause
-from coterie.workflows.core.location import Interpreter, Location, Skipped
-from coterie.workflows.core.progress.agent_progress import AgentLoopProgress, HookedCall
-from coterie.workflows.core.scope import Job, Scope
-from coterie.workflows.core.trail import note_step, skip_cause
-
-
-class HookedResult(NamedTuple):
-    """What a call came to after its hooks."""
-
-    called: CalledFunction
-    stop: HookRuling | None = None
-    """The hook that stops the agent."""
-
-
-Make = Callable[[ToolCall, JsonValue], Awaitable[CalledFunction]]
-"""Makes the call with its whole input."""
-
-
-class CallHooks:
-    """Asks the hooks about one call."""
-
-    def __init__(
-        self, hooks: Sequence[Hook], own: Json, call: ToolCall, make: Make, scope: Scope
-    ) -> None:
-        self._hooks = hooks
-        self._own: Json = {**own, "tool": call.name}
-        """Whose call it is."""
-        self._call = call._replace(keep=call.keep and not reads_result(hooks, call.name))
-        self._make = make
-        self._scope = scope
-
-    async def before(self, given: Json) -> HookedCall | HookedResult:
-        """Return the arguments as hooks change them, or the failure of a call that they stop.
-
-        Their decisions survive continue-as-new.
-        """
-        if not self._hooks:
-            return HookedCall(given)
-        hooked_calls, key = self._scope.state.progress.hooked_calls, self._call.location.key
-        if key in hooked_calls:
-            return hooked_calls[key]
-        verdict = await self._ask("before_tool_call", {"arguments": given})
-        if verdict.stop is not None:
-            return _hook_failure(verdict.stop)
-        changed = verdict.facts["arguments"]
-        assert isinstance(changed, dict), "`modified` merges arguments"
-        tool = self._call.tool
-        changed = {**changed, **tool.fixed}
-        if verdict.changed_by and tool.input_schema is not None:
-            own = {name: value for name, value in changed.items() if name not in tool.fixed}
-            problems = argument_problems(own, tool.input_schema)
-            if problems:
-                by = ", ".join(verdict.changed_by)
-                message = f"the hook {by!r} changed the arguments: {'; '.join(problems)}"
-                return HookedResult(CalledFunction(Outcome.failed("InvalidArguments", message)))
-        hooked_calls[key] = HookedCall(changed, verdict.changed_by)
-        return hooked_calls[key]
-
-    async def guard(self, given: JsonValue) -> HookedResult | None:
-        """Return the failure of arguments that a person changed and a hook refuses."""
-        if not self._hooks:
-            return None
-        facts: Json = {"arguments": given}
-        verdict = await self._ask("before_tool_call", facts, guards_only=True)
-        return None if verdict.stop is None else _hook_failure(verdict.stop)
-
-    async def call(self, given: JsonValue) -> HookedResult:
-        """Make the call, and again where a hook wants a retry; return what hooks let through."""
-        while True:
-            result = await self._make(self._call, given)
-            if not self._hooks:
-                return HookedResult(result)
-            outcome = result.outcome
-            error = outcome.error
-            facts: Json = {
-                "arguments": given,
-                "result": outcome.data,
-                "text": outcome.text,
-                "error": None if error is None else {"type": error.type, "message": error.message},
-            }
-            verdict = await self._ask("after_tool_call", facts)
-            ruling = verdict.ruling
-            if ruling is None or ruling.decision != "retry":
-                return self._let_through(result, verdict)
-            tool = self._call.tool
-            if isinstance(tool, OneCallTool) and tool.effect == "once":
-                message = "a retry would repeat the effect of the tool"
-                return _hook_failure(HookRuling(ruling.hook, "fail", message))
-            forget_result(self._call.name, tool, given, self._call.location, self._scope)
-
-    def _let_through(self, result: CalledFunction, verdict: HookVerdict) -> HookedResult:
-        if verdict.stop is not None:
-            return _hook_failure(verdict.stop)
-        if verdict.changed_by:
-            return HookedResult(CalledFunction(Outcome.succeeded(verdict.facts["result"])))
-        return HookedResult(result)
-
-    def ended(self) -> None:
-        """Forget what hooks decided about the call."""
-        self._scope.state.progress.hooked_calls.pop(self._call.location.key, None)
-
-    async def _ask(
-        self, point: HookPoint, facts: Json, *, guards_only: bool = False
-    ) -> HookVerdict:
-        call = self._call
-        hooked_call = self._scope.state.progress.hooked_calls.get(call.location.key)
-        return await ask_hooks(
-            self._hooks,
-            point,
-            {**self._own, **facts},
-            call.location,
-            self._scope,
-            tool=call.name,
-            retries=None if hooked_call is None else hooked_call.retries,
-            guards_only=guards_only,
-        )
-
-
-def _hook_failure(ruling: HookRuling) -> HookedResult:
-    """Return the failure: a rejection refuses one call, a failure stops the agent."""
-    stop = ruling if ruling.decision == "fail" else None
-    return HookedResult(CalledFunction(stopped_outcome(ruling)), stop)
-
-
-_MAX_ERROR_LENGTH = 4_000
-"""Characters of a failure's message that a model gets."""
-
-
-class MadeCall(NamedTuple):
-    """What a call came to, and what the model learns besides."""
-
-    outcome: Outcome
-    kept: KeptResult | None = None
-    note: str = ""
-    """How the arguments that ran differ from the model's."""
-
-
-class EndedCall(NamedTuple):
-    """How a call ended, for the trail and for the model."""
-
-    outcome: Outcome
-    cause: TrailCause | None
-    result: ToolResult
-    digest: str
-    """Of what the model gets, to notice equal results."""
-
-
-def result_for_model(made: MadeCall, most: int | None) -> tuple[ToolResult, str]:
-    """Return the result as the model gets it, and a digest of what it is.
-
-    Args:
-        made: What the call came to.
-        most: `max_result` of its tool.
-    """
-    outcome, note = made.outcome, f"{made.note}\n" if made.note else ""
-    error = outcome.error
-    if error is not None:
-        text = shortened_text(f"{note}{error.type}: {error.message}", _MAX_ERROR_LENGTH)
-        return ToolResult(text=text, failed=True), fingerprint([error.type, outcome.data])
-    if made.kept is not None:
-        name, size = made.kept.name, made.kept.size
-        size = size if most is None else min(size, most)
-        return ToolResult(text=note, kept=name, size=size, max_result=most), name
-    text = f"{note}{with_text(_text(outcome.data), outcome)}"
-    content = [outcome.data, outcome.text] if outcome.text else outcome.data
-    return ToolResult(text=text, max_result=most), fingerprint(content)
-
-
-def skipped_call(skipped: Skipped, scope: Scope) -> EndedCall:
-    """Return the end of a call that a person skipped."""
-    value = skipped.value
-    if value is None:
-        result = ToolResult(text="a person skipped this call", failed=True)
-    else:
-        text = f"[A person skipped this call, and gave its result.]\n{_text(value)}"
-        result = ToolResult(text=text)
-    return EndedCall(Outcome("skipped", value), skip_cause(value), result, fingerprint(value))
-
-
-def _text(value: JsonValue) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-class CallingAgent(NamedTuple):
-    """The agent whose model calls tools."""
-
-    persona: str
-    """Its budgets pay."""
-    location: Location
-    terms: LoopTerms
-    """Of its loop."""
-    hooks: Sequence[Hook]
+from coterie.workflows.core.location import Interpreter
+from coterie.workflows.core.progress.agent_progress import AgentLoopProgress
+from coterie.workflows.core.scope import Scope
+from coterie.workflows.core.trail import note_step
 
 
 async def run_calls(
@@ -252,23 +33,11 @@ async def run_calls(
         interpreter: runs agents and teams.
         concurrent: whether the calls run at the same time; calls of one stateful agent never do.
     """
-    turn = _Turn(progress, agent, scope, interpreter)
-    chains: dict[str, list[int]] = {}
-    for index in indexes:
-        tool = turn.tool(index)
-        alone = f"{index}" if concurrent else "all"
-        chain = progress.loop.calls[index].tool if is_stateful(tool) else alone
-        chains.setdefault(chain, []).append(index)
-    if len(chains) == 1 or not concurrent:
-        await turn.run(indexes)
-        return
-    jobs: dict[str, Job] = {name: partial(turn.run, chain) for name, chain in chains.items()}
-    calls = progress.loop.calls
-    begun = {name for name, chain in chains.items() if any(calls[n].started for n in chain)}
-    await scope.together(jobs, enough=lambda finished: len(finished) == len(jobs), begun=begun)
+    turn = _Turn(progress, agent, scope, interpreter, concurrent=concurrent)
+    await turn.run_all(indexes, progress.loop.calls, turn.run, concurrent=concurrent)
 
 
-class _Turn:
+class _Turn(AgentCalls):
     """The calls of one turn."""
 
     def __init__(
@@ -277,170 +46,43 @@ class _Turn:
         agent: CallingAgent,
         scope: Scope,
         interpreter: Interpreter,
+        *,
+        concurrent: bool,
     ) -> None:
-        self._progress = progress
-        self._persona = agent.persona
-        self._hooks = agent.hooks
-        self._terms = agent.terms
-        self._scope = scope
-        self._interpreter = interpreter
-        self._agent = agent.location
         payers = (*agent.location.personas, agent.persona)
-        self._location = agent.location._replace(personas=payers, loop=None)
-        self._publishes = _publishes(agent.location, scope)
-        """Whether other agents read the results of this one's tools."""
-
-    def tool(self, index: int) -> Tool:
-        """Return the tool of a call."""
-        name = self._progress.loop.calls[index].tool
-        tool = self._scope.plan.tools.get(name)
-        if tool is None:
-            raise InvalidPlan(f"the plan has no tool {name!r}")
-        return tool
+        within = agent.location._replace(personas=payers, loop=None)
+        super().__init__(progress, agent, within, scope, interpreter)
+        self._calling = agent
+        self._concurrent = concurrent
 
     async def run(self, indexes: Sequence[int]) -> None:
-        """Make calls one after another."""
+        """Make calls one after another, and give the model their results."""
         for index in indexes:
-            if isinstance(self._progress.loop.end, StoppedByHook):
+            if self.is_stopped:
                 leave_out(self._progress.loop, index)
             else:
                 await self._one(index)
 
     async def _one(self, index: int) -> None:
-        """Make one call, or skip it, and give the model its result."""
-        scope, state = self._scope, self._scope.state
-        call = self._progress.loop.calls[index]
-        number = self._progress.loop.turns + self._progress.loop.reasks
-        location = self._location.at(call_name(call.tool, number, index + 1))
-        key = location.step
-        state.doing[key] = scope.time() if call.started is None else call.started
-        try:
-            ended = await self._run(call, index, location)
-        except Skipped as skipped:
-            state.forget(location.key)
-            ended = skipped_call(skipped, scope)
-        finally:
-            state.doing.pop(key, None)
-        self._keep_outcome(call, ended.outcome, location)
-        seconds = None if call.started is None else round(scope.time() - call.started, 3)
-        note_step(scope, location, ended.outcome.status, ended.cause, seconds, event="tool_end")
-        times = take_result(self._progress.loop, index, ended.result, ended.digest)
+        loop = self._progress.loop
+        call = loop.calls[index]
+        ended = await self.make(call, loop.turns + loop.reasks, index)
+        times = take_result(loop, index, ended.result, ended.digest)
         if times == REMINDED_AT:
             repeated = CallRepeated("call_repeated", call.tool, times)
-            note_step(scope, self._agent, "repeated", repeated)
+            note_step(self._scope, self._agent, "repeated", repeated)
 
-    async def _run(self, call: OpenCall, index: int, location: Location) -> EndedCall:
-        """Run a call from where the state left it. Raises Skipped."""
-        scope = self._scope
-        if call.started is None:
-            await scope.checkpoint()
-        self._raise_if_skipped(location)
-        if call.started is None:
-            call.started = scope.time()
-            note_step(scope, location, "started", None, event="tool_start")
-        ran = await self._hooked_run(call, self.tool(index), location)
-        self._raise_if_skipped(location)  # it ended before the request reached it
-        error = ran.outcome.error
-        cause = None if error is None else Failed("failed", error)
-        return EndedCall(ran.outcome, cause, *result_for_model(ran, self.tool(index).max_result))
-
-    def _raise_if_skipped(self, location: Location) -> None:
-        skips = self._scope.state.skips
-        if skips and location.step in skips:
-            raise Skipped(skips.pop(location.step).value)
-
-    def _keep_outcome(self, call: OpenCall, outcome: Outcome, location: Location) -> None:
-        """Let other agents and tools read the outcome, and keep that of an exit tool."""
-        publish_work(call.tool, call.arguments, outcome, location, self._scope)
-        if self._publishes and has_result(outcome):
-            note_tool_result(call.tool, outcome, self._agent, self._scope)
-        if self._terms.policy(call.tool).exit_on_success:
-            call.data = outcome.data
-
-    async def _hooked_run(self, call: OpenCall, tool: Tool, location: Location) -> MadeCall:
-        """Make one call, after its hooks, with a person's approval if the tool demands one."""
-        terms = call_approval(tool.requires_approval)
-        tool_call = ToolCall(
-            call.tool,
-            tool,
-            location,
-            keep=self._may_keep(call, terms),
-            counted=lambda: self._progress.execution,
+    def _prepared(self, call: ToolCall) -> ToolCall:
+        """Return the call with what makes the calls of its code, if it runs code."""
+        code = self._terms.code
+        if code is None or call.name != code.tool:
+            return call
+        program = CodeProgram(
+            self._progress,
+            self._calling,
+            call,
+            self._scope,
+            self._interpreter,
+            concurrent=self._concurrent,
         )
-        agent, number = self._agent, self._progress.loop.turns + self._progress.loop.reasks
-        own: Json = {"agent": self._persona, "task": without_calls(agent.name), "turn": number}
-        hooks = CallHooks(self._hooks, own, tool_call, self._call, self._scope)
-        hooked = await hooks.before({**call.arguments, **tool.fixed})
-        if isinstance(hooked, HookedResult):
-            return self._take_hooked_result(hooked)
-        ran = await self._approved_call(call, tool, location, hooked, hooks)
-        hooks.ended()
-        if not hooked.changed_by:
-            return ran
-        differences = changes({**call.arguments, **tool.fixed}, hooked.given)
-        note = f"[The hook {hooked.changed_by[-1]} changed the arguments: {', '.join(differences)}]"
-        return ran._replace(note=f"{note}\n{ran.note}".strip())
-
-    async def _call(self, call: ToolCall, tool_input: JsonValue) -> CalledFunction:
-        end = self._progress.loop.end
-        if isinstance(end, StoppedByHook):  # of another call of the turn, while this one waited
-            return CalledFunction(Outcome.failed(end.type, end.message))
-        return await call_tool(call, tool_input, self._scope, self._interpreter)
-
-    def _take_hooked_result(self, result: HookedResult, note: str = "") -> MadeCall:
-        """Return what a call came to; a hook that failed also ends the agent."""
-        if result.stop is not None:
-            self._progress.loop.end = stopped_by(result.stop)
-        return MadeCall(result.called.outcome, result.called.kept, note)
-
-    async def _approved_call(
-        self, call: OpenCall, tool: Tool, location: Location, hooked: HookedCall, hooks: CallHooks
-    ) -> MadeCall:
-        terms = call_approval(tool.requires_approval)
-        if terms is None:
-            return self._take_hooked_result(await hooks.call(hooked.given))
-        ran: list[MadeCall] = []
-
-        async def work(allowed: JsonValue) -> Outcome:
-            ran.append(await self._make_call(tool, hooked, allowed, hooks))
-            return ran[-1].outcome
-
-        subject = ApprovalSubject(
-            given=hooked.given,
-            allow=f"May the tool {call.tool!r} be called?",
-            accept=f"Is the result of the tool {call.tool!r} accepted?",
-            tool=call.tool,
-            call=planned_tool_call(tool),
-            sends="egress" in tool.labels,
-        )
-        outcome = await with_approval(terms, subject, location, self._scope, work)
-        if ran and ran[-1].outcome is outcome:
-            return ran[-1]
-        return MadeCall(outcome)
-
-    async def _make_call(
-        self, tool: Tool, hooked: HookedCall, tool_input: JsonValue, hooks: CallHooks
-    ) -> MadeCall:
-        """Make one call with the arguments that a person allows; edited ones are checked again."""
-        edited = changes(hooked.given, tool_input)
-        if not edited:
-            return self._take_hooked_result(await hooks.call(tool_input))
-        problem = edit_problem(tool, tool_input)
-        if problem is not None:
-            return MadeCall(problem)
-        refused = await hooks.guard(tool_input)
-        if refused is not None:
-            return self._take_hooked_result(refused)
-        note = f"[A person changed the arguments: {', '.join(edited)}]"
-        return self._take_hooked_result(await hooks.call(tool_input), note)
-
-    def _may_keep(self, call: OpenCall, terms: CallApproval | None) -> bool:
-        """Return whether nobody here reads the result: neither a person nor the step."""
-        is_shown = terms is not None and terms.at == "after"
-        exits = self._terms.policy(call.tool).exit_on_success
-        return not is_shown and not exits and not self._publishes
-
-
-def _publishes(agent: Location, scope: Scope) -> bool:
-    """Return whether an agent runs as a tool whose own results others read."""
-    return bool(agent.tool) and is_read(agent.tool, scope.plan, results=True)
+        return call._replace(program=program.run)

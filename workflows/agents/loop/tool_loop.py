@@ -54,8 +54,9 @@ from coterie.workflows.agents.conversation_order import (
     keep_conversation,
 )
 from coterie.workflows.agents.hook_points import TurnHooks, hooks_of, stopped_by
+from coterie.workflows.agents.loop.agent_calls import CallingAgent
 from coterie.workflows.agents.loop.offered_tools import loop_terms, with_own_arguments
-from coterie.workflows.agents.loop.tool_calls import CallingAgent, run_calls
+from coterie.workflows.agents.loop.tool_calls import run_calls
 from coterie.workflows.agents.loop.turn_requests import TurnRequests
 from coterie.workflows.agents.model_turns import (
     is_worth_a_reask,

@@ -85,5 +85,8 @@ def _result(call: OpenCall) -> ToolResult:
 def _without_tools(persona: Persona) -> Persona:
     """Return the persona as its worker needs it: the request carries the tools themselves."""
     fields = Persona.model_fields
-    settings = ("tools", "max_turns", "tool_choice", "tool_calls", "tool_policy", "handoffs")
+    settings = (
+        *("tools", "max_turns", "tool_choice", "tool_calls", "tool_policy", "handoffs"),
+        "code_mode",
+    )
     return persona.model_copy(update={name: fields[name].default for name in settings})

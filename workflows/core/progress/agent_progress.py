@@ -3,10 +3,16 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from coterie.activities.contracts import AgentRequest, ContextUse, StartedBatch
+from coterie.activities.contracts import (
+    AgentRequest,
+    CodeAnswer,
+    CodeState,
+    ContextUse,
+    StartedBatch,
+)
 from coterie.dsl.model.tools.asked_input import AskedInput
 from coterie.dsl.tool_loop.context_room import CompactionDue
-from coterie.dsl.tool_loop.tool_loop_progress import ToolLoopProgress
+from coterie.dsl.tool_loop.tool_loop_progress import OpenCall, ToolLoopProgress
 from coterie.dsl.values import Json
 
 
@@ -116,3 +122,28 @@ class HookedCall:
     """The hooks that changed it."""
     retries: dict[str, int] = field(default_factory=dict[str, int])
     """`{hook: retries so far}`."""
+
+
+@dataclass(slots=True)
+class ProgramCall:
+    """A call that a program has begun."""
+
+    id: int
+    """Its number in the program."""
+    call: OpenCall
+    answer: CodeAnswer | None = None
+    """What it came to; None while it is open."""
+
+
+@dataclass(slots=True)
+class ProgramProgress:
+    """A program whose code calls tools, between two of its activities."""
+
+    execution: int
+    """The number of the execution of its step, which names its calls."""
+    rounds: int = 0
+    """How often it has waited for calls."""
+    state: CodeState | None = None
+    """Where it continues."""
+    calls: list[ProgramCall] = field(default_factory=list[ProgramCall])
+    """That it waits for."""

@@ -21,6 +21,7 @@ from coterie.workflows.core.progress.agent_progress import (
     CallInput,
     HookedCall,
     ParkedTurn,
+    ProgramProgress,
     SendingCall,
 )
 from coterie.workflows.core.progress.progress_kinds import (
@@ -119,6 +120,8 @@ class StepProgress:
     """Results of its own tools, until its call is accepted."""
     hooked_calls: dict[str, HookedCall] = field(default_factory=dict[str, HookedCall])
     """The calls of tools that hooks have let pass, until they end."""
+    programs: dict[str, ProgramProgress] = field(default_factory=dict[str, ProgramProgress])
+    """Programs whose code calls tools."""
     handoffs: dict[str, HandedOff] = field(default_factory=dict[str, HandedOff])
     """The team that an agent has handed over to, until the run has left or its step runs again."""
     called_tools: dict[str, str] = field(default_factory=dict[str, str])
@@ -179,6 +182,10 @@ class StepProgress:
                     call.data,
                     "" if call.result is None else call.result.text,
                 )
+        for program in self.programs.values():
+            for asked in program.calls:
+                answer = asked.answer
+                yield from (asked.call.arguments, None if answer is None else answer.value)
         for parallel in self.parallels.values():
             yield from (outcome.data for outcome in parallel.ended.values())
         yield from (write.value for write in self.unjoined())
@@ -200,6 +207,7 @@ class StepProgress:
             self.shared_work,
             self.unpublished,
             self.hooked_calls,
+            self.programs,
             self.handoffs,
             self.called_tools,
             self.tries,

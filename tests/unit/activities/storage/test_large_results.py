@@ -10,7 +10,7 @@ from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.tool_loop.context_room import default_max_result
 from coterie.dsl.tool_loop.exchange import ToolResult
 from coterie.dsl.tool_loop.result_texts import shortened_result
-from coterie.workflows.agents.loop.tool_calls import MadeCall, result_for_model
+from coterie.workflows.agents.loop.agent_calls import MadeCall, result_for_model
 from tests.support.engine import plan_of
 
 

@@ -5,7 +5,7 @@ import pytest
 from coterie.activities.contracts import KeptResult
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.tool_loop.exchange import ToolResult
-from coterie.workflows.agents.loop.tool_calls import MadeCall, result_for_model
+from coterie.workflows.agents.loop.agent_calls import MadeCall, result_for_model
 
 LARGE = KeptResult(name="blob", size=9_000, preview="...")
 

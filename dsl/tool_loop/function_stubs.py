@@ -1,0 +1,150 @@
+"""Tools as Python functions: signatures that a model reads, from JSON Schema. Pure."""
+
+import json
+import keyword
+from collections.abc import Iterator
+from typing import cast
+
+from coterie.dsl.values import Json, JsonValue
+
+_TYPES = {
+    "string": "str",
+    "integer": "int",
+    "number": "float",
+    "boolean": "bool",
+    "null": "None",
+    "object": "dict",
+    "array": "list",
+}
+_MAX_DEPTH = 4
+_MAX_CHOICES = 12
+_MAX_TEXT = 400
+"""Characters of a description of a parameter or a function."""
+
+
+def parameter_names(schema: Json) -> tuple[str, ...]:
+    """Return the names of the parameters, required ones first: the order of positional ones."""
+    return tuple(name for name, _, _ in _parameters(schema))
+
+
+def function_stub(name: str, description: str, schema: Json) -> str:
+    """Return a tool as the head of a Python function with its description."""
+    parameters = _parameters(schema)
+    written = [part for part in parameters if _is_name(part[0])]
+    others = [part for part in parameters if not _is_name(part[0])]
+    heads = [_parameter(*part) for part in written]
+    if others or _takes_more(schema):
+        heads.append("**more")
+    doc = list(_documentation(description, written, others))
+    body = "\n".join(f"    {line}".rstrip() for line in ('"""' + doc[0], *doc[1:]))
+    end = '"""' if len(doc) == 1 else '\n    """'
+    return f"async def {name}({', '.join(heads)}):\n{body}{end}"
+
+
+def _parameters(schema: Json) -> list[tuple[str, Json, bool]]:
+    """Return `(name, schema, required)` of each parameter, required ones first."""
+    properties = schema.get("properties")
+    required = schema.get("required")
+    needed = cast("list[str]", required) if isinstance(required, list) else []
+    found = [
+        (name, _inlined(part, schema), name in needed)
+        for name, part in (properties.items() if isinstance(properties, dict) else ())
+    ]
+    return sorted(found, key=lambda part: not part[2])
+
+
+def _takes_more(schema: Json) -> bool:
+    return not schema.get("properties") and schema.get("additionalProperties") is not False
+
+
+def _is_name(name: str) -> bool:
+    return name.isidentifier() and name.isascii() and not keyword.iskeyword(name)
+
+
+def _parameter(name: str, schema: Json, required: bool) -> str:
+    head = f"{name}: {python_type(schema)}"
+    if required:
+        return head
+    return f"{head} = {_literal(schema['default'])}" if "default" in schema else f"{head} = ..."
+
+
+def _documentation(
+    description: str, written: list[tuple[str, Json, bool]], others: list[tuple[str, Json, bool]]
+) -> Iterator[str]:
+    yield _text(description) or "No description."
+    for name, schema, _ in written:
+        about = _text(schema.get("description"))
+        if about:
+            yield f"{name}: {about}"
+    for name, schema, required in others:
+        about = _text(schema.get("description"))
+        need = "required" if required else "optional"
+        key = json.dumps(name)
+        yield f"**{{{key}: ...}}: {python_type(schema)}, {need}. {about}".rstrip()
+
+
+def _text(value: JsonValue) -> str:
+    """Return a description on one line, without what would end the text around it."""
+    if not isinstance(value, str):
+        return ""
+    line = " ".join(value.split()).replace('"""', "'''").replace("\\", "\\\\")
+    line = line if len(line) <= _MAX_TEXT else f"{line[: _MAX_TEXT - 3]}..."
+    return f"{line} " if line.endswith('"') else line
+
+
+def python_type(schema: JsonValue, depth: int = 0) -> str:
+    """Return a type as Python writes it, for a JSON Schema; `Any` where it says more."""
+    if not isinstance(schema, dict) or depth > _MAX_DEPTH:
+        return "Any"
+    if "const" in schema:
+        return f"Literal[{_literal(schema['const'])}]"
+    choices = schema.get("enum")
+    if isinstance(choices, list) and choices:
+        shown = [_literal(choice) for choice in choices[:_MAX_CHOICES]]
+        return f"Literal[{', '.join(shown)}]" if len(choices) <= _MAX_CHOICES else "str"
+    for key in ("anyOf", "oneOf"):
+        options = schema.get(key)
+        if isinstance(options, list) and options:
+            return " | ".join(dict.fromkeys(python_type(part, depth + 1) for part in options))
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        parts = ({**schema, "type": one} for one in kind)
+        return " | ".join(dict.fromkeys(python_type(part, depth + 1) for part in parts))
+    name = _TYPES.get(kind) if isinstance(kind, str) else None
+    if name == "list" and "items" in schema:
+        return f"list[{python_type(schema['items'], depth + 1)}]"
+    if name == "dict":
+        return _mapping(schema, depth)
+    return name or "Any"
+
+
+def _mapping(schema: Json, depth: int) -> str:
+    properties = schema.get("properties")
+    if not isinstance(properties, dict) or not properties or depth >= 2:
+        return "dict"
+    fields = ", ".join(
+        f"{json.dumps(name, ensure_ascii=False)}: {python_type(part, depth + 1)}"
+        for name, part in properties.items()
+    )
+    return f"{{{fields}}}"
+
+
+def _inlined(part: JsonValue, schema: Json) -> Json:
+    """Return the schema of a parameter, with a local definition in place of its reference."""
+    if not isinstance(part, dict):
+        return {}
+    reference = part.get("$ref")
+    if not isinstance(reference, str) or not reference.startswith("#/$defs/"):
+        return part
+    definitions = schema.get("$defs")
+    target = (
+        definitions.get(reference.removeprefix("#/$defs/"))
+        if isinstance(definitions, dict)
+        else None
+    )
+    return {**target, **part} if isinstance(target, dict) else part
+
+
+def _literal(value: JsonValue) -> str:
+    """Return a JSON value as Python writes it."""
+    return repr(value)

@@ -34,7 +34,7 @@ from coterie.explaining.origins import BUILT_IN, CALL, DEFAULT, Effective, Origi
 
 _PERSONAS: NodePath = ("llm_config", "personas")
 _MEANS_NOTHING: tuple[JsonValue, ...] = (None, {}, [])
-_OF_TOOLS = ("max_turns", "tool_choice", "tool_calls", "parallel_tool_calls")
+_OF_TOOLS = ("max_turns", "tool_choice", "tool_calls", "parallel_tool_calls", "code_mode")
 """Fields whose defaults count only for an agent that is offered a tool or a handoff."""
 
 

@@ -39,10 +39,10 @@ from coterie.dsl.model.steps import (
 from coterie.dsl.model.template_bound import maximum_of
 from coterie.dsl.model.tools.tool_contract import NestedTool, Tool
 from coterie.dsl.model.traversal.callable_tools import tools_of
+from coterie.dsl.model.traversal.code_mode import code_mode_of
 from coterie.dsl.model.traversal.step_bounds import maximum_turns
 from coterie.dsl.source.nodes import Mark, Node
 from coterie.dsl.templates.template import plain_path
-from coterie.dsl.tool_loop.code_mode import code_mode_of
 from coterie.dsl.tool_loop.tool_loop_terms import MAX_CALLS_OF_CODE
 from coterie.dsl.values import JsonValue, NodePath
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from coterie.dsl.model.tools.tool_use import ToolPolicy
-from coterie.dsl.tool_loop.code_mode import CodeMode
+from coterie.dsl.model.traversal.code_mode import CodeMode
 from coterie.dsl.tool_loop.exchange import ToolChoiceWord
 from coterie.dsl.values import Json
 

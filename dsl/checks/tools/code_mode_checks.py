@@ -9,11 +9,11 @@ from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.step_kinds.agent_types import TOOL_CALLING
 from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.model.tools.tool_section import FunctionToolSection, ToolBase
+from coterie.dsl.model.traversal.code_mode import RUNS_CODE, code_runners, name_in_code, own_tools
 from coterie.dsl.problem_details import Details, ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
 from coterie.dsl.source.unknown_names import unknown
-from coterie.dsl.tool_loop.code_mode import RUNS_CODE, code_runners, name_in_code, own_tools
 from coterie.dsl.values import NodePath
 
 Written = Callable[..., NodePath]

@@ -10,13 +10,13 @@ from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.sections.provider_document import ProviderSection
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.model.tools.tool_use import NamedTool
+from coterie.dsl.model.traversal.code_mode import code_runners, direct_tools
 from coterie.dsl.model.vendors.vendor_rules import TOOL_SCHEMA_RULES, ToolSchemaRule
 from coterie.dsl.model.vendors.vendors import APIS, VendorApi, refusing_apis, vendor_names
 from coterie.dsl.model_names import split_model
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
-from coterie.dsl.tool_loop.code_mode import code_runners, direct_tools
 from coterie.dsl.values import NodePath
 
 Sections = Mapping[str, ProviderSection]

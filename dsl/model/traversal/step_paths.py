@@ -10,6 +10,7 @@ from coterie.dsl.model.step_kinds.step_list import Concurrent
 from coterie.dsl.model.steps import ParallelStep, PersonaStep, Step
 from coterie.dsl.model.tools.tool_contract import AgentTool
 from coterie.dsl.model.traversal.agent_personas import agent_personas, execution_plan_steps
+from coterie.dsl.model.traversal.code_mode import code_mode_of
 from coterie.dsl.model.traversal.step_walk import walk
 
 _AGENTS_WITHIN_AGENTS = 5
@@ -47,10 +48,16 @@ def _calls(steps: Sequence[Step], plan: Plan, deep: int) -> Iterator[str]:
 
 
 def _tools(persona: Persona, plan: Plan, deep: int) -> Iterator[str]:
-    """Yield the tools of a persona, and those of the agents that they are made of."""
-    for name in persona.tools:
+    """Yield the tools of a persona, and those of the agents that they are made of.
+
+    What its code calls is below the tool that runs the code.
+    """
+    mode = code_mode_of(persona, plan.tools)
+    by_code = frozenset[str]() if mode is None else frozenset(mode.functions.values())
+    for tool_name in persona.tools:
+        name = f"{mode.tool}/{tool_name}" if mode and tool_name in by_code else tool_name
         yield name
-        tool = plan.tools.get(name)
+        tool = plan.tools.get(tool_name)
         inner = plan.personas.get(tool.agent) if isinstance(tool, AgentTool) else None
         if inner is not None and deep < _AGENTS_WITHIN_AGENTS:
             yield from (f"{name}/{path}" for path in _tools(inner, plan, deep + 1))

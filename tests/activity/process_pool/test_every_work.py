@@ -10,6 +10,7 @@ from coterie.activities.answers import AnswerProblem
 from coterie.activities.process_pool.process_pool import ProcessPool
 from coterie.activities.process_pool.thread_runner import ThreadRunner
 from coterie.activities.process_pool.work import Work, WorkEnded, find_object
+from coterie.activities.tool_functions.compute.code_program import RUN_PART, PartEnd, ProgramPart
 from coterie.activities.tool_functions.compute.python_code import (
     EVALUATE_CODE,
     CodeEnd,
@@ -45,6 +46,13 @@ GIVEN: dict[str, tuple[Work[Any, Any], list[Any]]] = {
     EVALUATE_CODE.name: (
         EVALUATE_CODE,
         [PythonInput(code="1 + 1"), PythonInput(code="print('a')\n1 / 0")],
+    ),
+    RUN_PART.name: (
+        RUN_PART,
+        [
+            ProgramPart(input=PythonInput(code=code), functions={"look": ("path",)}, seed="a")
+            for code in ("await look('a')", "await look(", "open")
+        ],
     ),
     PARSE.name: (
         PARSE,
@@ -100,6 +108,8 @@ def _comparable(value: Any) -> Any:
     match value:
         case CodeEnd(result=PythonResult() as result):
             return result.model_copy(update={"seconds": 0})
+        case PartEnd():
+            return value.model_copy(update={"state": bool(value.state)})
         case _:
             return value
 

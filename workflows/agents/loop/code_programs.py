@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 from coterie.activities.contracts import CodeAnswer, CodeTurn, FunctionRequest, SuspendedCode
 from coterie.dsl.model.outcomes import Outcome
+from coterie.dsl.model.traversal.code_mode import CodeMode
 from coterie.dsl.tool_loop.call_checks import checked_code_calls
-from coterie.dsl.tool_loop.code_mode import CodeMode
+from coterie.dsl.tool_loop.code_functions import code_parameters
 from coterie.dsl.tool_loop.exchange import ToolCallRequest, ToolResult
 from coterie.dsl.tool_loop.result_texts import refused_result
 from coterie.dsl.tool_loop.tool_loop_decision import count_result
@@ -100,7 +101,7 @@ class CodeProgram(AgentCalls):
 
     def _first_turn(self) -> CodeTurn:
         plan = self._scope.plan
-        return CodeTurn(functions=self._mode.parameters(plan.tools), now=self._scope.time())
+        return CodeTurn(functions=code_parameters(self._mode, plan.tools), now=self._scope.time())
 
     def _next_turn(self, program: ProgramProgress) -> CodeTurn:
         answers = (asked.answer for asked in program.calls)

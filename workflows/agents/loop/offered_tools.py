@@ -7,8 +7,9 @@ from coterie.dsl.json_schema.offered_schema import own_arguments
 from coterie.dsl.model.plan import Persona, Plan
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.model.tools.tool_use import NamedTool
+from coterie.dsl.model.traversal.code_mode import code_mode_of, direct_tools
 from coterie.dsl.tool_loop.call_names import handoff_name
-from coterie.dsl.tool_loop.code_mode import code_mode_of, direct_tools
+from coterie.dsl.tool_loop.code_functions import code_description
 from coterie.dsl.tool_loop.exchange import OfferedTool, ToolCallRequest
 from coterie.dsl.tool_loop.tool_loop_terms import LoopTerms
 from coterie.dsl.values import Json
@@ -56,7 +57,7 @@ def offered_tools(plan: Plan, terms: LoopTerms) -> tuple[OfferedTool, ...]:
             name=name,
             description=plan.tools[name].description
             if code is None or name != code.tool
-            else code.description(plan.tools),
+            else code_description(code, plan.tools),
             input_schema=plan.tools[name].offered_schema or schema,
         )
         for name, schema in terms.tools.items()

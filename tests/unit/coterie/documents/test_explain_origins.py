@@ -17,7 +17,7 @@ TEAM = "config/teams/report.yml"
 FIRST = "orchestration.teams.draft.tasks.first"
 ROUNDS = "orchestration.teams.draft.tasks.plan.agent.execution_plan.rounds"
 
-OF_TOOLS = {"max_turns", "tool_choice", "tool_calls", "parallel_tool_calls"}
+OF_TOOLS = {"max_turns", "tool_choice", "tool_calls", "parallel_tool_calls", "code_mode"}
 
 Origins = dict[str, tuple[Any, str]]
 Ask = Callable[..., Origins]

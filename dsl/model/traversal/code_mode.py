@@ -1,9 +1,10 @@
-"""Code mode: the tools of a persona that its code calls, and how they look in the code. Pure.
+"""Code mode: the tools of a persona that its code calls. Pure.
 
 The model sees them as Python functions in the description of the tool that runs the code, and not
 as tools of their own.
 """
 
+import builtins
 import keyword
 import re
 from collections.abc import Iterable, Mapping
@@ -13,20 +14,20 @@ from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.model.tools.tool_section import ToolBase
 from coterie.dsl.model.tools.tool_use import NamedTool
-from coterie.dsl.tool_loop.function_stubs import function_stub, parameter_names
-from coterie.dsl.values import Json
 
 RUNS_CODE = "Python.run"
 """The tool function that runs code."""
 
-_NOT_IN_A_NAME = re.compile(r"\W", re.ASCII)
-
-_HOW = (
-    "The code may call the functions below. Each call is a coroutine: `await` it, and use "
-    "`asyncio.gather` for calls that do not depend on each other. `asyncio` is there already. A "
-    "call that fails raises an exception, whose text is the failure; a person may have to approve "
-    "a call, which the code does not notice. Return only what you need."
+MODULES_OF_CODE = (
+    *("asyncio", "base64", "collections", "datetime", "decimal", "functools", "hashlib"),
+    *("itertools", "json", "math", "random", "re"),
 )
+"""Modules that the code has already."""
+
+_TAKEN = frozenset((*dir(builtins), *MODULES_OF_CODE))
+"""Names that mean something else in code."""
+_OWN_PREFIX = "coterie_"
+_NOT_IN_A_NAME = re.compile(r"\W", re.ASCII)
 
 
 class CodeMode(NamedTuple):
@@ -36,21 +37,6 @@ class CodeMode(NamedTuple):
     """The tool that runs the code."""
     functions: Mapping[str, str]
     """`{name in the code: tool}`."""
-
-    def parameters(self, tools: Mapping[str, Tool]) -> dict[str, tuple[str, ...]]:
-        """Return `{name in the code: names of its parameters}`."""
-        return {
-            name: parameter_names(_schema(tools[tool])) for name, tool in self.functions.items()
-        }
-
-    def description(self, tools: Mapping[str, Tool]) -> str:
-        """Return what the model reads of the tool that runs the code."""
-        stubs = (
-            function_stub(name, tools[tool].description, _schema(tools[tool]))
-            for name, tool in self.functions.items()
-        )
-        own = tools[self.tool].description
-        return "\n\n".join((f"{own} {_HOW}".strip(), *stubs))
 
 
 def code_mode_of(persona: Persona, tools: Mapping[str, Tool]) -> CodeMode | None:
@@ -94,12 +80,9 @@ def direct_tools(persona: Persona, tools: Mapping[str, Tool]) -> tuple[str, ...]
 
 
 def name_in_code(tool: str) -> str:
-    """Return the name of a tool as a Python name: `list_orders` for `list-orders`."""
+    """Return the name of a tool in code: `list_orders` of `list-orders`, `tool_list` of `list`."""
     name = _NOT_IN_A_NAME.sub("_", tool)
-    if not name.isidentifier() or keyword.iskeyword(name):
+    is_taken = name in _TAKEN or keyword.iskeyword(name) or name.startswith(_OWN_PREFIX)
+    if is_taken or not name.isidentifier():
         name = f"tool_{name}"
     return name
-
-
-def _schema(tool: Tool) -> Json:
-    return tool.input_schema or {"type": "object"}

@@ -39,13 +39,6 @@ from coterie.activities.contracts.call_usage import (
     Spent,
     TokenUsage,
 )
-from coterie.activities.contracts.code_program import (
-    CodeAnswer,
-    CodeCall,
-    CodeState,
-    CodeTurn,
-    SuspendedCode,
-)
 from coterie.activities.contracts.function_call import FunctionRequest, FunctionResult, KeptResult
 from coterie.activities.contracts.model_turn import (
     AgentError,
@@ -75,6 +68,13 @@ from coterie.activities.contracts.run_start import (
     TargetsResult,
     TargetUse,
     VisibilitySettings,
+)
+from coterie.activities.contracts.suspended_code import (
+    CodeAnswer,
+    CodeCall,
+    CodeState,
+    CodeTurn,
+    SuspendedCode,
 )
 
 __all__ = [

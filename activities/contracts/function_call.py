@@ -2,7 +2,7 @@
 
 from pydantic import JsonValue
 
-from coterie.activities.contracts.code_program import CodeTurn, SuspendedCode
+from coterie.activities.contracts.suspended_code import CodeTurn, SuspendedCode
 from coterie.dsl.model.capabilities import KeptLabel
 from coterie.dsl.model.tools.asked_input import GivenInput
 from coterie.dsl.values import Frozen

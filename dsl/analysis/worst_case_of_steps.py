@@ -188,11 +188,13 @@ class Loads:
             return self._calls_of(tools, calls, persona, hooks)
         by_code = {tool: tools.pop(tool) for tool in code.functions.values() if tool in tools}
         inner = self._calls_of(by_code, turns * MAX_CALLS_OF_CODE, persona, hooks)
-        made = sum(self._allowed(by_code, turns * MAX_CALLS_OF_CODE, persona))
+        made = sum(self._bounds_of_tools(by_code, turns * MAX_CALLS_OF_CODE, persona))
         parts: Load = {FUNCTION_CALLS: min(made, turns * MAX_CALLS_OF_CODE)}
         return added((self._calls_of(tools, calls, persona, hooks), inner, parts))
 
-    def _allowed(self, tools: Mapping[str, Tool], calls: float, persona: Persona) -> list[float]:
+    def _bounds_of_tools(
+        self, tools: Mapping[str, Tool], calls: float, persona: Persona
+    ) -> list[float]:
         """Return how often each tool may be called, of so many calls."""
         bounds = {policy.tool: policy.max_calls for policy in persona.tool_policy}
         return [min(calls, bounds.get(name) or calls) for name in tools]
@@ -204,7 +206,7 @@ class Loads:
         loads = [
             (self._call_load(name, tool, hooks), allowed)
             for (name, tool), allowed in zip(
-                tools.items(), self._allowed(tools, calls, persona), strict=True
+                tools.items(), self._bounds_of_tools(tools, calls, persona), strict=True
             )
         ]
         total: dict[Key, float] = {}

@@ -47,7 +47,7 @@ def _parameters(schema: Json) -> list[tuple[str, Json, bool]]:
     required = schema.get("required")
     needed = cast("list[str]", required) if isinstance(required, list) else []
     found = [
-        (name, _inlined(part, schema), name in needed)
+        (name, _inline(part, schema), name in needed)
         for name, part in (properties.items() if isinstance(properties, dict) else ())
     ]
     return sorted(found, key=lambda part: not part[2])
@@ -129,7 +129,7 @@ def _mapping(schema: Json, depth: int) -> str:
     return f"{{{fields}}}"
 
 
-def _inlined(part: JsonValue, schema: Json) -> Json:
+def _inline(part: JsonValue, schema: Json) -> Json:
     """Return the schema of a parameter, with a local definition in place of its reference."""
     if not isinstance(part, dict):
         return {}

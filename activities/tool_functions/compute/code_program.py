@@ -119,7 +119,7 @@ def _run_part(part: ProgramPart, begun: float) -> PartEnd:
         printed.take(text.encode(errors="replace"))
 
     with _session(part) as session:
-        snapshot = _opened(session, part, earlier, take)
+        snapshot = _open(session, part, earlier, take)
         calls = _Calls(header.functions, header.calls)
         snapshot = calls.collect(snapshot)
         seconds = round(header.seconds + monotonic() - begun, 3)
@@ -175,7 +175,7 @@ def _session(part: ProgramPart) -> Generator[MontySession]:
         yield session
 
 
-def _opened(
+def _open(
     session: MontySession,
     part: ProgramPart,
     earlier: ProgramState | None,
@@ -189,7 +189,7 @@ def _opened(
         )
         if not isinstance(snapshot, FutureSnapshot):
             raise StateUnusable("the state of the code waits for no call")
-        return snapshot.resume({answer.id: _settled(answer) for answer in part.answers})
+        return snapshot.resume({answer.id: _settlement(answer) for answer in part.answers})
     given = part.input
     assert given is not None, "a program begins with its code"
     session.feed_run(f"import asyncio, {', '.join(MODULES)}", print_callback=take)
@@ -211,7 +211,7 @@ def _stand_in(name: str) -> Callable[..., None]:
     return function
 
 
-def _settled(answer: ResolvedAnswer) -> Any:
+def _settlement(answer: ResolvedAnswer) -> Any:
     if not answer.error:
         return {"return_value": answer.value}
     kind = _EXCEPTIONS.get(answer.error, RuntimeError)
@@ -219,7 +219,7 @@ def _settled(answer: ResolvedAnswer) -> Any:
 
 
 class _Refused(NamedTuple):
-    """Why a call of the code is none of a tool."""
+    """Why a call of the code does not reach a tool."""
 
     exception: Exception
 

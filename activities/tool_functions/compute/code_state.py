@@ -70,10 +70,12 @@ def unpacked(data: bytes) -> ProgramState:
     """Return the state from its bytes.
 
     Raises:
-        StateUnusable: The bytes are no state, or of another version of the sandbox.
+        StateUnusable: The bytes are damaged, or from another version of the sandbox.
     """
     if not data.startswith(_MARK):
-        raise StateUnusable("the state of the code is none of this version of Coterie")
+        raise StateUnusable(
+            "another version of Coterie wrote the state of the code, and this one cannot continue it"
+        )
     try:
         reader = zlib.decompressobj()
         plain = reader.decompress(data.removeprefix(_MARK), _MAX_UNPACKED)

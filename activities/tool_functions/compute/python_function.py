@@ -41,7 +41,7 @@ _MAX_WITHOUT_STORAGE = 500_000
 
 
 class CodeSuspended(Exception):
-    """The code waits for calls of tools; this is no failure."""
+    """The code waits for calls of tools; nothing has failed."""
 
     def __init__(self, suspended: SuspendedCode) -> None:
         self.suspended = suspended
@@ -86,7 +86,7 @@ async def continue_program(turn: CodeTurn, context: FunctionContext) -> JsonValu
     """
     assert turn.state is not None, "a program continues from its state"
     state = await _state(turn.state, context)
-    answers = tuple([await _resolved(answer, context) for answer in turn.answers])
+    answers = tuple([await _resolve(answer, context) for answer in turn.answers])
     part = ProgramPart(state=state, answers=answers, seconds=MAX_SECONDS)
     return (await _run_part(part, context)).model_dump(mode="json")
 
@@ -97,13 +97,13 @@ async def _run_part(part: ProgramPart, context: FunctionContext) -> PythonResult
     except WorkEnded as end:
         raise FunctionFailure(f"the code did not end: {end}", may_pass=end.limit is None) from None
     if ended.calls:
-        raise CodeSuspended(await _suspended(ended, context))
+        raise CodeSuspended(await _suspension(ended, context))
     if ended.end.result is None:
         raise FunctionFailure(ended.end.failure)
     return ended.end.result
 
 
-async def _suspended(ended: PartEnd, context: FunctionContext) -> SuspendedCode:
+async def _suspension(ended: PartEnd, context: FunctionContext) -> SuspendedCode:
     """Return where the code stopped, with its state in the storage unless it is small."""
     size = len(ended.state)
     if size <= _MAX_INLINE:
@@ -124,19 +124,19 @@ async def _suspended(ended: PartEnd, context: FunctionContext) -> SuspendedCode:
 async def _state(state: CodeState, context: FunctionContext) -> str:
     if not state.kept:
         return state.inline
-    return base64.b64encode(await _stored(state.kept, context)).decode()
+    return base64.b64encode(await _load(state.kept, context)).decode()
 
 
-async def _resolved(answer: CodeAnswer, context: FunctionContext) -> ResolvedAnswer:
+async def _resolve(answer: CodeAnswer, context: FunctionContext) -> ResolvedAnswer:
     if answer.kept is None:
         return ResolvedAnswer(
             id=answer.id, value=answer.value, error=answer.error, message=answer.message
         )
-    value: JsonValue = from_json(await _stored(answer.kept, context))
+    value: JsonValue = from_json(await _load(answer.kept, context))
     return ResolvedAnswer(id=answer.id, value=value)
 
 
-async def _stored(name: str, context: FunctionContext) -> bytes:
+async def _load(name: str, context: FunctionContext) -> bytes:
     """Return what is stored under a name."""
     if context.load is None:
         raise FunctionFailure("this worker has no storage, and the code needs a stored value")

@@ -133,10 +133,10 @@ def _findings(persona: Persona, sections: Mapping[str, ToolBase]) -> Iterator[_F
                 yield _Finding(runner_key_refused(runner, "cache"))
             if section.local_activity:
                 yield _Finding(runner_key_refused(runner, "local_activity"))
-    yield from _called(persona, {*runners, *own_tools(persona)})
+    yield from _problems_of_tools(persona, {*runners, *own_tools(persona)})
 
 
-def _called(persona: Persona, own: set[str]) -> Iterator[_Finding]:
+def _problems_of_tools(persona: Persona, own: set[str]) -> Iterator[_Finding]:
     """Find what is wrong with the tools that the code calls."""
     names = [*persona.tools] if isinstance(persona.code_mode, bool) else [*persona.code_mode]
     if not isinstance(persona.code_mode, bool):

@@ -106,7 +106,7 @@ class CallingAgent(NamedTuple):
     hooks: Sequence[Hook]
 
 
-class AgentCalls:
+class CallMaker:
     """Makes calls of one agent: those of a turn of its model, or those of its code."""
 
     def __init__(
@@ -259,9 +259,9 @@ class AgentCalls:
         end = self._progress.loop.end
         if isinstance(end, StoppedByHook):  # of another call of the turn, while this one waited
             return CalledFunction(Outcome.failed(end.type, end.message))
-        return await call_tool(self._prepared(call), tool_input, self._scope, self._interpreter)
+        return await call_tool(self._with_program(call), tool_input, self._scope, self._interpreter)
 
-    def _prepared(self, call: ToolCall) -> ToolCall:
+    def _with_program(self, call: ToolCall) -> ToolCall:
         """Return the call with what makes the calls of its code, if it runs code."""
         return call
 

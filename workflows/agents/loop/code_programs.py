@@ -22,7 +22,7 @@ from coterie.workflows.agents.function_calls import (
     FunctionCall,
     make_activity,
 )
-from coterie.workflows.agents.loop.agent_calls import AgentCalls, CallingAgent, EndedCall
+from coterie.workflows.agents.loop.agent_calls import CallingAgent, CallMaker, EndedCall
 from coterie.workflows.agents.tool_kinds import ToolCall
 from coterie.workflows.budgets.call_admission import admit_call
 from coterie.workflows.core.causes.agent_causes import CallRefused
@@ -37,7 +37,7 @@ from coterie.workflows.core.state_keys import FunctionCallKey
 from coterie.workflows.core.trail import note_step
 
 
-class CodeProgram(AgentCalls):
+class CodeProgram(CallMaker):
     """One program, from its code to its result."""
 
     def __init__(

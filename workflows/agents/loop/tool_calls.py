@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from coterie.dsl.tool_loop.tool_loop_decision import leave_out, take_result
 from coterie.dsl.tool_loop.tool_loop_terms import REMINDED_AT
-from coterie.workflows.agents.loop.agent_calls import AgentCalls, CallingAgent
+from coterie.workflows.agents.loop.agent_calls import CallingAgent, CallMaker
 from coterie.workflows.agents.loop.code_programs import CodeProgram
 from coterie.workflows.agents.tool_kinds import ToolCall
 from coterie.workflows.core.causes.agent_causes import CallRepeated
@@ -37,7 +37,7 @@ async def run_calls(
     await turn.run_all(indexes, progress.loop.calls, turn.run, concurrent=concurrent)
 
 
-class _Turn(AgentCalls):
+class _Turn(CallMaker):
     """The calls of one turn."""
 
     def __init__(
@@ -72,7 +72,7 @@ class _Turn(AgentCalls):
             repeated = CallRepeated("call_repeated", call.tool, times)
             note_step(self._scope, self._agent, "repeated", repeated)
 
-    def _prepared(self, call: ToolCall) -> ToolCall:
+    def _with_program(self, call: ToolCall) -> ToolCall:
         """Return the call with what makes the calls of its code, if it runs code."""
         code = self._terms.code
         if code is None or call.name != code.tool:

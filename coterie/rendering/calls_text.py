@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import JsonValue
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, FunctionRequest
+from coterie.activities.contracts import AgentRequest, AgentResponse, CodeTurn, FunctionRequest
 from coterie.dsl.tool_loop.exchange import ToolTurn
 from coterie.dsl.values import Json
 from coterie.rendering.cost_tables import money_text
@@ -59,11 +59,24 @@ def _call(call: RecordedCall) -> Iterator[str]:
         yield f"  failed     attempt {call.attempts - 1}: {call.earlier_error}"
     if call.is_local and call.answer is None:
         yield "  input      not recorded: the local activity failed"
+    elif isinstance(request, FunctionRequest) and request.code and request.code.state:
+        yield from _continued_code(request.code)
     elif isinstance(request, FunctionRequest):
         yield from _part("input", request.input)
     else:
         yield from _request_lines(request)
     yield from _came(call)
+
+
+def _continued_code(turn: CodeTurn) -> Iterator[str]:
+    """Show what a program gets of the calls that it has waited for."""
+    for answer in turn.answers:
+        if answer.error:
+            yield f"  continues  with a failure: {answer.error}: {answer.message}"
+        elif answer.kept:
+            yield f"  continues  with a result, stored as {answer.kept[:12]}"
+        else:
+            yield f"  continues  with {json.dumps(answer.value, ensure_ascii=False)}"
 
 
 def _model_turn(call: RecordedCall) -> str:
@@ -115,6 +128,10 @@ def _came(call: RecordedCall) -> Iterator[str]:
             money = money_text(answer.cost, unpriced=answer.unpriced or answer.cost is None)
             suffix = ", estimated" if answer.estimated else ""
             yield f"  used       {usage_text(answer.usage)}, {money}{suffix}"
+    elif answer.suspended is not None:
+        for waiting in answer.suspended.calls:
+            arguments = json.dumps(waiting.arguments, ensure_ascii=False)
+            yield f"  waits for  {waiting.function} {arguments}"
     else:
         yield from _part("result", answer.data)
         yield from _part("besides", answer.text or None)

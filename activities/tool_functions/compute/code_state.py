@@ -74,7 +74,7 @@ def unpacked(data: bytes) -> ProgramState:
     """
     if not data.startswith(_MARK):
         raise StateUnusable(
-            "another version of Coterie wrote the state of the code, and this one cannot continue it"
+            "another version of Coterie wrote the state of the code; this one cannot continue it"
         )
     try:
         reader = zlib.decompressobj()

@@ -352,8 +352,8 @@ def _functions(
     executions: Counter[str] = Counter()
     """Of each step that calls what others have on Temporal: no key tells them."""
     for call in ended:
-        if isinstance(call.request, AgentRequest):
-            continue
+        if isinstance(call.request, AgentRequest) or call.request.code is not None:
+            continue  # a program runs in the test itself, on the results of its calls
         key = FunctionCallKey(call.request.key)
         step, visit = str(key.step), key.execution
         if call.is_foreign:

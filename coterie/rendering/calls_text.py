@@ -5,7 +5,13 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import JsonValue
 
-from coterie.activities.contracts import AgentRequest, AgentResponse, CodeTurn, FunctionRequest
+from coterie.activities.contracts import (
+    AgentRequest,
+    AgentResponse,
+    CodeTurn,
+    FunctionRequest,
+    FunctionResult,
+)
 from coterie.dsl.tool_loop.exchange import ToolTurn
 from coterie.dsl.values import Json
 from coterie.rendering.cost_tables import money_text
@@ -128,17 +134,21 @@ def _came(call: RecordedCall) -> Iterator[str]:
             money = money_text(answer.cost, unpriced=answer.unpriced or answer.cost is None)
             suffix = ", estimated" if answer.estimated else ""
             yield f"  used       {usage_text(answer.usage)}, {money}{suffix}"
-    elif answer.suspended is not None:
-        for waiting in answer.suspended.calls:
-            arguments = json.dumps(waiting.arguments, ensure_ascii=False)
-            yield f"  waits for  {waiting.function} {arguments}"
     else:
-        yield from _part("result", answer.data)
-        yield from _part("besides", answer.text or None)
-        if answer.kept is not None:
-            yield f"  result     {answer.kept.size:,} bytes, stored as {answer.kept.name[:12]}:"
-            yield f"    {answer.kept.preview}..."
+        yield from _function_result(answer)
     yield f"  worked     {duration(answer.seconds)}"
+
+
+def _function_result(result: FunctionResult) -> Iterator[str]:
+    """Show what a tool function returned, or the calls that its code waits for."""
+    for waiting in () if result.suspended is None else result.suspended.calls:
+        arguments = json.dumps(waiting.arguments, ensure_ascii=False)
+        yield f"  waits for  {waiting.function} {arguments}"
+    yield from _part("result", result.data)
+    yield from _part("besides", result.text or None)
+    if result.kept is not None:
+        yield f"  result     {result.kept.size:,} bytes, stored as {result.kept.name[:12]}:"
+        yield f"    {result.kept.preview}..."
 
 
 def _tools(turn: ToolTurn) -> Iterator[str]:

@@ -21,6 +21,7 @@ LICENSE = "LICENSE"
 LOCKS = (
     *("uv.lock", "bench/openai_agents/uv.lock"),
     *("tests/doors/package-lock.json", "tests/stand_in/package-lock.json"),
+    "tests/doors/temporal/package-lock.json",
 )
 """What package managers write."""
 CODE = (".py", ".md", ".toml", ".sql")

@@ -1,0 +1,1 @@
+"""Temporal's SDK for TypeScript, with teams."""

@@ -31,7 +31,8 @@ from coterie.workflows.core.state import RunState
 from coterie.workflows.core.trail import note_refusal
 from coterie.workflows.core.views import TeamResult
 from coterie.workflows.handlers.board import board
-from coterie.workflows.handlers.message_handlers import EarlySignals, MessageHandlers
+from coterie.workflows.handlers.early_signals import EarlySignals
+from coterie.workflows.handlers.message_handlers import MessageHandlers
 from coterie.workflows.handlers.query_handlers import QueryHandlers
 from coterie.workflows.handlers.session_messages import SessionMessages
 from coterie.workflows.handlers.start_checks import begin

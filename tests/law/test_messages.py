@@ -9,7 +9,8 @@ from temporalio.workflow import (
 
 from coterie.dsl.checks.steps.signal_checks import RUN_SIGNALS
 from coterie.workflows.core.state import RunState
-from coterie.workflows.handlers.message_handlers import EarlySignals, MessageHandlers
+from coterie.workflows.handlers.early_signals import EarlySignals
+from coterie.workflows.handlers.message_handlers import MessageHandlers
 from coterie.workflows.team import QUERIES, UPDATES, TeamWorkflow
 
 

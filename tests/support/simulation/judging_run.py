@@ -21,7 +21,8 @@ from coterie.storage.wire import data_converter
 from coterie.workflows.core.messages import TeamInput
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.views import TeamResult
-from coterie.workflows.handlers.message_handlers import EarlySignals, MessageHandlers
+from coterie.workflows.handlers.early_signals import EarlySignals
+from coterie.workflows.handlers.message_handlers import MessageHandlers
 from coterie.workflows.handlers.query_handlers import QueryHandlers
 from coterie.workflows.handlers.session_messages import SessionMessages
 from coterie.workflows.team import TeamWorkflow

@@ -38,7 +38,7 @@ from coterie.workflows.core.messages import (
     TeamInput,
 )
 from coterie.workflows.core.requests import Decision
-from coterie.workflows.handlers.message_handlers import (
+from coterie.workflows.handlers.early_signals import (
     MAX_EARLY_BYTES,
     MAX_EARLY_SIGNALS,
     EarlySignals,

@@ -3,7 +3,7 @@
 import pytest
 
 from coterie.workflows.core.causes.message_causes import SignalsDropped
-from coterie.workflows.handlers.message_handlers import (
+from coterie.workflows.handlers.early_signals import (
     MAX_EARLY_BYTES,
     MAX_EARLY_SIGNALS,
     EarlySignals,

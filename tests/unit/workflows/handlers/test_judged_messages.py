@@ -12,7 +12,8 @@ from coterie.workflows.control.steering_refusals import MessageUnusable, RunUnab
 from coterie.workflows.core.messages import AmendInput
 from coterie.workflows.core.requests import Pending, RunNotReady
 from coterie.workflows.core.views import TeamResult
-from coterie.workflows.handlers.message_handlers import MAX_EARLY_SIGNALS, AnyRefusal, refusal_error
+from coterie.workflows.handlers.early_signals import MAX_EARLY_SIGNALS
+from coterie.workflows.handlers.message_handlers import AnyRefusal, refusal_error
 from tests.support.compiling import plan_of
 from tests.support.simulation.judging_run import JudgingRun, Waits, outside_of_temporal
 

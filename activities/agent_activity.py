@@ -299,6 +299,7 @@ class AgentActivities:
             tool_turn=request.tool_turn,
             on_text=None if meter.live is None else meter.live.write,
             notices=request.notices,
+            said=request.said,
             user_code=self._user_code,
             timeout=own_seconds(),
             runner=self._runner,

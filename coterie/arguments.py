@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from coterie.dsl.reserved_ids import service_prefix
-from coterie.dsl.sizes import MAX_BY_LENGTH, MAX_ID_SIZE, MAX_NAME_LENGTH, MAX_WHY_LENGTH
+from coterie.dsl.sizes import MAX_BY_LENGTH, MAX_ID_SIZE, MAX_NAME_LENGTH, MAX_SAID_LENGTH, MAX_WHY_LENGTH
 from coterie.dsl.values import MAX_DURATION, seconds
 from coterie.dsl.visible import visible
 from coterie.failures import ExitCode
@@ -31,6 +31,7 @@ def at_most(characters: int) -> Callable[[str], str]:
 who = at_most(MAX_BY_LENGTH)
 reason = at_most(MAX_WHY_LENGTH)
 name_given = at_most(MAX_NAME_LENGTH)
+message_said = at_most(MAX_SAID_LENGTH)
 
 
 def run_id(text: str) -> str:

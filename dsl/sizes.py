@@ -70,6 +70,9 @@ MAX_BY_LENGTH = 200
 MAX_WHY_LENGTH = 10_000
 """Characters of the reason."""
 
+MAX_SAID_LENGTH = 10_000
+"""Characters of one message to an agent."""
+
 MAX_NAME_LENGTH = 500
 """Characters of the name of a request, a task, a team."""
 

@@ -61,7 +61,7 @@ def show_when_asked(board: Callable[[], str]) -> None:
     workflow.set_query_handler(METADATA, metadata)  # pyright: ignore[reportUnknownMemberType]
 
 
-UPDATES = ("amend", "decide", "push", "redirect", "retry", "send_message", "skip")
+UPDATES = ("amend", "decide", "push", "redirect", "retry", "say", "send_message", "skip")
 QUERIES = ("cost", "events", "pending", "request", "result", "state", "status")
 
 _MAX_NAME_LENGTH = 200

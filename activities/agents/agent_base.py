@@ -107,6 +107,8 @@ class AgentServices(NamedTuple):
     """The images and documents that the turn's input and results refer to."""
     notices: tuple[str, ...] = ()
     """Notes for the model at the end of its prompt, after the persona's own text."""
+    said: tuple[str, ...] = ()
+    """What people said while the agent worked."""
     user_code: UserCode | None = None
     """Runs classes of the user's own packages."""
     timeout: float | None = None

@@ -91,6 +91,9 @@ class AgentRequest(Frozen):
     conversation: Conversation | None = None
     notices: tuple[str, ...] = ()
     """Notes for the model at the end of its prompt, such as a nearly exhausted budget."""
+    said: tuple[str, ...] = ()
+    """What people said while the agent worked, for an agent that uses tools: at the end of the
+    turn's message of the user."""
     tool_turn: ToolTurn | None = None
     """Set for an agent that uses tools. Its turns after the first one have no persona and no
     inputs: the conversation holds what they need."""

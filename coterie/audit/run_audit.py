@@ -47,6 +47,7 @@ from coterie.workflows.core.messages import (
     DecideInput,
     RedirectInput,
     RetryInput,
+    SayInput,
     SignedInput,
     SkipInput,
 )
@@ -64,6 +65,7 @@ _SIGNED: dict[str, type[SignedInput]] = {
     "skip": SkipInput,
     "amend": AmendInput,
     "redirect": RedirectInput,
+    "say": SayInput,
 }
 """The messages that people sign."""
 

@@ -211,6 +211,11 @@ VERBS: Mapping[str, Verb] = {
         "change a run's context at its next step",
         "coterie.commands.control.amend",
     ),
+    "say": Verb(
+        Group.STEER,
+        "tell an agent at work something, which its model reads at its next turn",
+        "coterie.commands.control.say",
+    ),
     "redirect": Verb(
         Group.STEER,
         "send a run to another team when its current one ends",

@@ -19,7 +19,7 @@ from coterie.runs.run_waits import standing_reached, wait_for
 from coterie.server.connection import open_connection
 from coterie.settings import Settings
 from coterie.terminal import note, say
-from coterie.workflows.core.messages import AmendInput, RedirectInput, SkipInput
+from coterie.workflows.core.messages import AmendInput, RedirectInput, SayInput, SkipInput
 from coterie.workflows.core.views import Standing
 
 _PAUSED: frozenset[Standing] = frozenset({"paused"})
@@ -67,6 +67,16 @@ async def amend(
     updates = read_updates(written, await declared_context(client, id))
     await run.amend(AmendInput(updates=updates, by=by, why=why))
     say(f"{id}: {', '.join(updates)} will be set at the next step")
+    return ExitCode.DONE
+
+
+async def tell(
+    settings: Settings, id: str, asked: SayInput, signer: MessageSigner | None = None
+) -> ExitCode:
+    """Tell an agent at work something."""
+    run = await _existing_run(settings, id)
+    run.signer = signer
+    say(f"{id}: {await run.say(asked)} reads it at its next turn")
     return ExitCode.DONE
 
 

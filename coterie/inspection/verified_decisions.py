@@ -81,7 +81,7 @@ class _DecisionCollector(ReplayObserver):
         run.state = self.state = _CollectingState(**values)
 
     def received(self, message: ReceivedMessage) -> None:
-        if message.name in ("amend", "redirect"):
+        if message.name in ("amend", "redirect", "say"):
             self.changes.append(message)
 
 

@@ -47,6 +47,8 @@ _SHOWN_STATUSES = (
     "fallback",
     "batch",
     "compacted",
+    "told",
+    "unread",
 )
 """Kinds of steps that decided something, or led to a decision."""
 

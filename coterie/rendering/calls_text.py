@@ -113,6 +113,7 @@ def _request_lines(request: AgentRequest) -> Iterator[str]:
         yield from _part("previous answer", request.reask.answer)
         yield from _part("problem", request.reask.problem)
     yield from _part("notices", list(request.notices) or None)
+    yield from _part("people say", list(request.said) or None)
 
 
 def _came(call: RecordedCall) -> Iterator[str]:

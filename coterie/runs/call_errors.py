@@ -16,7 +16,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from coterie.dsl.strict_json import unsound_part
 from coterie.failures import CommandError, ExitCode
 
-UpdateName = Literal["decide", "retry", "skip", "amend", "redirect", "push", "send_message"]
+UpdateName = Literal["decide", "retry", "skip", "amend", "redirect", "say", "push", "send_message"]
 """Updates that people send to a run."""
 
 UpdateFailure = WorkflowUpdateFailedError | WorkflowUpdateRPCTimeoutOrCancelledError | RPCError
@@ -34,6 +34,7 @@ _REQUESTS: dict[UpdateName, str] = {
     "skip": "this skip",
     "amend": "this change",
     "redirect": "this redirect",
+    "say": "this message to an agent",
     "push": "this push configuration",
     "send_message": "this message",
 }

@@ -45,6 +45,7 @@ from coterie.workflows.core.messages import (
     PushInput,
     RedirectInput,
     RetryInput,
+    SayInput,
     SignedInput,
     SkipInput,
     StateAsked,
@@ -223,6 +224,10 @@ class Run:
     async def redirect(self, asked: RedirectInput) -> None:
         """Redirect the run to another team when its current one ends; raises like `decide`."""
         await self._update("redirect", await self.with_proof(asked), object)
+
+    async def say(self, asked: SayInput, *, update_id: str | None = None) -> str:
+        """Tell an agent at work something; return its step. Raises like `decide`."""
+        return await self._update("say", await self.with_proof(asked), str, update_id)
 
     async def with_proof(self, asked: Signed, request: str | None = None) -> Signed:
         """Return a message with the proof that the run demands, if it demands one."""

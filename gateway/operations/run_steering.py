@@ -4,12 +4,13 @@ Each records in the run who asked for it. The client sends no name.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import uuid4
 
 from pydantic import Field, JsonValue
 
 from coterie.control.run_signals import send_cancel, send_control
+from coterie.dsl.sizes import MAX_SAID_LENGTH
 from coterie.dsl.values import Documented
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.operation import (
@@ -29,9 +30,16 @@ from coterie.gateway.operations.run_permissions import trail_name, update_id
 from coterie.runs.call_errors import has_ended
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import reply_within
-from coterie.workflows.core.messages import AmendInput, RedirectInput, SessionInput, SkipInput
+from coterie.workflows.core.messages import (
+    AmendInput,
+    RedirectInput,
+    SayInput,
+    SessionInput,
+    SkipInput,
+)
 from coterie.workflows.core.requests import Decision
 
+SaidText = Annotated[str, Field(min_length=1, max_length=MAX_SAID_LENGTH)]
 _MAX_WAIT = 50.0
 _TAKING_SECONDS = 8.0
 """How long a run may take to take a message; a live worker needs a fraction of it."""
@@ -49,6 +57,27 @@ class RedirectAsked(SteeringAsked):
 
     team: Name
     """The next team, when the current one ends."""
+
+
+class SayAsked(RunAsked):
+    """The input of `say`."""
+
+    text: SaidText
+    """The model gets it at its next turn, as a message of the user."""
+    step: Name | None = None
+    """`team/step` of the agent; optional when just one agent is at work."""
+    message_id: MessageId | None = None
+    """Sent again by you with this id, it counts once, and has the same answer."""
+
+
+class SayOutcome(Documented):
+    """Which agent reads a message."""
+
+    run: str
+    by: str
+    """The name in the trail."""
+    step: str
+    """`team/step` of the agent."""
 
 
 class TaskSkipAsked(SteeringAsked):
@@ -140,6 +169,13 @@ async def _redirect(access: RunAccess, asked: RedirectAsked, identity: Identity)
     return Done(run=asked.run, by=by)
 
 
+async def _say(access: RunAccess, asked: SayAsked, identity: Identity) -> SayOutcome:
+    run, by = await _signed_steering(access, asked, identity)
+    say_input = SayInput(text=asked.text, step=asked.step, by=by)
+    step = await run.say(say_input, update_id=update_id(identity, asked.message_id))
+    return SayOutcome(run=asked.run, by=by, step=step)
+
+
 async def _skip(access: RunAccess, asked: TaskSkipAsked, identity: Identity) -> Decision:
     run, by = await _signed_steering(access, asked, identity)
     skip_input = SkipInput(task=asked.task, value=asked.value, by=by, why=asked.why)
@@ -197,6 +233,13 @@ OPERATIONS: tuple[AnyOperation, ...] = (
     ),
     _steering("resume", "Resumes a paused run.", SteeringAsked, Done, _resume),
     _steering("amend", "Changes the context of a run at its next step.", AmendAsked, Done, _amend),
+    _steering(
+        "say",
+        "Tells an agent at work something, which its model reads at its next turn.",
+        SayAsked,
+        SayOutcome,
+        _say,
+    ),
     _steering(
         "redirect",
         "Sends a run to another team when its current one ends.",

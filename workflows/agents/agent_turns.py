@@ -148,7 +148,7 @@ class AgentModels:
             other_model=policy.model is not None,
         )
         request = request.model_copy(
-            update={"compaction": compaction, "notices": (), "reask": None}
+            update={"compaction": compaction, "notices": (), "said": (), "reask": None}
         )
         if policy.model is None:
             return self, request

@@ -70,7 +70,7 @@ def estimated_news(request: AgentRequest) -> int:
     """Return about how many tokens a turn adds to its conversation."""
     again = request.reask
     problem = 0 if again is None or request.persona is not None else _size(again.problem)
-    notes = 0 if request.persona is not None else sum(map(_size, request.notices))
+    notes = 0 if request.persona is not None else sum(map(_size, _notes(request)))
     turn = request.tool_turn
     stored = 0 if turn is None else sum(result.size for result in turn.results)
     return estimated_input(request) + _results(request) + _tokens(problem + notes + stored)
@@ -91,10 +91,15 @@ def estimated_input(request: AgentRequest) -> int:
     persona = request.persona
     if persona is None:
         return 0
-    texts = [*persona.prompts.values(), *request.notices]
+    texts = [*persona.prompts.values(), *_notes(request)]
     if request.reask is not None:
         texts += [request.reask.answer, request.reask.problem]
     return _tokens(sum(map(_size, texts)) + json_size(request.inputs))
+
+
+def _notes(request: AgentRequest) -> tuple[str, ...]:
+    """Return what the turn's message has besides the prompt and the results."""
+    return (*request.notices, *request.said)
 
 
 def _results(request: AgentRequest) -> int:

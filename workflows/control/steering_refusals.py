@@ -116,6 +116,47 @@ class TaskAmbiguous:
 
 
 @dataclass(frozen=True, slots=True)
+class NoAgentAtWork:
+    """No agent would read a message at its next turn."""
+
+    doing: tuple[str, ...]
+    """The steps in progress."""
+    code: Literal["NoAgent"] = "NoAgent"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentUnknown:
+    """No agent of that name is at work, but others are."""
+
+    step: str
+    working: tuple[str, ...]
+    suggestion: str | None
+    """The known name that is nearest."""
+    code: Literal["UnknownAgent"] = "UnknownAgent"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAmbiguous:
+    """Several agents are at work that a message could be for."""
+
+    step: str | None
+    """None if the message names none."""
+    meant: tuple[str, ...]
+    code: Literal["AmbiguousAgent"] = "AmbiguousAgent"
+
+
+@dataclass(frozen=True, slots=True)
+class TooMuchSaid:
+    """There is no room for one more message to an agent."""
+
+    code: Literal["TooMuchSaid"]
+    step: str
+    allowed: int
+    is_size: bool = False
+    """Whether `allowed` counts the bytes of all messages, and not the messages that wait."""
+
+
+@dataclass(frozen=True, slots=True)
 class PersonNotAllowed:
     """Somebody who may not decide a request."""
 
@@ -205,6 +246,10 @@ SteeringRefusal = (
     | TaskUnknown
     | FailedTaskUnknown
     | TaskAmbiguous
+    | NoAgentAtWork
+    | AgentUnknown
+    | AgentAmbiguous
+    | TooMuchSaid
     | PersonNotAllowed
     | ApprovalProtected
     | ValueForApproval
@@ -243,6 +288,8 @@ def refusal_text(refusal: SteeringRefusal) -> str:
             return _amend(refusal)
         case TeamUnknown() | TaskUnknown() | FailedTaskUnknown() | TaskAmbiguous():
             return _name(refusal)
+        case NoAgentAtWork() | AgentUnknown() | AgentAmbiguous() | TooMuchSaid():
+            return _not_said(refusal)
         case PersonNotAllowed() | ApprovalProtected():
             return _not_allowed(refusal)
         case ValueForApproval(request=request):
@@ -285,6 +332,26 @@ def _name(refusal: TeamUnknown | TaskUnknown | FailedTaskUnknown | TaskAmbiguous
             return f"several failed tasks wait; name one: {listed(refusal.meant)}"
         case TaskAmbiguous():
             return f"several tasks are called {refusal.task!r}; name one: {listed(refusal.meant)}"
+
+
+def _not_said(refusal: NoAgentAtWork | AgentUnknown | AgentAmbiguous | TooMuchSaid) -> str:
+    match refusal:
+        case NoAgentAtWork(doing=doing):
+            now = f" now; in progress: {listed(doing)}" if doing else " now"
+            return f"no agent that uses tools is at work{now}; amend the context instead"
+        case AgentUnknown(step=step, working=working, suggestion=suggestion):
+            hint = f"; {asked_back(suggestion)}" if suggestion else ""
+            return f"no agent {step!r} is at work; at work: {listed(working)}{hint}"
+        case AgentAmbiguous(step=None, meant=meant):
+            return f"several agents are at work; name the step of one: {listed(meant)}"
+        case AgentAmbiguous(step=step, meant=meant):
+            return f"several agents at work are called {step!r}; name one: {listed(meant)}"
+        case TooMuchSaid(step=step, allowed=allowed, is_size=False):
+            return (
+                f"{allowed} messages wait for the next turn of {step!r}; send it again after that"
+            )
+        case TooMuchSaid(allowed=allowed):
+            return f"the messages to the agents at work would have more than {allowed:,} bytes"
 
 
 def _not_allowed(refusal: PersonNotAllowed | ApprovalProtected) -> str:

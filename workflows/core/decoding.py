@@ -21,6 +21,7 @@ _NOUNS: Mapping[str, str] = {
     "PushInput": "a push configuration",
     "RedirectInput": "a redirect",
     "RetryInput": "a retry",
+    "SayInput": "a message to an agent",
     "SessionInput": "a message of a session",
     "SignedInput": "a signed message",
     "SkipInput": "a skip",

@@ -6,6 +6,7 @@ from coterie.workflows.core.messages import (
     DecideInput,
     RedirectInput,
     RetryInput,
+    SayInput,
     SignedInput,
     SkipInput,
 )
@@ -27,6 +28,8 @@ def claim_of(asked: SignedInput) -> MessageClaim:
             return MessageClaim("skip", asked.task, value, _reason_digest(asked.why))
         case AmendInput():
             return MessageClaim("amend", "", json_digest(asked.updates), _reason_digest(asked.why))
+        case SayInput():
+            return MessageClaim("say", asked.step or "", json_digest(asked.text), "")
         case RedirectInput():
             return MessageClaim("redirect", asked.team, "", _reason_digest(asked.why))
         case _:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.sizes import MAX_BY_LENGTH, MAX_NAME_LENGTH, MAX_WHY_LENGTH
+from coterie.dsl.sizes import MAX_BY_LENGTH, MAX_NAME_LENGTH, MAX_SAID_LENGTH, MAX_WHY_LENGTH
 from coterie.dsl.values import Frozen, Json
 from coterie.workflows.signatures.statements import Proof
 
@@ -111,6 +111,15 @@ class SkipInput(SignedInput):
     value: JsonValue = None
     """The data of the task from then on."""
     why: Why = ""
+
+
+class SayInput(SignedInput):
+    """The payload of the update `say`: what a person tells an agent that is at work."""
+
+    text: Annotated[str, Field(min_length=1, max_length=MAX_SAID_LENGTH)]
+    """The model gets it at its next turn, as a message of the user."""
+    step: Name | None = None
+    """`team/step` of the agent, or its end; optional when just one agent is at work."""
 
 
 class PushInput(Frozen):

@@ -76,6 +76,11 @@ class StateKey(str):
         return StepKey.of(above.rpartition(":")[2], within.partition("/")[2])
 
     @property
+    def visit_number(self) -> str:
+        """The number of the visit that this belongs to."""
+        return self.rpartition("#")[2].partition("/")[0]
+
+    @property
     def branch_name(self) -> str:
         """The first team of a fan-out branch."""
         return self.rpartition(">")[2]

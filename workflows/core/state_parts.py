@@ -54,6 +54,10 @@ class SessionMessage:
     """Of its update: a message that is sent again has the same."""
     value: JsonValue
     by: str
+    is_read: bool = False
+    """Of a message that joined another one: whether an agent has read it."""
+    joined: list["SessionMessage"] = field(default_factory=list["SessionMessage"])
+    """Messages that came while the run worked on this one, for its agent: they share its reply."""
 
 
 @dataclass(slots=True)
@@ -76,7 +80,11 @@ class Session:
     replies: dict[str, SessionReply] = field(default_factory=dict[str, SessionReply])
     """`{id of a message: its reply}` of the latest ones, for a message that is sent again."""
     received: int = 0
-    """Messages so far."""
+    """Messages so far, without those that joined another one."""
+    joined: int = 0
+    """Messages that joined the one that the run worked on."""
+    steers: bool = False
+    """Whether a message that comes while the run works on this one joins it."""
     teams_before: int = 0
     """Team visits before the latest message: they no longer count."""
     visits_before: dict[str, int] = field(default_factory=dict[str, int])

@@ -53,12 +53,14 @@ from coterie.workflows.core.messages import (
     PushInput,
     RedirectInput,
     RetryInput,
+    SayInput,
     SkipInput,
 )
 from coterie.workflows.core.requests import MALFORMED, Decision, How, RunNotReady
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.trail import note_refusal
 from coterie.workflows.handlers.early_signals import EarlySignals
+from coterie.workflows.sessions.said_messages import say, say_refusal
 from coterie.workflows.signatures.statements import MessageClaim
 
 Asked = TypeVar("Asked", bound=BaseModel)
@@ -165,6 +167,15 @@ SKIP = MessageKind[SkipInput, Decision](
     lambda run, message_input, now, how: steering.skip(
         run.plan, run.state, message_input, now, how, run.cut
     ),
+    claim_of,
+)
+
+SAY = MessageKind[SayInput, str](
+    SayInput,
+    lambda run, message_input: (
+        control.end_refusal(run.state, done=run.done) or say_refusal(run.state, message_input)
+    ),
+    lambda run, message_input, now, how: say(run.state, message_input, now),
     claim_of,
 )
 
@@ -360,6 +371,7 @@ class MessageHandlers(MessageJudge):
     push = _update(
         "push", "Send the state of the run to an A2A client: {id, url, token, removed}", PUSH
     )
+    say = _update("say", "Tell an agent at work something: {text, step, by}; its step", SAY)
     retry = _update("retry", "Retry a failed task that waits: {task, by, why}", RETRY)
     retry_signal = _signal("retry", "Retry a failed task: {task, by, why}", RETRY)
     skip = _update("skip", "Skip a task, now or when it starts: {task, value, by, why}", SKIP)

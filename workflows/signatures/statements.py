@@ -18,7 +18,7 @@ from coterie.dsl.values import Frozen
 Purpose = Literal["certificate", "decision", "audit"]
 """`audit`: the seal of an exported audit log, or a batch of a gateway's audit records."""
 
-Act = Literal["approve", "reject", "retry", "skip", "amend", "redirect"]
+Act = Literal["approve", "reject", "retry", "skip", "amend", "redirect", "say"]
 """What a message asks of a run."""
 
 Base64 = Annotated[str, Field(max_length=100)]

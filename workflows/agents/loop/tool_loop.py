@@ -69,6 +69,10 @@ from coterie.workflows.core.location import Interpreter, Location
 from coterie.workflows.core.progress.agent_progress import AgentLoopProgress
 from coterie.workflows.core.scope import CallFailed, Scope, on_abort
 from coterie.workflows.core.trail import note_step
+from coterie.workflows.sessions.said_messages import leave_said, mark_read, read_again, unread
+
+_FAILURES = (AnswerFailed, PolicyUnmet, StoppedByHook)
+"""Ends after which the step may have another attempt."""
 
 
 async def run_tool_loop(
@@ -137,12 +141,14 @@ class _Loop:
                     try:
                         response = await self._ask(next_turn)
                     except CallFailed as error:
-                        self._leave_loop()
+                        self._leave_loop(may_repeat=True)
                         return Outcome.failed(error.type, error.message)
                 case RunCalls(indexes):
                     await self._make_calls(indexes)
+                case EndLoop(ModelAnswered()) if unread(self._scope.state, self._location.key):
+                    self._progress.loop.end = None  # somebody has said something meanwhile
                 case EndLoop(end):
-                    self._leave_loop()
+                    self._leave_loop(may_repeat=isinstance(end, _FAILURES))
                     return self._outcome(end, response)
 
     async def _make_calls(self, indexes: Sequence[int]) -> None:
@@ -202,10 +208,17 @@ class _Loop:
             {"text": _text_of(response), "handoff": team, "reason": reason_text}
         )
 
-    def _leave_loop(self) -> None:
+    def _leave_loop(self, *, may_repeat: bool) -> None:
         """Drop the progress of the loop, but for results that the conversation still needs."""
         del self._scope.state.progress.tool_loops[self._location.key]
         self._leave_results()
+        self._leave_said(may_repeat=may_repeat)
+
+    def _leave_said(self, *, may_repeat: bool) -> None:
+        """Note what the agent has not read; another attempt of its step reads that."""
+        left = leave_said(self._scope.state, self._location.key, may_repeat=may_repeat)
+        if left is not None:
+            note_step(self._scope, self._location, "unread", left)
 
     async def _close_turn(self, response: AgentResponse | None) -> None:
         """Ask the hooks once after each turn and its calls; they may stop the agent."""
@@ -242,6 +255,8 @@ class _Loop:
     def _begin_progress(self) -> AgentLoopProgress:
         state = self._scope.state
         state.progress.handoffs.pop(self._location.key, None)  # of an attempt that failed
+        if self._conversation is None:
+            read_again(state, self._location.key)
         count = state.executed(self._location.step.without_model_calls())
         head = None if self._conversation is None else state.conversations.get(self._conversation)
         name = self._conversation or ""
@@ -272,6 +287,7 @@ class _Loop:
         turns.stay_with_fallback(self._conversation or "")
         if response.conversation is not None:
             self._advance(response.conversation, response.context, response.usage)
+            self._note_read(len(request.said), next_turn.number)
             progress.loop.calls = []  # their results are sent
         else:  # nothing was stored: the results are still to be sent
             self._leave_results()
@@ -305,7 +321,14 @@ class _Loop:
             return None
         if begun.notes:
             request = request.model_copy(update={"notices": (*notices, *begun.notes)})
-        return request
+        said = tuple(message.text for message in unread(scope.state, location.key))
+        return request.model_copy(update={"said": said}) if said else request
+
+    def _note_read(self, messages: int, turn: int) -> None:
+        """Note that a stored turn has what people said before it."""
+        if messages:
+            cause = mark_read(self._scope.state, self._location.key, messages, turn)
+            note_step(self._scope, self._location, "told", cause)
 
     def _advance(self, head: str, context: ContextUse | None, usage: TokenUsage | None) -> None:
         """Continue from the turn that the worker has stored."""
@@ -334,6 +357,7 @@ class _Loop:
     def _abandon(self) -> None:
         """Leave the conversation to what continues it: a cleanup, or the team of a budget."""
         self._leave_results()
+        self._leave_said(may_repeat=True)
         if self._conversation is not None:
             self._scope.state.progress.tool_loops.pop(self._location.key, None)
 

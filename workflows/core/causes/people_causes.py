@@ -83,6 +83,30 @@ class Amended:
 
 
 @dataclass(frozen=True, slots=True)
+class PersonSaid:
+    """A person told an agent at work something."""
+
+    code: Literal["said"]
+    step: str
+    """`team/path` of the agent."""
+    by: str
+    text: str
+    """Shortened."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessagesRead:
+    """A turn of an agent has what people told it; or it ended before it read that."""
+
+    code: Literal["messages_read", "messages_unread"]
+    turn: int
+    """0: none."""
+    by: tuple[str, ...]
+    texts: tuple[str, ...]
+    """Shortened."""
+
+
+@dataclass(frozen=True, slots=True)
 class AmendRefused:
     """The context could not be changed at the next boundary."""
 
@@ -126,6 +150,8 @@ PeopleCause = (
     | RequestEscalated
     | PauseChanged
     | Amended
+    | PersonSaid
+    | MessagesRead
     | AmendRefused
     | TooLate
     | NotBegun

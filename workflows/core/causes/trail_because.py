@@ -38,9 +38,11 @@ from coterie.workflows.core.causes.people_causes import (
     AmendRefused,
     ApprovalAsked,
     ApprovalNotAsked,
+    MessagesRead,
     NotBegun,
     PauseChanged,
     PeopleCause,
+    PersonSaid,
     RequestDecided,
     RequestEscalated,
     RequestReminded,
@@ -242,6 +244,11 @@ def _people(cause: PeopleCause) -> str:  # noqa: C901  # one case a cause
             return act_because(code, by, why)
         case Amended(paths=paths, by=by, why=why):
             return act_because(f"amended {', '.join(paths)}", by, why)
+        case PersonSaid(step=step, by=by, text=text):
+            return f"{by} tells {step}: {text}"
+        case MessagesRead(turn=turn, by=by, texts=texts):
+            what = f"what {' and '.join(by)} said: {' | '.join(texts)}"
+            return f"turn {turn} reads {what}" if turn else f"it ended before it read {what}"
         case AmendRefused(asked=change, message=message):
             return f"{_people(change)}: {message}"
         case TooLate(asked=change):

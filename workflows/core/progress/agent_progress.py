@@ -75,6 +75,18 @@ class ParkedTurn:
 
 
 @dataclass(slots=True)
+class SaidMessage:
+    """What a person told an agent at work."""
+
+    text: str
+    by: str
+    message: str = ""
+    """Id of the message of the session that it is; empty if it is none."""
+    is_read: bool = False
+    """Whether a stored turn of the agent has it."""
+
+
+@dataclass(slots=True)
 class SendingCall:
     """A call that sends data out, and that a person decides about."""
 

@@ -22,6 +22,7 @@ from coterie.workflows.core.progress.agent_progress import (
     HookedCall,
     ParkedTurn,
     ProgramProgress,
+    SaidMessage,
     SendingCall,
 )
 from coterie.workflows.core.progress.progress_kinds import (
@@ -108,6 +109,8 @@ class StepProgress:
     tool_loops: dict[str, AgentLoopProgress] = field(default_factory=dict[str, AgentLoopProgress])
     parked_turns: dict[str, ParkedTurn] = field(default_factory=dict[str, ParkedTurn])
     """Model turns that wait for their batches while the run continues as new."""
+    said: dict[str, list[SaidMessage]] = field(default_factory=dict[str, list[SaidMessage]])
+    """What people told agents at work, in the order in which it came."""
     conversation_tickets: dict[str, ConversationTicket] = field(
         default_factory=dict[str, ConversationTicket]
     )
@@ -186,6 +189,8 @@ class StepProgress:
             for asked in program.calls:
                 answer = asked.answer
                 yield from (asked.call.arguments, None if answer is None else answer.value)
+        for messages in self.said.values():
+            yield from (message.text for message in messages)
         for parallel in self.parallels.values():
             yield from (outcome.data for outcome in parallel.ended.values())
         yield from (write.value for write in self.unjoined())
@@ -202,6 +207,7 @@ class StepProgress:
             self.task_graphs,
             self.tool_loops,
             self.parked_turns,
+            self.said,
             self.conversation_tickets,
             self.tool_retries,
             self.shared_work,

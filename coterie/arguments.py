@@ -7,7 +7,13 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from coterie.dsl.reserved_ids import service_prefix
-from coterie.dsl.sizes import MAX_BY_LENGTH, MAX_ID_SIZE, MAX_NAME_LENGTH, MAX_SAID_LENGTH, MAX_WHY_LENGTH
+from coterie.dsl.sizes import (
+    MAX_BY_LENGTH,
+    MAX_ID_SIZE,
+    MAX_NAME_LENGTH,
+    MAX_SAID_LENGTH,
+    MAX_WHY_LENGTH,
+)
 from coterie.dsl.values import MAX_DURATION, seconds
 from coterie.dsl.visible import visible
 from coterie.failures import ExitCode

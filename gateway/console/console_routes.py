@@ -70,6 +70,7 @@ NOTICES: Mapping[str, str] = {
     "example": "The example is in your folder, and its run is started.",
     "pause": "The run is paused.",
     "resume": "The run continues.",
+    "say": "The agent reads it at its next turn.",
     "amend": "The change is recorded; it applies at the next step.",
     "redirect": "The run continues there when its current team ends.",
     "skip": "The task is skipped.",

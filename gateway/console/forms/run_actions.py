@@ -20,6 +20,7 @@ class SteeringForm:
     title: str
     sentence: str
     fields: tuple[FormField, ...] = ()
+    takes_reason: bool = True
     takes_values: bool = False
     """Whether it has a page of its own, with fields from the plan of the run."""
 
@@ -90,6 +91,18 @@ def _forms(page: RunPage) -> Sequence[SteeringForm]:
     )
     return (
         hold,
+        SteeringForm(
+            "say",
+            "Tell an agent",
+            "The model of an agent at work reads it at its next turn.",
+            (
+                FormField("text", "text", "Text", "", required=True),
+                FormField(
+                    "step", "text", "Step", "TEAM/STEP. Default: the only one.", required=False
+                ),
+            ),
+            takes_reason=False,
+        ),
         SteeringForm("amend", "Amend", "Changes the context at the next step.", takes_values=True),
         SteeringForm(
             "redirect",

@@ -45,7 +45,7 @@ from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.operations.run_starts import RetryOutcome, StartedRun
 from coterie.runs.histories.recorded_plans import plan_of_run
 
-STEERING = ("pause", "resume", "amend", "redirect", "skip", "retry", "fork", "cancel")
+STEERING = ("pause", "resume", "say", "amend", "redirect", "skip", "retry", "fork", "cancel")
 _TITLES: dict[SteeringAction, tuple[str, str]] = {
     "amend": ("Amend", "Changes the context of the run at its next step. What you leave, stays."),
     "skip": (
@@ -81,9 +81,9 @@ class SteeringPosts:
             raise Rejection(422, "invalid", "the form names no way to steer a run")
         if "with_values" in form:
             return await self._steer_with_values(request, form, identity)
-        asked: Json = {"run": run, "why": text_of(form, "why")}
-        for name in ("task", "team", "at"):
-            if value := text_of(form, f"field:{name}").strip():
+        asked: Json = {"run": run} if action == "say" else {"run": run, "why": text_of(form, "why")}
+        for name in ("task", "team", "at", "step", "text"):
+            if value := text_of(form, f"field:{name}").replace("\r\n", "\n").strip():
                 asked[name] = value
         return await self._perform(action, asked, identity)
 

@@ -64,6 +64,7 @@ ANSWERS = """
 answers:
   - {task: act, turn: 1, tool_calls: [{tool: find, arguments: {query: it}}]}
   - {task: find, answer: Never., seconds: 3000}
+  - {task: act, turn: 2, contains: [Rome, "Use the atlas."], answer: Looked up.}
   - {task: act, turn: 2, contains: "and gave its result.]\\nRome", answer: Done.}
 """
 
@@ -118,6 +119,32 @@ async def test_two_people_approve_a_changed_offer_and_the_run_is_sent_elsewhere(
     result = shop.coterie("result", "offer", "--json").stdout
     assert '"instead": true' in result
     assert '"by": "ann, cleo"' in result
+
+
+def test_a_person_tells_an_agent_at_work_something_and_its_next_turn_reads_it(
+    shop: Project,
+) -> None:
+    assert shop.coterie("start", "calling.yml", "--id", "told").returncode == 0
+    until(lambda: "find@1.1" in shop.coterie("status", "told", "--json").stdout, "the call")
+    elsewhere = shop.coterie("say", "told", "Stop.", "--step", "work/find")
+    assert elsewhere.returncode == 1
+    assert "no agent 'work/find' is at work; at work: work/act" in elsewhere.stderr
+    unknown = shop.coterie("say", "nobody", "Stop.")
+    assert "there is no run 'nobody' on this server" in unknown.stderr
+    long = shop.coterie("say", "told", "x" * 10_001)
+    assert "at most 10,000 are allowed" in long.stderr
+    told = shop.coterie("say", "told", "Use the atlas.", "--by", "ann")
+    assert told.stdout == "told: work/act reads it at its next turn\n", told.stderr
+    assert shop.coterie("skip", "told", "find@1.1", "--value", '"Rome"').returncode == 0
+    result = json.loads(shop.coterie("result", "told", "--json").stdout)
+    assert result["output"] == {"act": {"text": "Looked up."}}
+    ended = shop.coterie("say", "told", "Thanks.")
+    assert "has already ended" in ended.stderr
+    why = shop.coterie("why", "told").stdout
+    assert "ann tells work/act: Use the atlas." in why
+    assert "turn 2 reads what ann said: Use the atlas." in why
+    assert "turn 2 reads what ann said" in shop.coterie("why", "told", "work/act").stdout
+    assert "people say" in shop.coterie("show", "told", "work/act").stdout
 
 
 def test_a_call_of_an_agent_is_skipped_with_the_result_that_the_model_gets(shop: Project) -> None:

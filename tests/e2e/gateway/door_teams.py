@@ -68,6 +68,20 @@ orchestration:
         - {name: sign, type: approval, prompt: "Buy <!channel>?", show: "{{ context.price }}",
            approvers: [ann, ben], editable: true}
 """
+CLERK = """
+llm_config:
+  personas:
+    clerk: {prompts: {user: "Order it."}, tools: [add]}
+tools:
+  add:
+    skill: Calculator.evaluate
+    description: Adds.
+    requires_approval: {approvers: [ann], deadline: 1h}
+orchestration:
+  entry_team: shop
+  teams:
+    shop: {tasks: [{name: order, persona_key: clerk}]}
+"""
 
 TEAMS = {
     "advice": ADVICE,
@@ -76,5 +90,6 @@ TEAMS = {
     "hold": HOLD,
     "deal": DEAL,
     "order": ORDER,
+    "clerk": CLERK,
 }
 """By the names of their files."""

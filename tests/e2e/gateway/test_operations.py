@@ -41,6 +41,7 @@ def sent(operation: AnyOperation, run: str) -> tuple[str, dict[str, Any]]:
         "decide": {"request": "x", "decision": "approve", "digest": "x"},
         "message": {"message": "hello", "wait": 0},
         "amend": {"updates": {"word": "x"}},
+        "say": {"text": "hello"},
         "redirect": {"team": "only"},
         "skip": {"task": "mark"},
         "fork": {"at": "only#9"},

@@ -69,6 +69,13 @@ async def test_each_operation_leaves_who_asked_how_we_know_and_from_where(
         found |= dict(await recorded(served, run))
         fork = await post(f"/runs/{run}/fork", {"at": "last#1"})
         found["fork"] = dict(await recorded(served, fork["run"]))["start"]
+        clerk = (await post("/runs", {"team": "clerk"}))["run"]
+        await waiting(app, clerk)
+        said = {"text": "Use PostgreSQL.", "message_id": "m1"}
+        told = await post(f"/runs/{clerk}/say", said)
+        assert told == {"run": clerk, "by": "ann", "step": "shop/order"}
+        assert await post(f"/runs/{clerk}/say", said) == told, "it counts once"
+        found["say"] = dict(await recorded(served, clerk))["say"]
         talk = (await post("/runs", {"team": "talk"}))["run"]
         await post(f"/runs/{talk}/messages", {"message": "hello"})
         found["message"] = dict(await recorded(served, talk))["send_message"]

@@ -26,7 +26,7 @@ orchestration:
         - {name: word, type: wait, signal: word}
 """
 SIGNALS = ("approve", "reject", "pause", "resume", "retry", "skip", "word")
-UPDATES = ("decide", "amend", "redirect", "retry", "skip")
+UPDATES = ("decide", "amend", "redirect", "say", "retry", "skip")
 
 
 def _raw(data: bytes, encoding: str = "json/plain") -> RawValue:
@@ -129,7 +129,7 @@ async def test_an_update_and_a_query_of_an_unknown_name_are_refused_with_the_kno
         assert refusal.type == "Malformed"
         assert refusal.message == (
             "a run knows no update 'decid'; known are amend, decide, push, redirect, retry, "
-            "send_message, skip; "
+            "say, send_message, skip; "
             "did you mean 'decide'?"
         )
         with pytest.raises(WorkflowQueryFailedError) as error:
@@ -182,6 +182,8 @@ LONGEST_ANSWER = 1_100
     ("update", "given", "said"),
     [
         ("redirect", {"team": LONG}, "'team' must have at most 500 characters"),
+        ("say", {"text": "x", "step": LONG}, "'step' must have at most 500 characters"),
+        ("say", {"text": LONG}, "'text' must have at most 10000 characters"),
         ("retry", {"task": LONG}, "'task' must have at most 500 characters"),
         ("skip", {"task": LONG}, "'task' must have at most 500 characters"),
         ("skip", {"task": "sign", "why": LONG}, "'why' must have at most 10000"),

@@ -246,6 +246,14 @@ EXAMPLES: list[SteeringRefusal] = [
     refusals.TooManyMessages("QueueFull", 5),
     refusals.SessionMovedOn("m1"),
     RunUnable("RunHasEnded"),
+    refusals.NoAgentAtWork(("a/b",)),
+    refusals.NoAgentAtWork(()),
+    refusals.AgentUnknown("x", ("a/b",), None),
+    refusals.AgentUnknown("x", ("a/b",), "a/b"),
+    refusals.AgentAmbiguous(None, ("a/b", "a/c")),
+    refusals.AgentAmbiguous("b", ("a/b#1", "a/b#2")),
+    refusals.TooMuchSaid("TooMuchSaid", "a/b", 20),
+    refusals.TooMuchSaid("TooMuchSaid", "a/b", 200_000, is_size=True),
 ]
 
 

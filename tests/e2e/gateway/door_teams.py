@@ -76,7 +76,7 @@ tools:
   add:
     skill: Calculator.evaluate
     description: Adds.
-    requires_approval: {approvers: [ann], deadline: 1h}
+    requires_approval: {deadline: 1h}
 orchestration:
   entry_team: shop
   teams:

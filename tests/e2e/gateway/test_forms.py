@@ -181,6 +181,31 @@ async def test_a_context_is_amended_by_its_fields_and_a_task_skipped_with_a_valu
         assert (await http.get("/steer", params=asked)).status_code == 403
 
 
+async def test_an_agent_at_work_is_told_something_by_a_form_of_the_page(app: object) -> None:
+    run = await begun(app, "clerk")
+    request = (await waiting(app, run))["request"]
+    here = "//form[@action='/steer'][.//input[@name='action' and @value='say']]"
+    async with client_of(app, ALL) as http:
+        sent = fields_of(await http.get(f"/runs/{run}"), here)
+        assert set(sent) == {"run", "action", "field:text", "field:step"}
+        unknown = await http.post(
+            "/steer", data={**sent, "field:text": "Hurry up.", "field:step": "shop/pay"}
+        )
+        assert unknown.status_code == 409, unknown.text
+        assert "at work: shop/order" in unknown.text
+        for text in ("Use PostgreSQL.", "Hurry up."):
+            done = await http.post("/steer", data={**sent, "field:text": text})
+            assert done.headers["location"].endswith("?done=say"), done.text
+        decision = {"request": request["id"], "digest": request["digest"], "decision": "approve"}
+        assert (await http.post(f"/v1/runs/{run}/decisions", json=decision)).status_code == 200
+        end = await described(app, run, "completed")
+        assert end["result"]["output"] == {"order": {"text": "PostgreSQL, soon."}}
+        page = (await http.get(f"/runs/{run}")).text
+        assert "turn 2 reads what" in page
+    async with client_of(app, person("vera", Role.VIEWER)) as http:
+        assert not read_html((await http.get(f"/runs/{run}")).text).xpath(here)
+
+
 async def test_who_operates_runs_and_may_not_see_them_reads_nothing_by_a_form_or_a_filter(
     app: object,
 ) -> None:

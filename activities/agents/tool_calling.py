@@ -112,14 +112,14 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
         if turn.continues and latest is not None and latest.opening is not None:
             name = latest.opening
             opening = _of_model(await conversation.opening(name), self.persona)
-            return name, opening, (*_text_parts(self._news(opening.persona)), *self._said())
+            return name, opening, (*_text_parts(self._news(opening.persona)), *self._said_parts())
         text, system = await self._prompts_of(self.persona, context)
         name, opening = await self._opening_of(turn, system, conversation)
         news = "" if opening.system == system else f"Your instructions are now:\n\n{system}\n\n"
-        parts = (TextPart(news + text), *references(context.get("input")), *self._said())
+        parts = (TextPart(news + text), *references(context.get("input")), *self._said_parts())
         return name, opening, parts
 
-    def _said(self) -> tuple[Part, ...]:
+    def _said_parts(self) -> tuple[Part, ...]:
         """Return what people said while the agent worked, each a part of its own."""
         return tuple(map(TextPart, self.services.said))
 

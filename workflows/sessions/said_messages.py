@@ -84,7 +84,7 @@ def room_refusal(state: RunState, agent: StateKey, text: str) -> TooMuchSaid | N
 def keep_said(state: RunState, agent: StateKey, message: SaidMessage, now: datetime) -> None:
     """Keep a message that has room for the next turn of an agent, and note who said it."""
     state.progress.said.setdefault(agent, []).append(message)
-    cause = PersonSaid("said", agent.step, message.by, _shown(message))
+    cause = PersonSaid("said", agent.step, message.by, _short_text(message))
     note_control(state, now, cause, status="said")
 
 
@@ -95,7 +95,7 @@ def unread(state: RunState, agent: StateKey) -> list[SaidMessage]:
     return [
         message
         for message in state.progress.said.get(agent, ())
-        if not message.is_read and (not message.message or message.message in ids)
+        if not message.is_read and (not message.id or message.id in ids)
     ]
 
 
@@ -104,14 +104,14 @@ def mark_read(state: RunState, agent: StateKey, count: int, turn: int) -> Messag
     read = unread(state, agent)[:count]
     for message in read:
         message.is_read = True
-    ids = {message.message for message in read if message.message}
+    ids = {message.id for message in read if message.id}
     for joined in () if state.session.open is None else state.session.open.joined:
         joined.is_read = joined.is_read or joined.id in ids
     return _read_cause(turn, read)
 
 
 def read_again(state: RunState, agent: StateKey) -> None:
-    """Let an agent that begins anew, without its conversation, read what its step was told."""
+    """Let an agent that begins anew, without its conversation, read again what people said to its step."""
     for message in state.progress.said.get(agent, ()):
         message.is_read = False
 
@@ -126,11 +126,11 @@ def leave_said(state: RunState, agent: StateKey, *, may_repeat: bool) -> Message
 
 def _read_cause(turn: int, messages: Sequence[SaidMessage]) -> MessagesRead:
     senders = tuple(dict.fromkeys(message.by for message in messages))
-    texts = tuple(map(_shown, messages))
+    texts = tuple(map(_short_text, messages))
     return MessagesRead("messages_read" if turn else "messages_unread", turn, senders, texts)
 
 
-def _shown(message: SaidMessage) -> str:
+def _short_text(message: SaidMessage) -> str:
     return shortened_text(" ".join(message.text.split()), _SHOWN)
 
 
@@ -145,7 +145,7 @@ def _agent_of(
     if asked.step is None:
         agent = main_agent(state)
         return AgentAmbiguous(None, tuple(named)) if agent is None else agent
-    meant = _meant(named, asked.step)
+    meant = _agents_named(named, asked.step)
     if len(meant) > 1:
         return AgentAmbiguous(asked.step, tuple(_names(meant)))
     if meant:
@@ -162,7 +162,7 @@ def _names(agents: Sequence[StateKey]) -> dict[str, StateKey]:
     }
 
 
-def _meant(named: dict[str, StateKey], name: str) -> list[StateKey]:
+def _agents_named(named: dict[str, StateKey], name: str) -> list[StateKey]:
     """Return the agents of a name: a whole one first, then those that it is an end of."""
     base, _, visit = name.rpartition("#")
     agents = list(named.values())

@@ -21,7 +21,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--step",
         type=name_given,
         metavar="TEAM/STEP",
-        help="the agent; default: the only one at work that is no tool of another one",
+        help="the agent; default: the one at work that no other agent has called as a tool",
     )
     parser.add_argument("--by", type=who, help="your name in the trail; default: your login name")
     add_key(parser)

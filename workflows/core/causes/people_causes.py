@@ -84,7 +84,7 @@ class Amended:
 
 @dataclass(frozen=True, slots=True)
 class PersonSaid:
-    """A person told an agent at work something."""
+    """A person said something to an agent at work."""
 
     code: Literal["said"]
     step: str
@@ -96,7 +96,7 @@ class PersonSaid:
 
 @dataclass(frozen=True, slots=True)
 class MessagesRead:
-    """A turn of an agent has what people told it; or it ended before it read that."""
+    """A turn of an agent has what people said to it; or it ended before it read that."""
 
     code: Literal["messages_read", "messages_unread"]
     turn: int

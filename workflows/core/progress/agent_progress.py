@@ -76,12 +76,12 @@ class ParkedTurn:
 
 @dataclass(slots=True)
 class SaidMessage:
-    """What a person told an agent at work."""
+    """What a person said to an agent at work."""
 
     text: str
     by: str
-    message: str = ""
-    """Id of the message of the session that it is; empty if it is none."""
+    id: str = ""
+    """Of the message to the session that it is; empty for any other."""
     is_read: bool = False
     """Whether a stored turn of the agent has it."""
 

@@ -110,7 +110,7 @@ class StepProgress:
     parked_turns: dict[str, ParkedTurn] = field(default_factory=dict[str, ParkedTurn])
     """Model turns that wait for their batches while the run continues as new."""
     said: dict[str, list[SaidMessage]] = field(default_factory=dict[str, list[SaidMessage]])
-    """What people told agents at work, in the order in which it came."""
+    """What people said to agents at work, in the order in which it came."""
     conversation_tickets: dict[str, ConversationTicket] = field(
         default_factory=dict[str, ConversationTicket]
     )

@@ -37,7 +37,7 @@ _SHOWN = 200
 
 
 def agents_at_work(state: RunState) -> tuple[StateKey, ...]:
-    """Return the agents whose next turn would read a message: they use tools, and go on."""
+    """Return the agents whose next turn would read a message: they use tools, and continue."""
     return tuple(
         StateKey(key)
         for key, progress in state.progress.tool_loops.items()
@@ -111,7 +111,7 @@ def mark_read(state: RunState, agent: StateKey, count: int, turn: int) -> Messag
 
 
 def read_again(state: RunState, agent: StateKey) -> None:
-    """Let an agent that begins anew, without its conversation, read again what people said to its step."""
+    """Let an agent that begins anew, without its conversation, read again what it got."""
     for message in state.progress.said.get(agent, ()):
         message.is_read = False
 

@@ -273,7 +273,7 @@ _UNABLE = {
 }
 
 
-def refusal_text(refusal: SteeringRefusal) -> str:
+def refusal_text(refusal: SteeringRefusal) -> str:  # noqa: C901  # one case a kind
     """Return the refusal as a sentence."""
     match refusal:
         case RunUnable(code=code):

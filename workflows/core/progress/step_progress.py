@@ -189,8 +189,7 @@ class StepProgress:
             for asked in program.calls:
                 answer = asked.answer
                 yield from (asked.call.arguments, None if answer is None else answer.value)
-        for messages in self.said.values():
-            yield from (message.text for message in messages)
+        yield from (message.text for messages in self.said.values() for message in messages)
         for parallel in self.parallels.values():
             yield from (outcome.data for outcome in parallel.ended.values())
         yield from (write.value for write in self.unjoined())

@@ -20,14 +20,15 @@ from coterie.dsl.values import Json
 
 
 def system_message(persona: Persona, inputs: Json) -> str | None:
-    """Render the system prompt; None when the persona has none or it is blank.
+    """Render the system prompt, and list the agent skills after it; None when both are blank.
 
     Raises:
         TemplateFailed: The prompt names a value that the inputs do not have.
     """
     text = persona.prompts.get(SYSTEM)
     filled = _fill_prompt(text, persona, inputs) if text else ""
-    return filled if filled.strip() else None
+    parts = [part for part in (filled, persona.skill_list) if part.strip()]
+    return "\n\n".join(parts) or None
 
 
 def user_message(persona: Persona, inputs: Json, agent: str) -> str:

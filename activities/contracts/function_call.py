@@ -3,6 +3,7 @@
 from pydantic import JsonValue
 
 from coterie.activities.contracts.suspended_code import CodeTurn, SuspendedCode
+from coterie.dsl.model.agent_skills import SkillExcerpt
 from coterie.dsl.model.capabilities import KeptLabel
 from coterie.dsl.model.tools.asked_input import GivenInput
 from coterie.dsl.values import Frozen
@@ -22,6 +23,8 @@ class FunctionRequest(Frozen):
     """Store the result, if it is not small, and return its name instead: a model reads it."""
     given_input: GivenInput | None = None
     """A person's answers to what the same call has asked."""
+    skill_excerpt: SkillExcerpt | None = None
+    """Of a call that reads an agent skill: what the run's plan has of it."""
     untrusted: bool = False
     """Whether the run has met text of others, which what it writes may repeat."""
     code: CodeTurn | None = None

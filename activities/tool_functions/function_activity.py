@@ -193,7 +193,8 @@ class FunctionActivities:
             result = await self._run(request, own_seconds())
         except ApplicationError as error:
             raise shortened(error) from None
-        return result.model_copy(update={"request": request})
+        recorded = request.model_copy(update={"skill_excerpt": None})  # the result repeats it
+        return result.model_copy(update={"request": recorded})
 
     async def call_for_agent(self, request: FunctionRequest) -> FunctionResult:
         """Run one function in the middle of an agent's turn, within the time limit of its contract.
@@ -370,6 +371,7 @@ class FunctionActivities:
             load=self._load(request),
             runner=self._runner,
             code=request.code,
+            skill_excerpt=request.skill_excerpt,
         )
         try:
             return await self._call_of(function, request, context, long)()

@@ -18,6 +18,7 @@ from coterie.activities.tool_functions.functions.python_functions import PythonF
 from coterie.activities.tool_functions.knowledge.long_term_memory import SEARCH_MEMORY, STORE_MEMORY
 from coterie.activities.tool_functions.knowledge.result_cache import GET_CACHED, PUT_CACHED
 from coterie.activities.tool_functions.knowledge.retriever import RETRIEVE
+from coterie.activities.tool_functions.knowledge.skill_use import USE
 from coterie.activities.tool_functions.people.ask_person import ASK
 from coterie.activities.tool_functions.repository.git_commit import COMMIT
 from coterie.activities.tool_functions.repository.git_diff import DIFF
@@ -30,12 +31,14 @@ from coterie.activities.tool_functions.web.web_search import SEARCH_WEB
 from coterie.activities.workspace.function_base import ToolFunction
 from coterie.activities.workspace.function_failures import FunctionRefusal
 from coterie.dsl.errors import listed, nearest
+from coterie.dsl.model.agent_skills import SKILL_FUNCTION
 from coterie.dsl.model.capabilities import FunctionContract
 
 AnyFunction = ToolFunction[Any, Any] | PythonFunction
 """A tool function with any input and output types, or a user's function: callers pass JSON."""
 
 TOOL_FUNCTIONS: dict[str, AnyFunction] = {
+    SKILL_FUNCTION: USE,
     "Arxiv.search": SEARCH_PAPERS,
     "AssetManager.apply_changes": APPLY_CHANGES,
     "AssetManager.process_action": PROCESS_ACTION,

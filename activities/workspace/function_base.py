@@ -30,6 +30,7 @@ from coterie.activities.workspace.function_failures import (
 )
 from coterie.activities.workspace.protected_files import protected_path, why_protected
 from coterie.activities.workspace.web_access import WebAccess
+from coterie.dsl.model.agent_skills import SkillExcerpt
 from coterie.dsl.model.capabilities import Effect, FunctionContract, Label
 from coterie.dsl.model.tools.asked_input import GivenInput
 from coterie.dsl.safety.blocked_rules import blocked_text
@@ -206,6 +207,8 @@ class FunctionContext:
     """The part of a program that calls tools."""
     runner: WorkRunner = field(default_factory=ThreadRunner)
     """Runs work that takes long, or whose input is not trusted."""
+    skill_excerpt: SkillExcerpt | None = None
+    """What the run's plan has of the agent skill that the call reads; None: no run calls."""
 
 
 In = TypeVar("In")

@@ -50,6 +50,7 @@ def proposal_of(catalog: Catalog, target: str, now: datetime) -> Proposal:
             text=source.text,
             persona=source.persona,
             included=source.included,
+            skills={entry: folder.skills for entry, folder in source.skills.items()},
         )
         for source in kept
         if source.persona is None or source.persona in used

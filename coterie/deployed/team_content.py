@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 
 from coterie.dsl.compile.compiler import SourceText
 from coterie.dsl.json_values import json_digest
+from coterie.dsl.model.agent_skills import AgentSkill, SkillFolder
 from coterie.dsl.model.plan import DeclaredPath
 from coterie.dsl.model.sections.schedule_trigger import ScheduleSection
 from coterie.dsl.values import Frozen
@@ -30,6 +31,10 @@ class ContentFile(Frozen):
     persona: str | None = None
     """The key of the persona, if it is one."""
     included: bool = False
+    skills: dict[str, tuple[AgentSkill, ...]] = Field(
+        default_factory=dict[str, tuple[AgentSkill, ...]]
+    )
+    """`{entry of agent_skills: the skills of that folder}`."""
 
     @property
     def source(self) -> SourceText:
@@ -41,6 +46,7 @@ class ContentFile(Frozen):
             persona=self.persona,
             included=self.included,
             whole=True,
+            skills={entry: SkillFolder(skills) for entry, skills in self.skills.items()},
         )
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import coterie.config as config
 from coterie.documents.file_kinds import SUFFIXES, is_test
 from coterie.documents.includes import included_files, with_includes
+from coterie.documents.skill_folders import with_skills
 from coterie.dsl.compile.compiler import SourceText
 from coterie.dsl.errors import InvalidDocument, listed, nearest, unreadable_file
 from coterie.dsl.source.yaml_reader import read
@@ -164,7 +165,7 @@ class Catalog:
             source = self._source(file)
             lines = (line.strip() for line in source.text.splitlines())
             if any(line and not line.startswith("#") for line in lines):
-                yield from with_includes(source._replace(overrides=True), file, self.shown)
+                yield from self._included(source._replace(overrides=True), file)
 
     def file_sources(self, file: Path) -> tuple[SourceText, ...]:
         """Return a file that overrides documents, after what it includes.
@@ -173,7 +174,7 @@ class Catalog:
             InvalidDocument: It cannot be read.
         """
         source = self._source(file)._replace(overrides=True)
-        return tuple(with_includes(source, file, self.shown))
+        return tuple(self._included(source, file))
 
     def persona_source(self, file: Path) -> SourceText:
         """Read a persona file.
@@ -191,7 +192,13 @@ class Catalog:
         return shown(file, self.settings)
 
     def _with_includes(self, file: Path) -> list[SourceText]:
-        return with_includes(self._source(file), file, self.shown)
+        return self._included(self._source(file), file)
+
+    def _included(self, source: SourceText, file: Path) -> list[SourceText]:
+        return with_includes(source, file, self.shown, self._with_skills)
+
+    def _with_skills(self, source: SourceText, file: Path) -> SourceText:
+        return with_skills(source, file, self.settings.project, self.shown)
 
     def _source(self, file: Path, persona: str | None = None) -> SourceText:
         if not is_unicode(file.name):
@@ -204,7 +211,8 @@ class Catalog:
             raise _unreadable(
                 shown(file, self.settings), what, problem.fix, at=(problem.line, problem.column)
             ) from None
-        return SourceText(file=shown(file, self.settings), text=text, persona=persona)
+        source = SourceText(file=shown(file, self.settings), text=text, persona=persona)
+        return self._with_skills(source, file)
 
 
 def shipped_root() -> Path:

@@ -102,15 +102,25 @@ _LAYERS = (SYSTEM_FILE, OVERRIDE_FILE)
 _SAYS_INCLUDE = re.compile(r"\binclude[\"']?\s*:")
 
 
-def with_includes(source: SourceText, file: Path, shown: Callable[[Path], str]) -> list[SourceText]:
+def _unchanged(source: SourceText, file: Path) -> SourceText:
+    return source
+
+
+def with_includes(
+    source: SourceText,
+    file: Path,
+    shown: Callable[[Path], str],
+    complete: Callable[[SourceText, Path], SourceText] = _unchanged,
+) -> list[SourceText]:
     """Return the source after the files that it includes, with the problems of reading them.
 
     Args:
         source: The text of the file.
         file: Where it is.
         shown: Formats a path for messages.
+        complete: Adds what an included file names besides.
     """
-    reader = _Reader(shown, [file.resolve()], [source.file])
+    reader = _Reader(shown, [file.resolve()], [source.file], complete)
     reader.read_entries(source, file)
     problems = (*reader.problems.errors, *reader.problems.warnings)
     return [*reader.sources, source._replace(problems=problems)]
@@ -136,6 +146,8 @@ class _Reader:
     """The files whose includes are being read, outermost first."""
     open_names: list[str]
     """The same, as messages show them."""
+    complete: Callable[[SourceText, Path], SourceText] = _unchanged
+    """Adds what an included file names besides."""
     sources: list[SourceText] = field(default_factory=list[SourceText])
     problems: Problems = field(default_factory=Problems)
     seen: set[Path] = field(default_factory=set[Path])
@@ -304,7 +316,8 @@ class _Entry:
             self._note(include_unreadable(name, unread.reason, unread.fix))
             return None
         persona = path.stem if is_persona(path) else None
-        return SourceText(name, text, persona=persona, included=True)
+        source = SourceText(name, text, persona=persona, included=True)
+        return reader.complete(source, path)
 
     def _note(self, details: Details) -> None:
         self.reader.problems.report(details, Place(self.node.mark, self.path))

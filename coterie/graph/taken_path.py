@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from coterie.dsl.evaluate.because import route_because
+from coterie.dsl.kinds.agent import some_tools
 from coterie.dsl.model.causes import DefaultTaken, NotDecided, RuleMatched, VisitsReached
 from coterie.dsl.tool_loop.call_names import calls_in, without_calls
 from coterie.graph.picture import START, Picture, RouteArrow, RouteKey, TeamBox
@@ -87,6 +88,8 @@ class AgentCalls:
     calls: Counter[str] = field(default_factory=Counter[str])
     """By tool, in the order of their first calls."""
     failed: Counter[str] = field(default_factory=Counter[str])
+    skills: dict[str, None] = field(default_factory=dict[str, None])
+    """The agent skills that it has read."""
 
     def lines(self, agent: TaskLine) -> Iterator[TaskLine]:
         """Yield a line for each tool, below the agent's own."""
@@ -100,6 +103,9 @@ class AgentCalls:
         if rest:
             calls = counted(sum(number for _, number in rest), "call")
             words = f"{calls} of {counted(len(rest), 'other tool')}"
+            yield TaskLine("", agent.depth + 1, None, words, ())
+        if self.skills:
+            words = f"has read the skills {some_tools([*self.skills])}"
             yield TaskLine("", agent.depth + 1, None, words, ())
 
 
@@ -115,6 +121,7 @@ def note_calls(known: dict[AgentKey, AgentCalls], entry: TrailEntry, path: str) 
         agent = known.setdefault((entry.team, path), AgentCalls())
         agent.turns += 1
         agent.calls.update(entry.cause.calls)
+        agent.skills |= dict.fromkeys(entry.cause.skills)
     elif entry.status == "failure":
         above, _, tool = path.rpartition("/")
         agent = known.get((entry.team, above))

@@ -35,7 +35,7 @@ OF_ANSWERS = (
 )
 """Keys of a persona that form a question or read its answer."""
 
-_OF_TOOLS = ("tools", "subagents", "exclude_tools", "handoffs", *TOOL_KEYS)
+_OF_TOOLS = ("tools", "subagents", "exclude_tools", "handoffs", "agent_skills", *TOOL_KEYS)
 """Keys of a persona that say what its model may call."""
 
 _OF_STEPS = ("prompt", "max_turns")

@@ -217,9 +217,8 @@ class AgentResolver:
         offered = offered_tools(
             persona.tools or (), persona.subagents or (), persona.exclude_tools or ()
         )
-        return default_agent_type(
-            has_plan=bool(persona.execution_plan), offers_tools=bool(offered or persona.handoffs)
-        )
+        offers_tools = bool(offered or persona.handoffs or persona.agent_skills)
+        return default_agent_type(has_plan=bool(persona.execution_plan), offers_tools=offers_tools)
 
 
 def _merge_uses(persona: Persona, earlier: Persona | None) -> Persona:

@@ -20,7 +20,9 @@ from coterie.dsl.compile.document_expansion import (
 )
 from coterie.dsl.compile.plan_compiler import PlanCompiler
 from coterie.dsl.compile.shapes import parse_document
+from coterie.dsl.compile.skill_offers import skills_of, with_skill_tool
 from coterie.dsl.errors import InvalidDocument, Problem
+from coterie.dsl.model.agent_skills import SkillFolder
 from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.document import Orchestration, SystemDocument
 from coterie.dsl.model.plan import Plan
@@ -169,6 +171,8 @@ class SourceText(NamedTuple):
     """Found while reading the files that this one includes."""
     whole: bool = False
     """Of a file that is not trusted: whether the files that it includes come with it."""
+    skills: Mapping[str, SkillFolder] = {}
+    """`{entry of agent_skills: what its folder has}`."""
 
 
 class Compiled(NamedTuple):
@@ -225,10 +229,15 @@ def compile_sources(
         raise InvalidDocument(problems.errors)
     capabilities = with_declarations(capabilities, document)
     document, tree = with_server_tools(document, capabilities, tree, problems)
+    folders = {
+        (source.file, entry): one for source in sources for entry, one in source.skills.items()
+    }
+    skills = skills_of(document, folders, tree, problems)
+    document = with_skill_tool(document, skills)
     check_document(document, orchestration, tree, problems, capabilities)
     document, tool_paths = with_subagents(document, tree, problems)
     compiler = PlanCompiler(
-        document, orchestration, tree, problems, capabilities, model, tool_paths
+        document, orchestration, tree, problems, capabilities, model, tool_paths, skills
     )
     check_triggers(document, compiler.context, tree, problems, capabilities)
     price_of = None if pricing is None else partial(pricing, document.llm_config.providers)

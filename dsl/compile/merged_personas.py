@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
+from coterie.dsl.compile.skill_offers import DocumentSkills
+from coterie.dsl.model.agent_skills import USE_SKILL
 from coterie.dsl.model.capabilities import Capabilities
 from coterie.dsl.model.merge import deep_merge
 from coterie.dsl.model.plan import Persona
@@ -21,7 +23,7 @@ from coterie.dsl.problem_details import Details, ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
-from coterie.dsl.values import Json, JsonValue, NodePath
+from coterie.dsl.values import UNREADABLE, Json, JsonValue, NodePath
 
 PERSONAS: NodePath = ("llm_config", "personas")
 _Choice = Literal["provider", "model"]
@@ -73,6 +75,8 @@ class PersonaMerger:
     """The model of every persona instead of its own, if one is set."""
     groups: Mapping[str, Sequence[str]]
     """`{group of tools: its members}`."""
+    skills: DocumentSkills
+    """What `agent_skills` names."""
     _offered: dict[str, Json] = field(default_factory=dict[str, Json])
     """`{persona: its fields}`, of personas without a `config`."""
     _made: dict[tuple[str, bool], Persona] = field(default_factory=dict[tuple[str, bool], Persona])
@@ -92,7 +96,7 @@ class PersonaMerger:
             self._note_unknown_persona(key, named_at)
             return None
         origins = ((*path, "config"), (*PERSONAS, key))
-        offered = self._fields(key, document, step.config)
+        offered = self._fields(key, document, step.config, origins)
         asks = step.agent_type != ORCHESTRATING
         persona = self._with_model(offered, origins, key, asks=asks)
         if persona is None:
@@ -100,15 +104,34 @@ class PersonaMerger:
         config = (*path, "config") if step.config is not None else None
         return MergedPersona(persona, key, named_at, config)
 
-    def _fields(self, key: str, document: PersonaDocument, config: PersonaDocument | None) -> Json:
+    def _fields(
+        self,
+        key: str,
+        document: PersonaDocument,
+        config: PersonaDocument | None,
+        origins: _Origins,
+    ) -> Json:
         """Return the fields of a persona; those of many steps without a `config` are made once."""
         if config is not None:
-            merged = deep_merge(plain_persona(document), plain_persona(config))
-            return with_offered_tools(without_nulls(merged), self.groups)
+            plain = self._plain(document, origins[1])
+            return self._complete(deep_merge(plain, self._plain(config, origins[0])))
         if key not in self._offered:
-            plain = without_nulls(plain_persona(document))
-            self._offered[key] = with_offered_tools(plain, self.groups)
+            self._offered[key] = self._complete(self._plain(document, origins[1]))
         return self._offered[key]
+
+    def _plain(self, document: PersonaDocument, path: NodePath) -> Json:
+        """Return the fields as they are written, but the names of skills instead of folders."""
+        plain = plain_persona(document)
+        if plain.get("agent_skills"):
+            names: list[JsonValue] = [skill.name for skill in self.skills.of(path)]
+            plain["agent_skills"] = names or [UNREADABLE]  # why is already noted
+        return plain
+
+    def _complete(self, merged: Json) -> Json:
+        """Return the merged fields with all tools that they offer, and the list of skills."""
+        offered = with_offered_tools(without_nulls(merged), self.groups)
+        names = _names(offered.get("agent_skills"), {})
+        return {**offered, "skill_list": self.skills.listed(names)} if names else offered
 
     def _note_unknown_persona(self, key: str, path: NodePath) -> None:
         section = self.tree.get(PERSONAS)
@@ -183,13 +206,14 @@ def plain_persona(persona: PersonaDocument) -> Json:
 
 
 _LISTS = ("tools", "subagents", "exclude_tools")
+_OFFERING = (*_LISTS, "agent_skills")
 
 
 def with_offered_tools(merged: Json, groups: Mapping[str, Sequence[str]]) -> Json:
     """Return a merged persona whose `tools` are all that it offers, in written order.
 
-    `subagents` are tools of the same names, and a group stands for its members; neither they nor
-    `exclude_tools` are left.
+    `subagents` are tools of the same names, a group stands for its members, and one tool reads
+    `agent_skills`; neither subagents nor `exclude_tools` are left.
 
     Args:
         merged: The persona.
@@ -199,9 +223,11 @@ def with_offered_tools(merged: Json, groups: Mapping[str, Sequence[str]]) -> Jso
     if isinstance(code, list):
         by_code: list[JsonValue] = [*_names(code, groups)]
         merged = {**merged, "code_mode": by_code}
-    if not any(key in merged for key in _LISTS):
+    if not any(key in merged for key in _OFFERING):
         return merged
     tools, subagents, excluded = (_names(merged.get(key), groups) for key in _LISTS)
+    if merged.get("agent_skills"):
+        tools = [*tools, USE_SKILL]
     offered = dict.fromkeys(offered_tools(tools, subagents, excluded))
     rest = {key: value for key, value in merged.items() if key not in _LISTS}
     names: list[JsonValue] = list(offered)

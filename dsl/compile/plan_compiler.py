@@ -17,6 +17,7 @@ from coterie.dsl.compile.agent_resolver import AgentResolver
 from coterie.dsl.compile.merged_personas import PERSONAS, PersonaMerger
 from coterie.dsl.compile.persona_checks import PersonaChecks
 from coterie.dsl.compile.route_compiler import RouteCompiler
+from coterie.dsl.compile.skill_offers import DocumentSkills
 from coterie.dsl.compile.step_checks import check_steps
 from coterie.dsl.compile.team_compiler import TeamCompiler
 from coterie.dsl.compile.tool_compiler import ToolCompiler
@@ -47,6 +48,7 @@ class PlanCompiler:
         capabilities: Capabilities,
         model: str | None,
         tool_paths: Mapping[str, NodePath],
+        skills: DocumentSkills,
     ) -> None:
         """Prepare the compilers.
 
@@ -58,12 +60,14 @@ class PlanCompiler:
             capabilities: of the worker and the document.
             model: `provider/model` for every persona instead of its own.
             tool_paths: `{tool: where it is written}`.
+            skills: what `agent_skills` names.
         """
         self.document = document
         self.orchestration = orchestration
         self.tree = tree
         self.problems = problems
         self.model = model
+        self.skills = skills
         names = _task_names(orchestration)
         self.context = declared_context(orchestration.context, tree, problems)
         outputs = DeclaredOutputs(
@@ -78,7 +82,7 @@ class PlanCompiler:
             document, tree, problems, capabilities, names, outputs, settings
         )
         llm, groups = document.llm_config, tool_groups(document.tools)
-        merger = PersonaMerger(llm, tree, problems, capabilities, model, groups)
+        merger = PersonaMerger(llm, tree, problems, capabilities, model, groups, skills)
         self.agents = AgentResolver(self.checks, merger)
         self.tools = ToolCompiler(document, capabilities, self.agents, tool_paths, tree, problems)
         self.teams = TeamCompiler(
@@ -124,6 +128,9 @@ class PlanCompiler:
             teams=teams,
             personas=personas,
             tools=_without_unread_schemas(tools, offered),
+            skills=self.skills.planned(
+                name for persona in personas.values() for name in persona.agent_skills
+            ),
             listed_tools=_listed_tools(tools, self.tree),
             tool_events=bool(tools),
             narrow_grants=_nests_grants(tools.values()),

@@ -149,6 +149,9 @@ def _tools(personas: Sequence[Persona]) -> Iterator[str]:
     tools = tuple(dict.fromkeys(name for persona in personas for name in persona.tools))
     if tools:
         yield f"may call {some_tools(tools)}"
+    skills = tuple(dict.fromkeys(name for persona in personas for name in persona.agent_skills))
+    if skills:
+        yield f"has the skills {some_tools(skills)}"
     teams = dict.fromkeys(name for persona in personas for name in persona.handoffs)
     if teams:
         yield f"may hand over to {', '.join(teams)}"

@@ -11,6 +11,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
+from coterie.dsl.model.agent_skills import PlannedSkill
 from coterie.dsl.model.budgets import Budget
 from coterie.dsl.model.compaction import Compaction
 from coterie.dsl.model.conditions import Condition
@@ -83,6 +84,10 @@ class Persona(Frozen):
     """The steps of an orchestrating agent."""
     tools: tuple[str, ...] = ()
     """The tools that the model may call, in the order in which it sees them."""
+    agent_skills: tuple[str, ...] = ()
+    """The agent skills that the model may read."""
+    skill_list: str = ""
+    """What the system prompt says of them; never a template."""
     max_turns: int = Field(default=DEFAULT_MAX_TURNS, ge=1, le=MAX_TURNS)
     """Model turns with tools, before one without them gives the answer."""
     tool_choice: ToolChoice = "auto"
@@ -259,6 +264,8 @@ class Plan(Frozen):
     teams: dict[str, Team]
     personas: dict[str, Persona] = Field(default_factory=dict[str, Persona])
     tools: dict[str, Tool] = Field(default_factory=dict[str, Tool])
+    skills: dict[str, PlannedSkill] = Field(default_factory=dict[str, PlannedSkill])
+    """The agent skills of its personas, with their texts."""
     listed_tools: list[Json] | None = None
     """`{name, description, input_schema}` of each tool, which templates read as `tools`; None where
     none does."""

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, cast, get_args
 from pydantic import Discriminator, Field, Tag
 from typing_extensions import TypeAliasType
 
+from coterie.dsl.model.agent_skills import SkillFolders
 from coterie.dsl.model.budgets import Budgets
 from coterie.dsl.model.compaction import Compaction
 from coterie.dsl.model.hooks import HookSection
@@ -179,6 +180,9 @@ class PersonaDocument(Frozen):
     handoffs: tuple[str, ...] | None = None
     """Teams to which the model may hand the work over; the agent then ends, and so does its
     team."""
+    agent_skills: SkillFolders | None = None
+    """Folders of agent skills, relative to this file: each a folder with a SKILL.md, or a folder of
+    such folders. The model knows their names and descriptions, and reads one when it needs it."""
     max_turns: int | None = Field(default=None, ge=1, le=MAX_TURNS)
     """Model turns with tools; then one more without them gives the answer."""
     tool_choice: ToolChoice | None = None

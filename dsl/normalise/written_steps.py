@@ -284,7 +284,7 @@ def _with_agent_type(node: Node, here: Here) -> Node:
     return node.with_value({**entries, "agent_type": persona_key.with_value(agent_type)})
 
 
-_DECIDING = ("execution_plan", "tools", "subagents", "exclude_tools", "handoffs")
+_DECIDING = ("execution_plan", "tools", "subagents", "exclude_tools", "handoffs", "agent_skills")
 """The keys of a persona that decide the default `agent_type`."""
 
 
@@ -294,5 +294,7 @@ def _default_type(values: Json) -> str:
         value if isinstance(value := values[key], list) else []
         for key in ("tools", "subagents", "exclude_tools")
     )
-    offers_tools = bool(offered_tools(tools, subagents, excluded) or values["handoffs"])
+    offers_tools = bool(
+        offered_tools(tools, subagents, excluded) or values["handoffs"] or values["agent_skills"]
+    )
     return default_agent_type(has_plan=bool(values["execution_plan"]), offers_tools=offers_tools)

@@ -21,6 +21,7 @@ from coterie.activities.contracts import (
     function_summary,
 )
 from coterie.dsl.json_values import json_digest
+from coterie.dsl.model.agent_skills import SKILL_FUNCTION
 from coterie.dsl.model.capabilities import Label
 from coterie.dsl.model.decision_terms import ApprovalTerms, DecisionTerms
 from coterie.dsl.model.outcomes import Failure, Outcome
@@ -35,6 +36,7 @@ from coterie.dsl.tool_loop.input_questions import (
     input_prompt,
     suggested_input,
 )
+from coterie.dsl.tool_loop.skill_texts import skill_excerpt
 from coterie.workflows.agents.repeatable_attempts import note_answer, note_effect
 from coterie.workflows.agents.repeated_calls import record_call, refused
 from coterie.workflows.approvals.approval_wait import PLAIN, PersonRequest, ask
@@ -275,6 +277,9 @@ def _request(
         listing=call.listing,
         keep=call.keep,
         given_input=answers,
+        skill_excerpt=skill_excerpt(scope.plan.skills, call.given)
+        if call.skill == SKILL_FUNCTION
+        else None,
         untrusted=writes and scope.state.met_untrusted,
     )
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from coterie.dsl.model.agent_skills import USE_SKILL
 from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.steps import PersonaDocument, PersonaStep, ToolStep
 from coterie.dsl.model.tools.tool_groups import tool_groups
@@ -211,6 +212,8 @@ def check_unused_tools(document: SystemDocument, tree: Node, problems: Problems)
     used_names = set(called_tools)
     for persona, _ in written_personas(document):
         used_names |= {*(persona.tools or ()), *(persona.subagents or ())}
+        if persona.agent_skills:
+            used_names.add(USE_SKILL)
     for group, members in tool_groups(document.tools).items():
         used_names |= (
             {*members, group} if group in used_names or used_names & {*members} else {*members}

@@ -1,9 +1,10 @@
 """What a model sees of its tools, and the arguments that they get for the ones it gave."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from coterie.activities.contracts import AgentResponse
 from coterie.dsl.json_schema.offered_schema import own_arguments
+from coterie.dsl.model.agent_skills import SKILL_FUNCTION
 from coterie.dsl.model.plan import Persona, Plan
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.model.tools.tool_use import NamedTool
@@ -11,6 +12,8 @@ from coterie.dsl.model.traversal.code_mode import code_mode_of, direct_tools
 from coterie.dsl.tool_loop.call_names import handoff_name
 from coterie.dsl.tool_loop.code_functions import code_description
 from coterie.dsl.tool_loop.exchange import OfferedTool, ToolCallRequest
+from coterie.dsl.tool_loop.skill_texts import narrowed
+from coterie.dsl.tool_loop.tool_loop_progress import OpenCall
 from coterie.dsl.tool_loop.tool_loop_terms import LoopTerms
 from coterie.dsl.values import Json
 
@@ -36,9 +39,9 @@ def loop_terms(plan: Plan, persona: Persona, max_turns: int, *, may_hand_over: b
     code = code_mode_of(persona, plan.tools)
     by_code = () if code is None else tuple(code.functions.values())
     return LoopTerms(
-        tools=_schemas(plan, direct_tools(persona, plan.tools)),
+        tools=_schemas(plan, persona, direct_tools(persona, plan.tools)),
         code=code,
-        by_code=_schemas(plan, by_code),
+        by_code=_schemas(plan, persona, by_code),
         handoffs=_handoffs(persona) if may_hand_over else {},
         max_turns=max_turns,
         choice="auto" if isinstance(choice, NamedTool) else choice,
@@ -47,6 +50,12 @@ def loop_terms(plan: Plan, persona: Persona, max_turns: int, *, may_hand_over: b
         policies=persona.tool_policy,
         max_reasks=persona.max_reasks,
     )
+
+
+def _arguments(tool: Tool, persona: Persona) -> Json:
+    """Return the schema of a tool's arguments; a persona reads its own agent skills only."""
+    schema = tool.input_schema or _ANY_OBJECT
+    return narrowed(schema, persona.agent_skills) if tool.made_of == SKILL_FUNCTION else schema
 
 
 def offered_tools(plan: Plan, terms: LoopTerms) -> tuple[OfferedTool, ...]:
@@ -69,8 +78,20 @@ def offered_tools(plan: Plan, terms: LoopTerms) -> tuple[OfferedTool, ...]:
     return (*own, *teams)
 
 
-def _schemas(plan: Plan, names: Iterable[str]) -> dict[str, Json]:
-    return {name: plan.tools[name].input_schema or _ANY_OBJECT for name in names}
+def _schemas(plan: Plan, persona: Persona, names: Iterable[str]) -> dict[str, Json]:
+    return {name: _arguments(plan.tools[name], persona) for name in names}
+
+
+def skills_read(plan: Plan, calls: Sequence[OpenCall]) -> tuple[str, ...]:
+    """Return the agent skills that calls of a turn read, each once."""
+    names = (
+        call.arguments.get("name")
+        for call in calls
+        if call.tool in plan.tools and plan.tools[call.tool].made_of == SKILL_FUNCTION
+    )
+    return tuple(
+        dict.fromkeys(name for name in names if isinstance(name, str) and name in plan.skills)
+    )
 
 
 def with_own_arguments(response: AgentResponse, plan: Plan) -> AgentResponse:

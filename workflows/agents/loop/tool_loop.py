@@ -55,7 +55,7 @@ from coterie.workflows.agents.conversation_order import (
 )
 from coterie.workflows.agents.hook_points import TurnHooks, hooks_of, stopped_by
 from coterie.workflows.agents.loop.agent_calls import CallingAgent
-from coterie.workflows.agents.loop.offered_tools import loop_terms, with_own_arguments
+from coterie.workflows.agents.loop.offered_tools import loop_terms, skills_read, with_own_arguments
 from coterie.workflows.agents.loop.tool_calls import run_calls
 from coterie.workflows.agents.loop.turn_requests import TurnRequests
 from coterie.workflows.agents.model_turns import (
@@ -373,7 +373,8 @@ class _Loop:
             code = "turn_too_early"
         else:
             code = "turn_unusable" if turn.unusable or turn.sent_back else "turn_answered"
-        cause = ModelTurned(code, next_turn.number, calls, next_turn.is_last)
+        skills = skills_read(scope.plan, loop.calls)
+        cause = ModelTurned(code, next_turn.number, calls, next_turn.is_last, skills)
         note_step(scope, location, "turn", cause, event="routing")
         for call in loop.calls:
             if call.refusal is not None:

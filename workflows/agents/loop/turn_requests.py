@@ -87,6 +87,6 @@ def _without_tools(persona: Persona) -> Persona:
     fields = Persona.model_fields
     settings = (
         *("tools", "max_turns", "tool_choice", "tool_calls", "tool_policy", "handoffs"),
-        "code_mode",
+        *("code_mode", "agent_skills"),
     )
     return persona.model_copy(update={name: fields[name].default for name in settings})

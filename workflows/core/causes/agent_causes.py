@@ -114,6 +114,8 @@ class ModelTurned:
     """The tools that it calls, in the order of the calls."""
     last: bool = False
     """Whether no turns were left, so that it could call nothing."""
+    skills: tuple[str, ...] = ()
+    """The agent skills that its calls read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,8 @@ def agent_because(cause: AgentCause) -> str:  # noqa: C901  # one case a cause
             return f"calls the tool {tool}"
         case ModelTurned(code=code, number=number, calls=calls, last=last):
             which = f"turn {number}{', the last,' if last else ''}"
-            return f"{which} {_TURNS[code]}{' ' if calls else ''}{', '.join(calls)}"
+            read = f" of the skills {', '.join(cause.skills)}" if cause.skills else ""
+            return f"{which} {_TURNS[code]}{' ' if calls else ''}{', '.join(calls)}{read}"
         case ModelReplaced(model=model, fallback=fallback, type=type, message=message):
             return f"{fallback} takes over from {model}: {type}: {message}"
         case BatchSubmitted(batch=batch):

@@ -24,6 +24,7 @@ from tests.support.compiling import CAPABILITIES
 
 WEB = {"Arxiv.search", "Web.fetch", "Web.search"}
 INSIDE = {
+    "AgentSkills.use",
     *("AssetManager.apply_changes", "AssetManager.process_action", "Cache.get", "Cache.put"),
     *("Calculator.evaluate", "Discovery.collect", "Files.edit", "Files.list", "Files.read"),
     *("Files.search", "Files.view", "Files.write", "Git.commit", "Git.diff", "Git.log"),

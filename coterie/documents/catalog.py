@@ -165,7 +165,7 @@ class Catalog:
             source = self._source(file)
             lines = (line.strip() for line in source.text.splitlines())
             if any(line and not line.startswith("#") for line in lines):
-                yield from self._included(source._replace(overrides=True), file)
+                yield from self._source_with_parts(source._replace(overrides=True), file)
 
     def file_sources(self, file: Path) -> tuple[SourceText, ...]:
         """Return a file that overrides documents, after what it includes.
@@ -174,7 +174,7 @@ class Catalog:
             InvalidDocument: It cannot be read.
         """
         source = self._source(file)._replace(overrides=True)
-        return tuple(self._included(source, file))
+        return tuple(self._source_with_parts(source, file))
 
     def persona_source(self, file: Path) -> SourceText:
         """Read a persona file.
@@ -192,9 +192,9 @@ class Catalog:
         return shown(file, self.settings)
 
     def _with_includes(self, file: Path) -> list[SourceText]:
-        return self._included(self._source(file), file)
+        return self._source_with_parts(self._source(file), file)
 
-    def _included(self, source: SourceText, file: Path) -> list[SourceText]:
+    def _source_with_parts(self, source: SourceText, file: Path) -> list[SourceText]:
         return with_includes(source, file, self.shown, self._with_skills)
 
     def _with_skills(self, source: SourceText, file: Path) -> SourceText:

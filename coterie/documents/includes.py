@@ -102,7 +102,7 @@ _LAYERS = (SYSTEM_FILE, OVERRIDE_FILE)
 _SAYS_INCLUDE = re.compile(r"\binclude[\"']?\s*:")
 
 
-def _unchanged(source: SourceText, file: Path) -> SourceText:
+def _add_nothing(source: SourceText, file: Path) -> SourceText:
     return source
 
 
@@ -110,7 +110,7 @@ def with_includes(
     source: SourceText,
     file: Path,
     shown: Callable[[Path], str],
-    complete: Callable[[SourceText, Path], SourceText] = _unchanged,
+    complete: Callable[[SourceText, Path], SourceText] = _add_nothing,
 ) -> list[SourceText]:
     """Return the source after the files that it includes, with the problems of reading them.
 
@@ -146,7 +146,7 @@ class _Reader:
     """The files whose includes are being read, outermost first."""
     open_names: list[str]
     """The same, as messages show them."""
-    complete: Callable[[SourceText, Path], SourceText] = _unchanged
+    complete: Callable[[SourceText, Path], SourceText] = _add_nothing
     """Adds what an included file names besides."""
     sources: list[SourceText] = field(default_factory=list[SourceText])
     problems: Problems = field(default_factory=Problems)

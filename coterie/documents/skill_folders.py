@@ -104,7 +104,7 @@ class _Reader:
         if (folder / MAIN_FILE).is_file():
             found = [folder]
         else:
-            found = [path for path in self._listed(folder) if (path / MAIN_FILE).is_file()]
+            found = [path for path in self._list_entries(folder) if (path / MAIN_FILE).is_file()]
         if not found:
             raise _Unusable(
                 f"has no {MAIN_FILE}, and no folder in it has one",
@@ -123,7 +123,7 @@ class _Reader:
             raise _Unusable("leads out of the project", "copy the folder into the project")
         return real
 
-    def _listed(self, folder: Path) -> list[Path]:
+    def _list_entries(self, folder: Path) -> list[Path]:
         """List what a folder shows, sorted."""
         with os.scandir(folder) as entries:
             names = sorted(entry.name for entry in entries)
@@ -181,7 +181,7 @@ class _Reader:
             yield path.as_posix(), _file(self._inside(folder / path))
 
     def _files_below(self, folder: Path, below: PurePosixPath) -> Iterator[PurePosixPath]:
-        for path in self._listed(folder / below):
+        for path in self._list_entries(folder / below):
             own = below / path.name
             if visible_name(path.name) != path.name:
                 raise _Unusable(

@@ -18,7 +18,7 @@ from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.sections.worker_document import CommandSection
 from coterie.dsl.model.steps import PersonaDocument
 from coterie.dsl.model.tools.tool_section import FunctionToolSection
-from coterie.dsl.problem_details import ProblemText, rule
+from coterie.dsl.problem_details import Details, ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Mark, Node, Place
 from coterie.dsl.tool_loop.skill_texts import skill_list
@@ -53,9 +53,17 @@ def skill_named_twice(name: str, other: str) -> ProblemText:
 
 
 @rule("E008")
-def too_many_skills(what: str, number: int, maximum: int) -> ProblemText:
+def too_many_skills(number: int) -> ProblemText:
     return ProblemText(
-        f"the agent skills of this document have {number:,} {what}, and {maximum:,} are allowed",
+        f"this document has {number:,} agent skills, and {MAX_SKILLS} are allowed",
+        fix="name folders with fewer skills",
+    )
+
+
+@rule("E008")
+def too_large_skills(size: int) -> ProblemText:
+    return ProblemText(
+        f"the texts of the agent skills have {size:,} bytes, and {MAX_SKILLS_TEXT:,} are allowed",
         fix="name folders with fewer skills, or shorten their files",
     )
 
@@ -221,10 +229,10 @@ class _Reader:
             for skill in skills if not any(self.problems.below(path)) else ():
                 self._add(skill, together, path)
         size = sum(skill.text_size for skill in together.values())
-        for what, number, maximum in (
-            ("entries", len(together), MAX_SKILLS),
-            ("bytes of text", size, MAX_SKILLS_TEXT),
-        ):
-            if number > maximum:
-                place = self.tree.value_at(next(iter(by_path)))
-                self.problems.report(too_many_skills(what, number, maximum), place)
+        if len(together) > MAX_SKILLS:
+            self._refuse(too_many_skills(len(together)), by_path)
+        if size > MAX_SKILLS_TEXT:
+            self._refuse(too_large_skills(size), by_path)
+
+    def _refuse(self, details: Details, by_path: Mapping[NodePath, object]) -> None:
+        self.problems.report(details, self.tree.value_at(next(iter(by_path))))

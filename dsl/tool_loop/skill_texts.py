@@ -16,7 +16,7 @@ from coterie.dsl.model.agent_skills import (
 )
 from coterie.dsl.sizes import json_size
 from coterie.dsl.values import Json
-from coterie.dsl.visible import one_line
+from coterie.dsl.visible import one_line, shortened_text
 
 MAX_EXCERPT = 40_000
 """Bytes of JSON of the lines that one call returns."""
@@ -51,10 +51,12 @@ def skill_excerpt(skills: Mapping[str, PlannedSkill], given: JsonValue) -> Skill
         return SkillExcerpt(refusal="no agent of this run has skills; add `agent_skills` to one")
     skill = skills.get(name) if isinstance(name, str) else None
     if skill is None:
-        return SkillExcerpt(refusal=_unknown("skill", str(name), skills))
+        return SkillExcerpt(refusal=_unknown_text("skill", str(name), skills))
     file = skill.files.get(path) if isinstance(path, str) else None
     if file is None:
-        return SkillExcerpt(refusal=_unknown(f"file of the skill {name!r}", str(path), skill.files))
+        return SkillExcerpt(
+            refusal=_unknown_text(f"file of the skill {name!r}", str(path), skill.files)
+        )
     if file.text is None:
         return SkillExcerpt(
             refusal=f"{path} of the skill {name!r} is not a text to read: it has {file.size:,} "
@@ -70,10 +72,11 @@ def skill_excerpt(skills: Mapping[str, PlannedSkill], given: JsonValue) -> Skill
     return SkillExcerpt(text="\n\n".join((_lines(lines, first), *(_files(skill) if whole else ()))))
 
 
-def _unknown(what: str, name: str, known: Iterable[str]) -> str:
+def _unknown_text(what: str, name: str, known: Iterable[str]) -> str:
     names = tuple(known)
     hint = nearest(name, names)
-    return f"there is no {what} {name[:200]!r}; there are: {listed(names)}" + (
+    wanted = shortened_text(name, 100)
+    return f"there is no {what} {wanted!r}; there are: {listed(names)}" + (
         f"; {hint}" if hint else ""
     )
 
@@ -89,11 +92,11 @@ def _lines(lines: Sequence[str], first: int) -> str:
     if end == len(lines):
         return "\n".join(lines[first - 1 :])
     if end == first - 1:  # one long line
-        end, text = first, lines[first - 1][: MAX_EXCERPT // 6]
+        end, text = first, shortened_text(lines[first - 1], MAX_EXCERPT // 7)
     else:
         text = "\n".join(lines[first - 1 : end])
-    more = f"continue with start_line: {end + 1}" if end < len(lines) else "this line is cut"
-    return f"{text}\n[lines {first} to {end} of {len(lines)}; {more}]"
+    more = f"; continue with start_line: {end + 1}" if end < len(lines) else ""
+    return f"{text}\n[lines {first} to {end} of {len(lines)}{more}]"
 
 
 def _files(skill: PlannedSkill) -> Iterator[str]:
@@ -104,7 +107,7 @@ def _files(skill: PlannedSkill) -> Iterator[str]:
     if readable := [path for path, file in others.items() if file.text is not None]:
         rows = "\n".join(f"- {path}" for path in readable)
         yield f"Its files, to read with {USE_SKILL} and `file`:\n{rows}"
-    if binary := [_sized(path, file) for path, file in others.items() if file.text is None]:
+    if binary := [_file_line(path, file) for path, file in others.items() if file.text is None]:
         yield "Its files that are not texts to read:\n" + "\n".join(f"- {row}" for row in binary)
     scripts = [path for path in others if path.startswith(SCRIPTS)]
     if scripts:
@@ -112,7 +115,7 @@ def _files(skill: PlannedSkill) -> Iterator[str]:
         yield f"Its scripts run only as commands of this project:\n{rows}"
 
 
-def _sized(path: str, file: SkillFile) -> str:
+def _file_line(path: str, file: SkillFile) -> str:
     return f"{path} ({file.size:,} bytes)"
 
 

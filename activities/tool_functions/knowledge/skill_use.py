@@ -6,6 +6,7 @@ from coterie.activities.contracts import FailureType
 from coterie.activities.workspace.function_base import FunctionContext, ToolFunction
 from coterie.activities.workspace.function_failures import FunctionRefusal
 from coterie.dsl.model.agent_skills import MAIN_FILE, SKILL_FUNCTION
+from coterie.dsl.schema_keys import KIND
 from coterie.dsl.values import Documented
 
 
@@ -14,7 +15,9 @@ class SkillRead(Documented):
 
     name: str = Field(min_length=1, max_length=64)
     """The skill."""
-    file: str = Field(default=MAIN_FILE, min_length=1, max_length=500)
+    file: str = Field(
+        default=MAIN_FILE, min_length=1, max_length=500, json_schema_extra={KIND: "path"}
+    )
     """One of its files, as its instructions name it; without it, the instructions."""
     start_line: int = Field(default=1, ge=1)
     """The first line to read, from 1."""
@@ -46,8 +49,9 @@ USE = ToolFunction[SkillRead, str](
     timeout=2.0,
     retries=0,
     errors={
-        FailureType.FUNCTION_REFUSED: "the run's plan has no such skill, file or line, or the "
-        "file is not a text"
+        FailureType.FUNCTION_REFUSED: "the run's plan has no such skill, file or line, or the file "
+        "is not a text",
+        FailureType.FUNCTION_FAILED: "the system reported an error",
     },
     local_activity=True,
 )

@@ -27,6 +27,7 @@ def change(text: str) -> Json:
 
 
 TOOLS: dict[str, tuple[FieldKind, Given]] = {
+    "AgentSkills.use": ("path", lambda text: {"name": "poems", "file": text}),
     "AssetManager.apply_changes": ("path", lambda text: {"changes": [change(text)]}),
     "AssetManager.process_action": ("path", change),
     "Discovery.collect": ("path", lambda text: {"path": text}),

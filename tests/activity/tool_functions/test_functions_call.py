@@ -108,6 +108,7 @@ def test_every_function_has_a_contract_under_its_own_name() -> None:
         assert contract.output_schema
     effects = {name: contract.effect for name, contract in contracts().items()}
     assert effects == {
+        "AgentSkills.use": "read",
         "Arxiv.search": "read",
         "AssetManager.apply_changes": "idempotent",
         "AssetManager.process_action": "idempotent",
@@ -175,7 +176,7 @@ async def test_an_unknown_function_is_refused_with_the_known_ones_and_the_neares
     assert error.type == FailureType.FUNCTION_REFUSED
     assert error.non_retryable
     assert (
-        "unknown tool function 'AssetManager.apply_change'; known tool functions: Arxiv"
+        "unknown tool function 'AssetManager.apply_change'; known tool functions: AgentSkills"
         in error.message
     )
     assert "did you mean 'AssetManager.apply_changes'?" in error.message

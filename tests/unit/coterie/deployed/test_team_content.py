@@ -7,9 +7,12 @@ import pytest
 
 from coterie.deployed.team_content import ContentFile, TeamContent, packed, unpacked
 from coterie.deployed.version_references import Reference, reference_of
+from coterie.dsl.compile.compiler import compile_sources
+from coterie.dsl.model.agent_skills import AgentSkill, SkillFile
 from coterie.failures import CommandError
 from coterie.gateway.identity.identity import Grant, Identity, Role
 from coterie.gateway.operations.permissions import Allowed, may
+from tests.support.compiling import CAPABILITIES
 
 CONTENT = TeamContent(files=(ContentFile(file="a.yml", text="name: a\n" * 50),), needs={"x": "y"})
 
@@ -17,6 +20,23 @@ CONTENT = TeamContent(files=(ContentFile(file="a.yml", text="name: a\n" * 50),),
 def test_a_content_comes_back_as_it_was_packed() -> None:
     assert unpacked(packed(CONTENT), CONTENT.digest) == CONTENT
     assert len(packed(CONTENT)) < 200
+
+
+def test_a_version_has_the_skills_of_its_personas() -> None:
+    skill = AgentSkill(
+        name="poems", description="x", files={"SKILL.md": SkillFile(size=6, text="Rhyme.")}
+    )
+    text = """
+llm_config:
+  personas: {poet: {provider: scripted, model: m, agent_skills: skills, prompts: {user: Sing.}}}
+orchestration: {entry_team: t, teams: {t: {tasks: [{name: sing, persona_key: poet}]}}}
+"""
+    content = TeamContent(
+        files=(ContentFile(file="a.yml", text=text, skills={"skills": (skill,)}),)
+    )
+    kept = unpacked(packed(content), content.digest)
+    plan = compile_sources(kept.sources, CAPABILITIES, name="t").plan
+    assert plan.skills["poems"].files == skill.files
 
 
 def zipped(text: bytes) -> str:

@@ -29,6 +29,7 @@ from coterie.agents.tool_definitions import (
 from coterie.documents.catalog import Catalog
 from coterie.documents.price_lists import known_price
 from coterie.documents.product_capabilities import capabilities, finds_sandbox
+from coterie.documents.skill_folders import with_skills
 from coterie.documents.worker_trust import TrustedConfig, resolved
 from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.errors import InvalidDocument, listed, nearest
@@ -309,7 +310,8 @@ def _sources(
         yield SourceText("script", _SCRIPTED)
     for root in settings.config_roots[:1]:
         yield from catalog.system_source(root)
-    yield SourceText(f"agent {document.agent.id}", json.dumps(document.tree, indent=1))
+    source = SourceText(f"agent {document.agent.id}", json.dumps(document.tree, indent=1))
+    yield with_skills(source, settings.cwd / "agent", settings.project, str)
     yield from catalog.override()
 
 

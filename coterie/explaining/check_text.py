@@ -7,8 +7,9 @@ from coterie.documents.price_lists import Priced
 from coterie.dsl.analysis.dataflow import Input
 from coterie.dsl.analysis.worst_case import Figures, WorstCase, bounded
 from coterie.dsl.analysis.worst_case_of_steps import LEGACY, Unbounded
+from coterie.dsl.model.agent_skills import MAIN_FILE
 from coterie.dsl.model.budgets import Budget
-from coterie.dsl.model.plan import Limits
+from coterie.dsl.model.plan import Limits, Persona, Plan
 from coterie.text.columns import aligned
 from coterie.text.lines import text_of
 from coterie.text.problems import counted
@@ -84,6 +85,33 @@ def worst_text(worst: WorstCase, limits: Limits) -> str:
     if sum(figures.visits for figures in worst.teams.values()) > together.visits:
         lines.append(f"{_INDENT}(each team by itself; together they stay within {line})")
     return text_of(lines)
+
+
+def skills_text(plan: Plan) -> str:
+    """Say how many tokens the agent skills of each persona take; empty without any."""
+    rows = [
+        (
+            key,
+            counted(len(persona.agent_skills), "skill"),
+            f"about {_tokens(persona.skill_list)} tokens in each request",
+            f"at most {_tokens(*_bodies(plan, persona))} in one that has read them all",
+        )
+        for key, persona in plan.personas.items()
+        if persona.agent_skills
+    ]
+    return text_of(["agent skills", *_table(rows)]) if rows else ""
+
+
+def _bodies(plan: Plan, persona: Persona) -> Iterator[str]:
+    for name in persona.agent_skills:
+        yield plan.skills[name].files[MAIN_FILE].text or ""
+
+
+def _tokens(*texts: str) -> str:
+    return f"{math.ceil(sum(map(len, texts)) / _CHARACTERS_OF_A_TOKEN):,}"
+
+
+_CHARACTERS_OF_A_TOKEN = 4
 
 
 def basis_text(worst: WorstCase, priced: Priced, budgets: Sequence[Budget] = ()) -> str:

@@ -62,12 +62,13 @@ class AgentSources:
     ) -> Iterator[tuple[NodePath, JsonValue, Origin]]:
         """Yield each effective field of the persona, leaf by leaf, with its origin.
 
-        Omit the execution plan, whose steps have fields of their own. Defaults count only if the
-        agent calls a model, and those of tools only if it is offered some.
+        Omit the execution plan, whose steps have fields of their own, and the list of skills.
+        Defaults count only if the agent calls a model, and those of tools only if it has some.
         """
         unused_keys = () if persona.tools or persona.handoffs else _OF_TOOLS
         merged_node = self.merged
-        values = persona.model_dump(mode="json", by_alias=True, exclude={"execution_plan"})
+        left_out = {"execution_plan", "skill_list"}
+        values = persona.model_dump(mode="json", by_alias=True, exclude=left_out)
         for key, value in values.items():
             if key in ("provider", "model") and not value:  # whatever is written has no effect
                 continue

@@ -9,6 +9,7 @@ from typing import Annotated, NamedTuple
 from pydantic import Discriminator, Field, Tag
 
 from coterie.dsl.errors import Problem
+from coterie.dsl.sizes import json_size
 from coterie.dsl.values import Frozen
 
 USE_SKILL = "use_skill"
@@ -29,7 +30,7 @@ MAX_SKILL_TEXT = 200_000
 """Bytes of a file that the model can read."""
 
 MAX_SKILLS_TEXT = 1_000_000
-"""Bytes of the texts of all skills of a plan, which travel with it."""
+"""Bytes of JSON of the texts of all skills of a plan, which travel with it."""
 
 SCRIPTS = "scripts/"
 """Where a skill has its scripts."""
@@ -76,8 +77,8 @@ class AgentSkill(Frozen):
 
     @property
     def text_size(self) -> int:
-        """Bytes of its texts."""
-        return sum(file.size for file in self.files.values() if file.text is not None)
+        """Bytes of the JSON of its texts."""
+        return sum(map(json_size, (file.text for file in self.files.values() if file.text)))
 
     @property
     def digest(self) -> str:

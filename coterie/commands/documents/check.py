@@ -23,7 +23,13 @@ from coterie.dsl.model.price import Price
 from coterie.dsl.model.sections.provider_document import provider_kind
 from coterie.dsl.model.vendors.vendors import VENDORS
 from coterie.dsl.values import Json
-from coterie.explaining.check_text import basis_text, exceeded, inputs_text, worst_text
+from coterie.explaining.check_text import (
+    basis_text,
+    exceeded,
+    inputs_text,
+    skills_text,
+    worst_text,
+)
 from coterie.failures import ExitCode
 from coterie.settings import Settings
 from coterie.terminal import note, say
@@ -108,6 +114,7 @@ def _text(compiled: Compiled, analysis: Analysis, worst: WorstCase, priced: Pric
         inputs_text(analysis.inputs, analysis.needs),
         worst_text(worst, compiled.plan.limits),
         basis_text(worst, priced, compiled.plan.budgets),
+        skills_text(compiled.plan),
     ]
     return "\n\n".join(part for part in parts if part)
 

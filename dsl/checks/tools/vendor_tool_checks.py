@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from coterie.dsl.errors import listed
 from coterie.dsl.json_schema.offered_schema import offered_schema
+from coterie.dsl.model.agent_skills import USE_SKILL
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.sections.provider_document import ProviderSection
 from coterie.dsl.model.tools.tool_contract import Tool
@@ -134,6 +135,8 @@ def _within_limit(
         return persona
     needed = {policy.tool for policy in persona.tool_policy}
     needed.update(code_runners(persona.tools, tools) if persona.code_mode else ())
+    if persona.agent_skills:
+        needed.add(USE_SKILL)
     if isinstance(persona.tool_choice, NamedTool):
         needed.add(persona.tool_choice.tool)
     left_out = [name for name in reversed(offered) if name not in needed][:over][::-1]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from coterie.dsl.model.agent_skills import USE_SKILL
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.tools.tool_contract import Tool
 from coterie.dsl.model.tools.tool_section import ToolBase
@@ -64,8 +65,13 @@ def runs_code(tool: ToolBase | None) -> bool:
 
 
 def own_tools(persona: Persona) -> set[str]:
-    """Return the tools that code never calls: they end the agent, or the model must name them."""
+    """Return the tools that code never calls: they end the agent, or the model must name them.
+
+    The model reads agent skills itself: they say what its code shall do.
+    """
     ending = {policy.tool for policy in persona.tool_policy if policy.exit_on_success}
+    if persona.agent_skills:
+        ending.add(USE_SKILL)
     choice = persona.tool_choice
     return {*ending, choice.tool} if isinstance(choice, NamedTool) else ending
 

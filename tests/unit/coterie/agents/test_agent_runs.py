@@ -607,3 +607,16 @@ async def test_a_cancelled_run_has_failed_by_its_state(tmp_path: Path) -> None:
     await run.cancel()
     state = await run.result()
     assert (state.status, state.error_type) == ("failed", "Cancelled")
+
+
+async def test_an_agent_reads_a_skill_of_its_project(tmp_path: Path) -> None:
+    file = tmp_path / "skills/poems/SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nname: poems\ndescription: Writes poems.\n---\nRhyme on {{ nothing }}.\n")
+    state = await ran(
+        plain(agent_skills="skills"),
+        tmp_path,
+        asks("plain", 1, ("use_skill", {"name": "poems"})),
+        says("plain", "La.", turn=2, contains="Rhyme on {{ nothing }}."),
+    )
+    assert state.data == {"text": "La."}

@@ -191,3 +191,15 @@ def test_the_command_line_shows_the_line_of_a_skill(
     assert "skills/refunds/SKILL.md:3:1: unknown key 'descrption'" in shown
     assert "is missing" not in shown
     assert "did you mean 'description'?" in shown
+
+
+def test_check_says_what_skills_cost(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder.skill("skills/refunds", "x" * 4_000)
+    folder.write("team.yml", _TEAM.replace("ENTRY", "skills"))
+    monkeypatch.chdir(folder.path)
+    assert main(["check", "team.yml"]) == 0
+    shown = capsys.readouterr().out
+    assert "  clerk  1 skill  about 44 tokens in each request" in shown
+    assert "at most 1,000 in one that has read them all" in shown

@@ -55,8 +55,8 @@ def code_of_returned() -> ProblemText:
 @rule("E107")
 def not_for_code(tool: str) -> ProblemText:
     return ProblemText(
-        f"code cannot call {tool!r}, which runs the code, ends the agent (`exit_on_success`), or "
-        "must be called first (`tool_choice`)",
+        f"code cannot call {tool!r}, which runs the code, reads agent skills, ends the agent "
+        "(`exit_on_success`), or must be called first (`tool_choice`)",
         fix=f"remove {tool!r} from `code_mode`: the model calls it directly",
     )
 

@@ -6,6 +6,7 @@ from coterie.dsl.compile.compiler import Compiled, SourceText, compile_sources
 from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.dsl.model.agent_skills import AgentSkill, SkillFile, SkillFolder
 from coterie.dsl.model.tools.tool_contract import FunctionTool
+from coterie.dsl.model.traversal.code_mode import direct_tools
 from tests.support.compiling import CAPABILITIES
 
 DOCUMENT = """
@@ -162,3 +163,11 @@ def test_a_persona_that_follows_a_plan_reads_no_skills() -> None:
         "agent_skills: skills, execution_plan: [{ name: w, type: wait, duration: 1 }],",
     )
     assert "E503" in {one.code for one in problems(text)}
+
+
+def test_code_of_a_model_reads_no_skills_which_say_what_it_shall_do() -> None:
+    text = DOCUMENT.replace("tools: [find]", "tools: [find, code], code_mode: true").replace(
+        "tools: { find", "tools: { code: { skill: Python.run }, find"
+    )
+    plan = compiled(text).plan
+    assert direct_tools(plan.personas["other"], plan.tools) == ("code", "use_skill")

@@ -1,4 +1,4 @@
-"""The MCP client of the SDK signs its person in at a real provider, and has the roles of them."""
+"""MCP clients sign their person in at a real provider: that of the SDK, and ours for a run."""
 
 import asyncio
 import re
@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import httpx2
 import pytest
@@ -19,6 +19,14 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 from pydantic import AnyUrl
 
+from coterie.activities.mcp_client.browser_logins import LoginRequest, begin_login
+from coterie.activities.mcp_client.pending_logins import LoginRefused, finish_login
+from coterie.activities.mcp_client.server_pool import McpServers
+from coterie.activities.mcp_client.server_settings import McpServer
+from coterie.dsl.model.sections.mcp_auth import LoginAuth
+from coterie.dsl.model.sections.mcp_document import McpServerSection
+from coterie.settings import load
+from coterie.worker.sign_in_files import SignInFile
 from tests.doors.conftest import CLIENT_SECRET, PATIENCE, Provider, server_stopped, started
 
 CALLBACK = "http://127.0.0.1:1/callback"
@@ -44,6 +52,22 @@ orchestration:
 """
 
 
+async def answer_to(name: str, address: str) -> dict[str, str]:
+    """What the provider gives the browser of a person who signs in and agrees."""
+    async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+        page = await http.get(address)
+        while not page.headers.get("location", "").startswith(CALLBACK):
+            if "location" in page.headers:
+                page = await http.get(str(page.url.join(page.headers["location"])))
+                continue
+            form = re.search(r'action="([^"]+)"', page.text)
+            assert form is not None, page.text
+            prompt = "login" if 'name="login"' in page.text else "consent"
+            fields = {"prompt": prompt, "login": name, "password": "any"}
+            page = await http.post(form[1], data=fields)
+    return dict(parse_qsl(urlsplit(page.headers["location"]).query))
+
+
 class Browser:
     """A person at a browser, who signs in and agrees; and what the client keeps."""
 
@@ -56,21 +80,8 @@ class Browser:
 
     async def open(self, address: str) -> None:
         self.asked = address
-        async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
-            page = await http.get(address)
-            while not page.headers.get("location", "").startswith(CALLBACK):
-                if "location" in page.headers:
-                    page = await http.get(str(page.url.join(page.headers["location"])))
-                    continue
-                form = re.search(r'action="([^"]+)"', page.text)
-                assert form is not None, page.text
-                prompt = "login" if 'name="login"' in page.text else "consent"
-                fields = {"prompt": prompt, "login": self._name, "password": "any"}
-                page = await http.post(form[1], data=fields)
-        query = parse_qs(urlsplit(page.headers["location"]).query)
-        result = AuthorizationCodeResult(
-            code=query["code"][0], state=query["state"][0], iss=query["iss"][0]
-        )
+        query = await answer_to(self._name, address)
+        result = AuthorizationCodeResult(code=query["code"], state=query["state"], iss=query["iss"])
         self._answer.set_result(result)
 
     async def answer(self) -> AuthorizationCodeResult:
@@ -200,3 +211,39 @@ async def meet_refusals(provider: Provider) -> None:
         assert 'error="insufficient_scope"' in refused_carl.headers["www-authenticate"]
         elsewhere = await http.get(f"{provider.gateway}/v1/runs", headers=token)
         assert elsewhere.status_code == 401, "the token is for /mcp alone"
+
+
+def test_a_sign_in_for_a_waiting_run_ends_at_a_real_provider_and_is_renewed_there(
+    desk: Desk, provider: Provider, tmp_path: Path
+) -> None:
+    assert desk.folder.exists()
+    run(sign_in_for_a_run(provider, tmp_path))
+
+
+async def sign_in_for_a_run(provider: Provider, folder: Path) -> None:
+    section = McpServerSection.model_validate(
+        {"url": f"{provider.gateway}/mcp", "auth": {"type": "login"}}
+    )
+    store = SignInFile(load({}, folder), "desk")
+    server = McpServer("desk", section, folder, sign_ins=store)
+    request = LoginRequest(CALLBACK, "oidc:ann", "run-1")
+    begun = await begin_login(server, LoginAuth(type="login"), request)
+    assert begun.pending.names_issuer, "this provider names itself in its answers"
+    query = await answer_to("ann", begun.link)
+    for wrong in ({"iss": "https://evil.example"}, {"state": "another"}):
+        with pytest.raises(LoginRefused):
+            await finish_login(begun.pending, {**query, **wrong})
+    await finish_login(begun.pending, query)
+    with pytest.raises(LoginRefused, match="invalid_grant"):
+        await finish_login(begun.pending, query)
+    again = await begin_login(server, LoginAuth(type="login"), request)
+    signed_in = await finish_login(again.pending, await answer_to("ann", again.link))
+    store.write(signed_in.model_copy(update={"expires": 0.0}))
+    servers = McpServers({"desk": server}, dict)
+    try:
+        assert "mark" in {tool.name for tool in (await servers.list_tools("desk")).tools}
+    finally:
+        await servers.close()
+    renewed = store.read()
+    assert renewed is not None
+    assert renewed.access_token != signed_in.access_token

@@ -125,7 +125,7 @@ class PersonaChecks:
         if persona.tools and self._calls_agents(persona):
             reads.add(self.tool_reads)
         check_tool_use(step, persona, path, written_at, tree, problems)
-        if persona.code_mode:
+        if persona.code_mode is not False:
             check_code_mode(step, persona, self.document.tools, written_at, tree, problems)
         if persona.fallback:
             check_fallback(persona, providers, written_at("fallback"), tree, problems)

@@ -96,7 +96,7 @@ def check_code_mode(
         tree: The document.
         problems: Collects the findings.
     """
-    if not persona.code_mode or not persona.tools or step.agent_type != TOOL_CALLING:
+    if persona.code_mode is False or not persona.tools or step.agent_type != TOOL_CALLING:
         return
     path = written_at("code_mode")
     for finding in _findings(persona, sections):
@@ -104,7 +104,7 @@ def check_code_mode(
         problems.report(finding.details, tree.value_at(where))
     if not isinstance(persona.code_mode, bool):
         for index, name in enumerate(persona.code_mode):
-            if name not in persona.tools:
+            if name not in persona.tools and not problems.has("E204", (*path, index)):
                 place = tree.value_at((*path, index))
                 unknown(problems, place, "offered tool", name, persona.tools)
 
@@ -138,7 +138,8 @@ def _findings(persona: Persona, sections: Mapping[str, ToolBase]) -> Iterator[_F
 
 def _problems_of_tools(persona: Persona, own: set[str]) -> Iterator[_Finding]:
     """Find what is wrong with the tools that the code calls."""
-    names = [*persona.tools] if isinstance(persona.code_mode, bool) else [*persona.code_mode]
+    by_name = not isinstance(persona.code_mode, bool)
+    names = [*persona.code_mode] if not isinstance(persona.code_mode, bool) else [*persona.tools]
     if not isinstance(persona.code_mode, bool):
         for index, name in enumerate(names):
             if name in own:
@@ -146,7 +147,7 @@ def _problems_of_tools(persona: Persona, own: set[str]) -> Iterator[_Finding]:
             elif name in names[:index]:
                 yield _Finding(tool_named_twice(name, "code_mode"), index)
     called = [name for name in dict.fromkeys(names) if name not in own]
-    if not called:
+    if not called and not (by_name and names):
         yield _Finding(nothing_to_call())
     in_code: dict[str, list[str]] = {}
     for name in called:

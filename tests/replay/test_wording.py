@@ -22,9 +22,10 @@ DOCUMENT_READS_MESSAGES = (
     "local_tools",
     "nested_grants",
     "asked_on_failure",
+    "code_mode",
 )
-"""Cases whose own templates, prompts, hooks and models repeat the message of a failure, as data, or
-show it to people: a decision keeps the digest of what they saw."""
+"""Cases whose own templates, prompts, hooks, models and code repeat the message of a failure, as
+data, or show it to people: a decision keeps the digest of what they saw."""
 
 
 def reads_messages(file: Path) -> bool:

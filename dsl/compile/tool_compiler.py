@@ -18,6 +18,7 @@ from coterie.dsl.checks.tools.section_checks import (
     check_schema,
     check_tool_condition,
 )
+from coterie.dsl.checks.tools.tool_names import written_personas
 from coterie.dsl.compile.agent_resolver import AgentResolver
 from coterie.dsl.egress.channel_labels import call_labels
 from coterie.dsl.errors import listed
@@ -37,6 +38,7 @@ from coterie.dsl.model.tools.tool_contract import (
     ApiTool,
     FunctionTool,
     McpTool,
+    NestedTool,
     NexusTool,
     TeamTool,
     Tool,
@@ -63,6 +65,7 @@ from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node, Place
 from coterie.dsl.source.unknown_names import unknown
+from coterie.dsl.tool_loop.function_stubs import result_type
 from coterie.dsl.values import Json, NodePath
 
 
@@ -107,7 +110,26 @@ class ToolCompiler:
         compiled = {
             name: self._tool(name, section) for name, section in self.document.tools.items()
         }
-        return {name: tool for name, tool in compiled.items() if tool is not None}
+        tools = {name: tool for name, tool in compiled.items() if tool is not None}
+        if any(persona.code_mode for persona, _ in written_personas(self.document)):
+            return {name: self._with_result(tool) for name, tool in tools.items()}
+        return tools
+
+    def _with_result(self, tool: Tool) -> Tool:
+        """Return a tool with the type of its result, which code wants to know."""
+        if isinstance(tool, NestedTool):
+            schema = tool.output_schema
+        else:
+            capabilities = self.capabilities
+            known = (
+                capabilities.functions,
+                capabilities.server_tools,
+                capabilities.temporal_calls,
+            )
+            contracts = (contracts.get(tool.made_of) for contracts in known)
+            contract = next((contract for contract in contracts if contract is not None), None)
+            schema = None if contract is None else contract.output_schema
+        return tool.model_copy(update={"returns": result_type(schema)}) if schema else tool
 
     def _tool(self, name: str, section: ToolSection) -> Tool | None:
         path = self.paths[name]

@@ -18,7 +18,7 @@ _HOW = (
 def code_description(mode: CodeMode, tools: Mapping[str, Tool]) -> str:
     """Return what the model reads of the tool that runs the code."""
     stubs = (
-        function_stub(name, tools[tool].description, _schema(tools[tool]))
+        function_stub(name, tools[tool].description, _schema(tools[tool]), tools[tool].returns)
         for name, tool in mode.functions.items()
     )
     own = tools[mode.tool].description

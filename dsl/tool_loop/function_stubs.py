@@ -2,7 +2,7 @@
 
 import json
 import keyword
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from coterie.dsl.values import Json, JsonValue
@@ -17,7 +17,10 @@ _TYPES = {
     "array": "list",
 }
 _MAX_DEPTH = 4
+_MAX_NESTED = 2
 _MAX_CHOICES = 12
+_MAX_RESULT = 600
+"""Characters of the type of a result."""
 _MAX_TEXT = 400
 """Characters of a description of a parameter or a function."""
 
@@ -27,7 +30,14 @@ def parameter_names(schema: Json) -> tuple[str, ...]:
     return tuple(name for name, _, _ in _parameters(schema))
 
 
-def function_stub(name: str, description: str, schema: Json) -> str:
+def result_type(schema: Json) -> str:
+    """Return the type of a result as Python writes it; empty if nothing is known."""
+    written = python_type(schema, schema)
+    written = written if len(written) <= _MAX_RESULT else python_type(schema, schema, 2)
+    return "" if written == "Any" else written
+
+
+def function_stub(name: str, description: str, schema: Json, returns: str = "") -> str:
     """Return a tool as the head of a Python function with its description."""
     parameters = _parameters(schema)
     written = [part for part in parameters if _is_name(part[0])]
@@ -38,7 +48,8 @@ def function_stub(name: str, description: str, schema: Json) -> str:
     doc = list(_documentation(description, written, others))
     body = "\n".join(f"    {line}".rstrip() for line in ('"""' + doc[0], *doc[1:]))
     end = '"""' if len(doc) == 1 else '\n    """'
-    return f"async def {name}({', '.join(heads)}):\n{body}{end}"
+    result = f" -> {returns}" if returns else ""
+    return f"async def {name}({', '.join(heads)}){result}:\n{body}{end}"
 
 
 def _parameters(schema: Json) -> list[tuple[str, Json, bool]]:
@@ -47,10 +58,17 @@ def _parameters(schema: Json) -> list[tuple[str, Json, bool]]:
     required = schema.get("required")
     needed = cast("list[str]", required) if isinstance(required, list) else []
     found = [
-        (name, _inline(part, schema), name in needed)
+        (name, _with_definitions(part, schema), name in needed)
         for name, part in (properties.items() if isinstance(properties, dict) else ())
     ]
     return sorted(found, key=lambda part: not part[2])
+
+
+def _with_definitions(part: JsonValue, schema: Json) -> Json:
+    """Return the schema of a parameter, with the definitions that it may name."""
+    own = _resolve(part, schema)
+    definitions = schema.get("$defs")
+    return own if definitions is None else {**own, "$defs": definitions}
 
 
 def _takes_more(schema: Json) -> bool:
@@ -62,7 +80,7 @@ def _is_name(name: str) -> bool:
 
 
 def _parameter(name: str, schema: Json, required: bool) -> str:
-    head = f"{name}: {python_type(schema)}"
+    head = f"{name}: {python_type(schema, schema)}"
     if required:
         return head
     return f"{head} = {_literal(schema['default'])}" if "default" in schema else f"{head} = ..."
@@ -80,7 +98,7 @@ def _documentation(
         about = _text(schema.get("description"))
         need = "required" if required else "optional"
         key = json.dumps(name)
-        yield f"**{{{key}: ...}}: {python_type(schema)}, {need}. {about}".rstrip()
+        yield f"**{{{key}: ...}}: {python_type(schema, schema)}, {need}. {about}".rstrip()
 
 
 def _text(value: JsonValue) -> str:
@@ -92,10 +110,11 @@ def _text(value: JsonValue) -> str:
     return f"{line} " if line.endswith('"') else line
 
 
-def python_type(schema: JsonValue, depth: int = 0) -> str:
-    """Return a type as Python writes it, for a JSON Schema; `Any` where it says more."""
+def python_type(schema: JsonValue, whole: Json, depth: int = 0) -> str:
+    """Return a type as Python writes it, for a part of a JSON Schema; `Any` where it says more."""
     if not isinstance(schema, dict) or depth > _MAX_DEPTH:
         return "Any"
+    schema = _resolve(schema, whole)
     if "const" in schema:
         return f"Literal[{_literal(schema['const'])}]"
     choices = schema.get("enum")
@@ -105,44 +124,43 @@ def python_type(schema: JsonValue, depth: int = 0) -> str:
     for key in ("anyOf", "oneOf"):
         options = schema.get(key)
         if isinstance(options, list) and options:
-            return " | ".join(dict.fromkeys(python_type(part, depth + 1) for part in options))
+            return _union(options, whole, depth)
     kind = schema.get("type")
     if isinstance(kind, list):
-        parts = ({**schema, "type": one} for one in kind)
-        return " | ".join(dict.fromkeys(python_type(part, depth + 1) for part in parts))
+        return _union([{**schema, "type": one} for one in kind], whole, depth)
     name = _TYPES.get(kind) if isinstance(kind, str) else None
     if name == "list" and "items" in schema:
-        return f"list[{python_type(schema['items'], depth + 1)}]"
+        return f"list[{python_type(schema['items'], whole, depth + 1)}]"
     if name == "dict":
-        return _mapping(schema, depth)
+        return _mapping(schema, whole, depth)
     return name or "Any"
 
 
-def _mapping(schema: Json, depth: int) -> str:
+def _union(options: Sequence[JsonValue], whole: Json, depth: int) -> str:
+    return " | ".join(dict.fromkeys(python_type(part, whole, depth + 1) for part in options))
+
+
+def _mapping(schema: Json, whole: Json, depth: int) -> str:
     properties = schema.get("properties")
-    if not isinstance(properties, dict) or not properties or depth >= 2:
+    if not isinstance(properties, dict) or not properties or depth > _MAX_NESTED:
         return "dict"
     fields = ", ".join(
-        f"{json.dumps(name, ensure_ascii=False)}: {python_type(part, depth + 1)}"
+        f"{json.dumps(name, ensure_ascii=False)}: {python_type(part, whole, depth + 1)}"
         for name, part in properties.items()
     )
     return f"{{{fields}}}"
 
 
-def _inline(part: JsonValue, schema: Json) -> Json:
-    """Return the schema of a parameter, with a local definition in place of its reference."""
+def _resolve(part: JsonValue, whole: Json) -> Json:
+    """Return a schema with a local definition in place of its reference."""
     if not isinstance(part, dict):
         return {}
-    reference = part.get("$ref")
-    if not isinstance(reference, str) or not reference.startswith("#/$defs/"):
+    reference, definitions = part.get("$ref"), whole.get("$defs")
+    if not isinstance(reference, str) or not isinstance(definitions, dict):
         return part
-    definitions = schema.get("$defs")
-    target = (
-        definitions.get(reference.removeprefix("#/$defs/"))
-        if isinstance(definitions, dict)
-        else None
-    )
-    return {**target, **part} if isinstance(target, dict) else part
+    target = definitions.get(reference.removeprefix("#/$defs/"))
+    own = {key: value for key, value in part.items() if key != "$ref"}
+    return {**target, **own} if isinstance(target, dict) else part
 
 
 def _literal(value: JsonValue) -> str:

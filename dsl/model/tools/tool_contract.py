@@ -21,6 +21,8 @@ class PlannedTool(ToolBase):
     offered_schema: Json | None = None
     """What a model sees instead of `input_schema`, because some vendor refuses that; a call has the
     names of `input_schema` again before it is checked."""
+    returns: str = ""
+    """Its result as a Python type, for code that calls it; empty without such code."""
     contract: str = ""
     """Digest of all that a caller relies on; another digest is another tool."""
 

@@ -113,12 +113,22 @@ SCHEMA: Json = {
 def test_a_stub_has_types_defaults_and_descriptions() -> None:
     assert function_stub("find", "Finds\nthings.", SCHEMA) == (
         "async def find(query: str, kind: Literal['book', 'map'], limit: int = 10, "
-        'at: str | None = ..., tags: list[Any] = ..., where: {"x": float} = ..., **more):\n'
+        'at: str | None = ..., tags: list[str] = ..., where: {"x": float} = ..., **more):\n'
         '    """Finds things.\n'
         "    query: What to find. Or '''nothing'''\n"
         '    **{"from": ...}: str | int, optional. Where it begins.\n'
         '    """'
     )
+
+
+def test_code_knows_the_results_of_its_tools() -> None:
+    plan = plan_of(document("tools: [code, read_it]\ncode_mode: true", TOOLS))
+    assert plan.tools["read_it"].returns.startswith('{"path": str, "text": str, "start_line": int')
+    without = plan_of(document("tools: [code, read_it]", TOOLS))
+    assert {tool.returns for tool in without.tools.values()} == {""}
+    listed = plan_of(document("tools: [code, list]\ncode_mode: true", TOOLS)).tools["list"]
+    stub = function_stub("f", "F.", {}, listed.returns)
+    assert stub.startswith("async def f(**more) -> {")
 
 
 def test_a_stub_of_any_arguments_takes_more() -> None:

@@ -40,7 +40,7 @@ class Rule:
     pay: Json = field(default_factory=lambda: PAY)
     look: Json = field(default_factory=lambda: LOOK)
     persona: Json = field(default_factory=dict[str, JsonValue])
-    plan: Json = field(default_factory=dict[str, JsonValue])
+    asks_for_egress: bool = False
     result: JsonValue = "paid"
     decision: str = "approve"
     payload: JsonValue = None
@@ -83,14 +83,14 @@ RULES: dict[str, Rule] = {
     "a hook fails": Rule(
         persona={"hooks": [{**HOOK, "decide": "fail", "tool": "pay"}]}, shows="failure"
     ),
-    "labels": Rule(look=PRIVATE, pay=SENDS, plan={"egress_approval": {}}, shows="approved"),
+    "labels": Rule(look=PRIVATE, pay=SENDS, asks_for_egress=True, shows="approved"),
     "labels, rejected": Rule(
-        look=PRIVATE, pay=SENDS, plan={"egress_approval": {}}, decision="reject", shows="failure"
+        look=PRIVATE, pay=SENDS, asks_for_egress=True, decision="reject", shows="failure"
     ),
     "grants": Rule(
         look=PRIVATE,
         pay={**SENDS, "grants": ["private", "untrusted"]},
-        plan={"egress_approval": {}},
+        asks_for_egress=True,
         shows="not_asked",
     ),
     "bound of a policy": Rule(
@@ -142,7 +142,11 @@ async def ran(
         return rule.result if request.skill == "Shop.pay" else "seen"
 
     actor = persona(*tools, code_mode=code, **rule.persona)
-    of = tool_plan(tools, {"actor": actor, "helper": HELPER}, **rule.plan)
+    of = tool_plan(
+        tools,
+        {"actor": actor, "helper": HELPER},
+        egress_approval={} if rule.asks_for_egress else None,
+    )
     state, world = fresh(of, {}), ModelWorld(model, function)
     with suppress(RunFailed):
         await run(Deciding(of, state, world, None))
@@ -175,4 +179,3 @@ async def test_a_rule_holds_for_a_call_by_code_as_for_one_by_the_model(name: str
     )
     assert made_by_code == made
     assert coded.met_untrusted == direct.met_untrusted
-    assert coded.labels == direct.labels or rule.plan

@@ -8,8 +8,15 @@ from coterie.dsl.analysis.findings import with_needs
 from coterie.dsl.compile.compiler import Compiled
 
 
-def compile_version(catalog: Catalog, version: DeployedVersion) -> Compiled:
+def compile_version(
+    catalog: Catalog, version: DeployedVersion, *, only_shown: bool = True
+) -> Compiled:
     """Compile a version over what the project has of its own, with what a start must give.
+
+    Args:
+        catalog: Of the project.
+        version: What was deployed.
+        only_shown: Whether its plan is not run here, so that the worker's parts need not exist.
 
     Raises:
         InvalidDocument: The project lacks what it needs, such as a provider.
@@ -23,4 +30,4 @@ def compile_version(catalog: Catalog, version: DeployedVersion) -> Compiled:
         *version.content.sources,
         *catalog.override(),
     )
-    return with_needs(compile_located(catalog, located, only_shown=True, instead=sources))
+    return with_needs(compile_located(catalog, located, only_shown=only_shown, instead=sources))

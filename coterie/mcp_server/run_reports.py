@@ -52,6 +52,8 @@ class WaitingApproval(Documented):
     """The commands with which a person decides."""
     is_question: bool = False
     """Whether it only asks: the tool `answer` may bring your user's answer."""
+    digest: str = ""
+    """Of a question as it is shown here; `answer` sends it back."""
     form: Json | None = None
     """JSON Schema of the answer to a question."""
 
@@ -241,6 +243,7 @@ def waiting_approval(run: str, request: Pending, workspace: Folder | None) -> Wa
         asked_because=_text(request.asked_because),
         decide=visible(decision_commands(run, request, login_name())),
         is_question=asks,
+        digest=request.digest if request.is_question else "",
         form=cast("Json", visible_value(request.payload_schema)) if asks else None,
     )
 

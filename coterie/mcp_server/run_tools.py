@@ -43,7 +43,9 @@ class AnswerArguments(Documented):
     message_id: str | None = Field(default=None, min_length=1, max_length=100)
     """Of a message that was sent before: the run works on it once, and answers again."""
     request: str | None = Field(default=None, min_length=1, max_length=500)
-    """The id of the question in `approvals` that the message answers. Default: the only one."""
+    """The id of the question in `approvals` that the message answers. Default: that of `digest`."""
+    digest: str | None = Field(default=None, min_length=1, max_length=200)
+    """The `digest` of the question as your user has seen it. An answer to a question needs it."""
 
 
 class ResultArguments(Documented):
@@ -91,8 +93,9 @@ def run_tools(teams: Iterable[str], wait: float) -> list[ServerTool]:
         ServerTool(
             name="answer",
             description="Sends a message to a run that awaits one (state `awaiting_message`) and "
-            f"returns its reply, or answers a question in `approvals`; waits {bound}. Ask your "
-            "user for the answer to a question. Approvals are for people: this tool decides none.",
+            "returns its reply, or answers a question in `approvals`, named by its `digest`; "
+            f"waits {bound}. Ask your user for the answer to a question. Approvals are for people: "
+            "this tool decides none.",
             input_schema=_schema(AnswerArguments),
             output_schema=report,
             hints=WRITES,

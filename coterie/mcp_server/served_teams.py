@@ -7,9 +7,11 @@ from typing import Literal, cast, get_args
 
 from pydantic import JsonValue
 
+from coterie.deployed.registry import DeployedVersion
+from coterie.deployed.version_documents import compile_version
 from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import compile_target, startable
-from coterie.documents.worker_trust import TrustedConfig, key_names, missing_keys
+from coterie.documents.worker_trust import TrustedConfig, key_names, missing_keys, resolved
 from coterie.dsl.analysis.findings import with_needs
 from coterie.dsl.compile.compiler import Compiled
 from coterie.dsl.errors import InvalidDocument
@@ -195,12 +197,30 @@ def _served_team(
     settings: Settings, target: str, model: str | None, workspace: str | None
 ) -> ServedTeam:
     located, compiled, trusted = compile_target(settings, target, model=model, workspace=workspace)
-    compiled = with_needs(compiled)
+    return _team_of(located.name, with_needs(compiled), trusted)
+
+
+def deployed_team(settings: Settings, version: DeployedVersion) -> ServedTeam:
+    """Return a deployed version of a team as its tool; its runs get exactly this version.
+
+    Raises:
+        InvalidDocument: The project lacks what it needs, such as a provider.
+        CommandError: A package of tools cannot be used, or the server has a tool of this name.
+    """
+    compiled = compile_version(Catalog(settings), version, only_shown=False)
+    trusted = resolved(compiled.worker, compiled.providers, compiled.tree, settings, None)
+    team = _team_of(version.team, compiled, trusted)
+    if team.tool in _SERVER_TOOLS:
+        raise CommandError(f"the server has a tool {team.tool!r} of its own; rename the team")
+    return team
+
+
+def _team_of(name: str, compiled: Compiled, trusted: TrustedConfig) -> ServedTeam:
     plan = compiled.plan
     return ServedTeam(
-        name=located.name,
-        tool=_OTHER.sub("_", located.name)[:_MAX_NAME_LENGTH],
-        description=team_description(compiled, located.name),
+        name=name,
+        tool=_OTHER.sub("_", name)[:_MAX_NAME_LENGTH],
+        description=team_description(compiled, name),
         compiled=compiled,
         trusted=trusted,
         arguments=arguments_schema(plan),

@@ -284,8 +284,9 @@ class TeamTools:
         """Answer a question; or send a message to a session, and wait for its reply."""
         record, run = await self.find(arguments.run, client, READS, ANSWERS)
         report = await self.report(record, run)
-        if arguments.request is not None or report.state == "waiting":
-            question = await self._question(record, run, arguments.request, client)
+        names_one = arguments.request is not None or arguments.digest is not None
+        if names_one or report.state == "waiting":
+            question = await self._question(record, run, arguments, client)
             run.signer = client.signer()
             await run.decide(answer_given(question, arguments.message, client))
             return await self._report_or_why(record, run)
@@ -300,22 +301,29 @@ class TeamTools:
         return report.model_copy(update={"reply": value, "message_id": id})
 
     async def _question(
-        self, record: RunRecord, run: Run, id: str | None, client: McpClient
+        self, record: RunRecord, run: Run, given: AnswerArguments, client: McpClient
     ) -> Pending:
-        """Return the question that a message answers; refuse what a person must decide."""
+        """Return the question that a message answers, if it is as the client has seen it.
+
+        Refuse what a person must decide.
+        """
         pending = await self.pending(run)
         open_ones = [
             request for request in pending if request.is_question and may_answer(request, client)
         ]
-        matches = [request for request in open_ones if id is None or visible(request.id) == id]
+        named = [one for one in open_ones if given.request in (None, visible(one.id))]
+        matches = [one for one in named if one.digest == given.digest]
         if len(matches) == 1:
             return matches[0]
-        if matches:
-            ids = listed([visible(request.id) for request in matches])
-            raise CommandError(f"run {record.id!r} asks several questions; set `request`: {ids}")
         if open_ones:
-            ids = listed([visible(request.id) for request in open_ones])
-            raise CommandError(f"run {record.id!r} does not ask this; it asks {ids}")
+            asks = listed([f"{visible(one.id)} (digest {one.digest})" for one in open_ones])
+            if given.digest is None:
+                why = f"set `digest` to that of the question that your user has seen: {asks}"
+            elif matches:
+                why = f"it asks several questions with this digest; set `request`: {asks}"
+            else:
+                why = f"it does not ask this, or not so any more; it asks {asks}"
+            raise CommandError(f"run {record.id!r} waits for an answer: {why}")
         report = await self.report(record, run)
         how = f": {report.approvals[0].decide}" if report.approvals else ""
         raise CommandError(

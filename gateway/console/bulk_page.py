@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from coterie.gateway.console.inbox_page import run_url
 from coterie.gateway.console.runs_page import state_tone
+from coterie.gateway.identity.console_address import run_url
 from coterie.gateway.operations.bulk_actions import BulkChoice, BulkPreview, BulkProgress
 from coterie.gateway.operations.request_decisions import WaitingRequest
 from coterie.runs.progress import Tone

@@ -23,11 +23,10 @@ from coterie.gateway.console.compare_page import compare_page
 from coterie.gateway.console.eval_page import eval_page
 from coterie.gateway.console.forms.bulk_posts import BulkPosts
 from coterie.gateway.console.forms.decision_posts import DecisionPosts
-from coterie.gateway.console.forms.form_operations import performed
 from coterie.gateway.console.forms.run_actions import run_actions
 from coterie.gateway.console.forms.start_posts import StartPosts
 from coterie.gateway.console.forms.steering_posts import SteeringPosts
-from coterie.gateway.console.inbox_page import inbox_page, run_url
+from coterie.gateway.console.inbox_page import inbox_page
 from coterie.gateway.console.long_runs.long_runs import LongRuns, not_followed, reading
 from coterie.gateway.console.long_runs.page_tasks import SharedWork
 from coterie.gateway.console.page_templates import ExampleOffer, style_text
@@ -41,9 +40,10 @@ from coterie.gateway.console.states.worker_polls import unserved_queue
 from coterie.gateway.console.team_actions import team_view
 from coterie.gateway.console.upgrades.upgrade_page import upgrade_page
 from coterie.gateway.endpoints import API
+from coterie.gateway.identity.console_address import run_url
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import Rejection
-from coterie.gateway.operations.operations_table import operation_named
+from coterie.gateway.operations.operations_table import operation_named, performed
 from coterie.gateway.operations.performance import perform, permitted_run
 from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.request_decisions import WaitingRequests

@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
-from urllib.parse import quote
 
 from coterie.gateway.console.fields.form_fields import FormField
 from coterie.gateway.console.fields.schema_forms import edit_form
 from coterie.gateway.console.request_cards import RequestCard, request_card
+from coterie.gateway.identity.console_address import run_url
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.request_decisions import WaitingRequest, WaitingRequests
@@ -40,16 +40,6 @@ _WORDS: Mapping[RequestKind, DecisionWords] = {
     "question": DecisionWords("Answer", "Decline", "Your answer"),
     "failed": DecisionWords("", "Let it fail", ""),
 }
-
-
-def run_url(run: str) -> str:
-    """Return the address of the page of a run."""
-    return f"/runs/{quote(run, safe='')}"
-
-
-def chat_url(run: str) -> str:
-    """Return the address of the chat with a session."""
-    return f"/chat/{quote(run, safe='')}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from coterie.dsl.values import Json
-from coterie.gateway.console.inbox_page import run_url
+from coterie.gateway.identity.console_address import run_url
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.run_listing import ListAsked, ListedRun, RunListing

@@ -86,7 +86,7 @@ def _team_page(settings: Settings, team: str, identity: Identity) -> TeamPage:
     catalog = Catalog(settings)
     located = catalog.named(team)
     if located is None:
-        raise unknown_team(catalog, team, identity)
+        raise unknown_team(catalog.names(), team, identity)
     return team_page(settings, located)
 
 

@@ -17,6 +17,7 @@ from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.sizes import MAX_BY_LENGTH
 from coterie.failures import CommandError
 from coterie.gateway.doors.mcp_authoring_tools import AuthoringBench, AuthoringTools
+from coterie.gateway.doors.mcp_deployed_teams import DeployedTools
 from coterie.gateway.doors.mcp_run_tools import RunTools
 from coterie.gateway.endpoints import IDENTITY, error_response
 from coterie.gateway.identity.identity import Identity, Role
@@ -50,7 +51,8 @@ class McpDoor:
     def __init__(self, access: RunAccess) -> None:
         """Take the project, whose teams it offers, and what signs."""
         self._access = access
-        self._teams: Mapping[str, ServedTeam] = {}
+        self._teams: dict[str, ServedTeam] = {}
+        self._deployed = DeployedTools(access, self._teams)
         self._app: ASGIApp | None = None
         self._opened = asyncio.Event()
         self._serving: asyncio.Task[None] | None = None
@@ -88,6 +90,7 @@ class McpDoor:
         require(may(identity, tuple(Role), None))
         async with self._opening:
             app = await self._open()
+        await self._deployed.take()
         teams = [team.name for team in self._teams.values()]
         scope["state"][CALLER] = caller_of(
             identity, teams, self._tool_sets(identity), self._note_refusal
@@ -116,6 +119,7 @@ class McpDoor:
         if self._app is not None and self._serving is not None and not self._serving.done():
             return self._app
         self._teams = await asyncio.to_thread(served_teams, self._access.settings, (), None, None)
+        self._deployed = DeployedTools(self._access, self._teams)
         self._opened.clear()
         self._serving = asyncio.create_task(self._serve())
         opening = asyncio.create_task(self._opened.wait())

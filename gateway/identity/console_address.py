@@ -1,4 +1,4 @@
-"""Where people open the console of a project, for links in files that stand alone."""
+"""Where people open the console of a project, and the pages of runs in it."""
 
 from urllib.parse import quote
 
@@ -14,7 +14,17 @@ _PORT = 7400
 def run_link(settings: Settings, run: str) -> str:
     """Return the address of a run in the console; empty if nobody has served this project yet."""
     origin = _origin(settings)
-    return f"{origin}/runs/{quote(run, safe='')}" if origin else ""
+    return f"{origin}{run_url(run)}" if origin else ""
+
+
+def run_url(run: str) -> str:
+    """Return the address of the page of a run, below that of the console."""
+    return f"/runs/{quote(run, safe='')}"
+
+
+def chat_url(run: str) -> str:
+    """Return the address of the chat with a session, below that of the console."""
+    return f"/chat/{quote(run, safe='')}"
 
 
 def _origin(settings: Settings) -> str:

@@ -6,9 +6,10 @@ Every door asks here, so that one name is one team.
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path as File
 
 from temporalio.client import Client
 from temporalio.service import RPCError
@@ -43,6 +44,19 @@ class NamedTeam:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnTeam:
+    """A team of the project: deployed, a file here, or both."""
+
+    name: str
+    file: File | None
+    """None: it is only deployed."""
+    version: str | None
+    """What its name starts if it is deployed, such as `review@3`."""
+    deployed_at: str = ""
+    """When that became what its name starts: ISO 8601, UTC."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Reading:
     """A document as it was read."""
 
@@ -65,6 +79,7 @@ class NamedTeams:
         self._versions: OrderedDict[str, _Result] = OrderedDict()
         self._files: OrderedDict[str, _Reading] = OrderedDict()
         self._looking = asyncio.Lock()
+        self._reading = asyncio.Lock()
 
     async def find(self, name: str) -> NamedTeam | None:
         """Return a team; None if there is none of this name.
@@ -90,7 +105,48 @@ class NamedTeams:
             return NamedTeam(name, name, result)
         return NamedTeam(version.team, version.name, result)
 
+    async def own(self) -> Sequence[OwnTeam]:
+        """Return the teams of the project, files first, each in its order.
+
+        While the server does not answer, those count as deployed that were when it last did.
+
+        Raises:
+            CommandError: The registry is damaged.
+        """
+        try:
+            state = await self._registry_state()
+        except RPCError:
+            state = RegistryState() if self._state is None else self._state[1]
+        located = await asyncio.to_thread(Catalog(self._settings).own)
+        files: dict[str, File | None] = {one.name: one.file for one in located}
+        deployed = {name: record for name, record in state.teams.items() if record.current}
+        return [
+            OwnTeam(name, files.get(name), f"{name}@{record.current}", record.since.at)
+            if (record := deployed.get(name)) is not None
+            else OwnTeam(name, files.get(name), None)
+            for name in (*files, *sorted(set(deployed) - set(files)))
+        ]
+
+    async def deployed(self, name: str) -> DeployedVersion | None:
+        """Return the deployed version that a name starts; None if it starts a file.
+
+        Raises:
+            CommandError: There is no such version, or the registry is damaged.
+            RPCError: The server does not answer.
+        """
+        return version_named(await self._registry_state(), name)
+
+    async def names(self) -> Sequence[str]:
+        """Return all names that start something: of the project, and of what ships with Coterie."""
+        own = [team.name for team in await self.own()]
+        shipped = await asyncio.to_thread(Catalog(self._settings).names)
+        return list(dict.fromkeys((*own, *shipped)))
+
     async def _registry_state(self) -> RegistryState:
+        async with self._reading:  # requests of one moment share one look
+            return await self._latest_state()
+
+    async def _latest_state(self) -> RegistryState:
         client = self._client()
         if self._registry is None or self._registry.client is not client:
             self._registry, self._state = Registry(client, self._settings.task_queue), None

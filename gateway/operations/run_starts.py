@@ -1,7 +1,7 @@
 """Start runs: of a team, or in the middle of another run."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from pydantic import Field, JsonValue
 
@@ -118,7 +118,9 @@ async def start_team(
     settings, client = access.settings, access.client
     version = await Registry(client, settings.task_queue).version(asked.team)
     if version is None:
-        await asyncio.to_thread(_check_context, settings, asked, identity)
+        is_known = await asyncio.to_thread(_check_context, settings, asked)
+        if not is_known and settings.address is None:
+            raise unknown_team(await access.teams.names(), asked.team, identity)
     else:
         check_context(version, asked.context, _GIVE)
     team = reference_of(asked.team).team
@@ -135,26 +137,26 @@ async def start_team(
     return StartedRun(run=run.id, team=team, is_served=served)
 
 
-def _check_context(settings: Settings, asked: StartAsked, identity: Identity) -> None:
+def _check_context(settings: Settings, asked: StartAsked) -> bool:
     """Refuse what the worker would refuse, if its documents are those of this project.
 
+    Returns:
+        Whether the project has such a team.
+
     Raises:
-        Rejection: The project has no such team.
         CommandError: The context does not fit, or the document has problems.
     """
     catalog = Catalog(settings)
     located = catalog.named(asked.team)
-    if located is not None:
-        startable(compile_located(catalog, located), asked.context, how=_GIVE)
-    elif settings.address is None:
-        raise unknown_team(catalog, asked.team, identity)
+    if located is None:
+        return False
+    startable(compile_located(catalog, located), asked.context, how=_GIVE)
+    return True
 
 
-def unknown_team(catalog: Catalog, team: str, identity: Identity) -> Rejection:
+def unknown_team(names: Iterable[str], team: str, identity: Identity) -> Rejection:
     """Return the error for a team that the project does not have; it names what who asks sees."""
-    names = [
-        name for name in catalog.names() if isinstance(may(identity, TEAM_READERS, name), Allowed)
-    ]
+    names = [name for name in names if isinstance(may(identity, TEAM_READERS, name), Allowed)]
     hint = nearest(team, names) or (f"The teams are: {listed(names)}." if names else "")
     return Rejection(404, "unknown_team", f"the project has no team {team!r}", hint)
 

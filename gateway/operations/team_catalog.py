@@ -1,15 +1,15 @@
 """List the teams of the project, and describe one; the schemas of documents."""
 
 import asyncio
+from collections.abc import Sequence
 
 from coterie.documents.catalog import Catalog, shown
-from coterie.documents.compilation import compile_located
-from coterie.dsl.analysis.findings import with_needs
 from coterie.dsl.errors import InvalidDocument
 from coterie.dsl.values import Documented, Json
 from coterie.dsl.visible import shortened_text, visible
 from coterie.evals.document_schemas import DocumentKind, schema_of
 from coterie.gateway.identity.identity import Identity, Role
+from coterie.gateway.operations.named_teams import NamedTeam
 from coterie.gateway.operations.operation import AnyOperation, Operation, TeamAsked
 from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.run_access import RunAccess
@@ -31,8 +31,11 @@ class ListedTeam(Documented):
 
     team: str
     file: str
+    """Empty: the gateway has none, and the team is only deployed."""
     is_own: bool
     """Whether it is a team of the project; otherwise it comes with Coterie."""
+    version: str | None = None
+    """The deployed version that its name starts, such as `review@3`."""
 
 
 class TeamListing(Documented):
@@ -46,6 +49,9 @@ class TeamDescription(Documented):
 
     team: str
     file: str
+    """Empty: the gateway has none, and the team is only deployed."""
+    version: str | None = None
+    """The deployed version that is described; None: what the file says."""
     description: str
     """As its document has it."""
     problem: str = ""
@@ -73,47 +79,59 @@ class DocumentSchema(Documented):
 
 
 async def _teams(access: RunAccess, _: TeamsAsked, identity: Identity) -> TeamListing:
-    listed_teams = await asyncio.to_thread(_listed_teams, access.settings)
+    listed_teams = [
+        ListedTeam(
+            team=own.name,
+            file="" if own.file is None else shown(own.file, access.settings),
+            is_own=True,
+            version=own.version,
+        )
+        for own in sorted(await access.teams.own(), key=lambda own: own.name)
+    ]
+    listed_teams += await asyncio.to_thread(_shipped_teams, access.settings, listed_teams)
     visible_teams = (
         team for team in listed_teams if isinstance(may(identity, TEAM_READERS, team.team), Allowed)
     )
     return TeamListing(teams=tuple(visible_teams))
 
 
-def _listed_teams(settings: Settings) -> list[ListedTeam]:
-    catalog = Catalog(settings)
-    own = {located.name for located in catalog.own()}
+def _shipped_teams(settings: Settings, own: Sequence[ListedTeam]) -> list[ListedTeam]:
+    names = {team.team for team in own}
     found = [
-        ListedTeam(
-            team=located.name, file=shown(located.file, settings), is_own=located.name in own
-        )
-        for located in catalog.all()
+        ListedTeam(team=located.name, file=shown(located.file, settings), is_own=False)
+        for located in Catalog(settings).all()
+        if located.name not in names
     ]
-    return sorted(found, key=lambda team: (not team.is_own, team.team))
+    return sorted(found, key=lambda team: team.team)
 
 
 async def _team(access: RunAccess, asked: TeamAsked, identity: Identity) -> TeamDescription:
-    return await asyncio.to_thread(_described_team, access.settings, asked.team, identity)
-
-
-def _described_team(settings: Settings, name: str, identity: Identity) -> TeamDescription:
-    catalog = Catalog(settings)
-    located = catalog.named(name)
-    if located is None:
-        raise unknown_team(catalog, name, identity)
-    file = shown(located.file, settings)
+    name = asked.team
+    file = await asyncio.to_thread(_file_of, access.settings, name)
     try:
-        compiled = with_needs(compile_located(catalog, located, only_shown=True))
+        named = await access.teams.find(name)
     except InvalidDocument as error:
         problem = error.problems[0]
         where = f"{problem.file}:{problem.line}:{problem.column}"
         text = shortened_text(visible(f"{where}: {problem.message}"), _MAX_PROBLEM_LENGTH)
         return TeamDescription(team=name, file=file, description="", problem=text)
-    plan = compiled.plan
+    if named is None:
+        raise unknown_team(await access.teams.names(), name, identity)
+    return await asyncio.to_thread(_described_team, named, file)
+
+
+def _file_of(settings: Settings, team: str) -> str:
+    located = Catalog(settings).named(team)
+    return "" if located is None else shown(located.file, settings)
+
+
+def _described_team(named: NamedTeam, file: str) -> TeamDescription:
+    plan = named.compiled.plan
     return TeamDescription(
-        team=name,
+        team=named.name,
         file=file,
-        description=team_description(compiled, name),
+        version=None if named.start_name == named.name else named.start_name,
+        description=team_description(named.compiled, named.name),
         context_schema=arguments_schema(plan),
         result_schema=result_schema(plan),
         graph=visible(mermaid_of(picture(plan), None)),

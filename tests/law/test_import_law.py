@@ -184,3 +184,22 @@ def test_a_command_that_asks_a_run_waits_for_no_interpreter_and_no_compiler(comm
     loaded = loaded_by(f"coterie.commands.{command}")
     assert "temporalio.client" in loaded
     assert not {"temporalio.worker", "workflows.team", "dsl.compile.compiler", "jinja2"} & loaded
+
+
+def door_of(module: str) -> str:
+    """`gateway.doors.a2a.x` is of `a2a`; the files of MCP have no folder."""
+    name = module.removeprefix("gateway.doors").removeprefix(".").partition(".")[0]
+    return name.partition("_")[0]
+
+
+def test_doors_know_neither_each_other_nor_the_console() -> None:
+    """What several doors share has one place below them: `gateway/sessions`, or the operations."""
+    wrong = [
+        f"{name} imports {used}"
+        for name, file in modules("gateway")
+        if name.startswith("gateway.doors.")
+        for used in imports(file)
+        if used.startswith("gateway.console")
+        or (used.startswith("gateway.doors.") and door_of(used) != door_of(name))
+    ]
+    assert wrong == []

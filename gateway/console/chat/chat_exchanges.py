@@ -8,9 +8,9 @@ from typing import Literal
 from pydantic import JsonValue
 
 from coterie.activities.contracts import AgentRequest, AgentResponse, FunctionResult
-from coterie.gateway.console.chat.session_history import SessionHistory, is_message
 from coterie.gateway.console.conversations_view import ToolCallRow, TurnRow, turn_rows
 from coterie.gateway.console.page_values import ShownValue, shown_value
+from coterie.gateway.sessions.session_history import SessionHistory, is_message
 from coterie.gateway.streams.cursors import Cursor
 from coterie.runs.histories.recorded_calls import RecordedCall, calls_by_event
 from coterie.runs.histories.recorded_events import (

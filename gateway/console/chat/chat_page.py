@@ -6,8 +6,9 @@ from urllib.parse import urlencode
 
 from coterie.gateway.console.chat.chat_exchanges import ChatExchange, ChatHistory
 from coterie.gateway.console.fields.form_fields import FormField
-from coterie.gateway.console.inbox_page import InboxCard, chat_url, run_url
+from coterie.gateway.console.inbox_page import InboxCard
 from coterie.gateway.console.runs_page import RunLine
+from coterie.gateway.identity.console_address import chat_url, run_url
 from coterie.runs.ends.end_words import incomplete_reason
 from coterie.runs.progress import Tone
 from coterie.workflows.core.views import RunStatus

@@ -7,13 +7,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
-from pydantic import JsonValue
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 from temporalio.service import RPCError
 
-from coterie.dsl.values import Json
 from coterie.failures import CommandError
 from coterie.gateway.console.chat.chat_exchanges import ChatHistory, exchanges_of
 from coterie.gateway.console.chat.chat_page import (
@@ -33,25 +31,27 @@ from coterie.gateway.console.chat.message_forms import (
     new_nonce,
     text_message,
 )
-from coterie.gateway.console.chat.session_history import read_session
 from coterie.gateway.console.fields.filled_forms import read_form, with_added_item, with_focus
 from coterie.gateway.console.fields.form_fields import FormField
-from coterie.gateway.console.forms.form_operations import performed
 from coterie.gateway.console.forms.sent_forms import text_of, typed_in, with_added
-from coterie.gateway.console.inbox_page import InboxCard, chat_url, inbox_card, run_url
+from coterie.gateway.console.inbox_page import InboxCard, inbox_card
 from coterie.gateway.console.runs_page import runs_page
 from coterie.gateway.console.served_pages import answered, page_response, sent_form
 from coterie.gateway.console.states.latest_pages import LatestPages
 from coterie.gateway.endpoints import API
+from coterie.gateway.identity.console_address import chat_url, run_url
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import Rejection
+from coterie.gateway.operations.operations_table import performed
 from coterie.gateway.operations.performance import permitted_run
 from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.request_decisions import WaitingRequest, WaitingRequests
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.operations.run_listing import ListAsked, RunListing
 from coterie.gateway.operations.run_permissions import trail_name
-from coterie.gateway.operations.run_steering import MessageOutcome
+from coterie.gateway.sessions.message_inputs import session_message
+from coterie.gateway.sessions.session_history import read_session
+from coterie.gateway.sessions.session_runs import MessageToSession
 from coterie.gateway.streams.cursors import Cursor
 from coterie.runs.call_errors import call_error
 from coterie.runs.task_queues import is_polled
@@ -200,7 +200,8 @@ class Chats:
         wanted = await self._forms.of(found)
         nonce = text_of(form, "nonce")
         if not isinstance(wanted, MessageForm) or wanted.kind == "text":
-            message: JsonValue = text_message(text_of(form, "message"))
+            schemas = wanted.schemas if isinstance(wanted, MessageForm) else ()
+            message = session_message(schemas, text_message(text_of(form, "message")))
         else:
             typed, added = with_added(form, typed_in(form))
             filled = read_form(fields_of(wanted, typed.counts), typed)
@@ -213,15 +214,7 @@ class Chats:
                 return await self._again(request, found, identity, nonce, wrong, notice)
             message = filled.value
         id = message_id(nonce, json.dumps(message, sort_keys=True))
-        asked: Json = {"run": run, "message": message, "message_id": id, "wait": 0}
-        outcome = await performed(self._access, "message", asked, identity, MessageOutcome)
-        if not outcome.is_taken:
-            raise Rejection(
-                503,
-                "no_worker",
-                "no worker has taken the message",
-                "Start `coterie worker` in the project, then send it again: it is sent once.",
-            )
+        await MessageToSession(self._access, identity, run, id, message).take()
         return RedirectResponse(f"{chat_url(run)}#end", 303)
 
     async def _again(

@@ -10,12 +10,12 @@ from typing import Literal
 from pydantic import JsonValue
 
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.model.traversal.step_walk import message_waits
 from coterie.dsl.values import Json
 from coterie.gateway.console.fields.form_fields import FormField
 from coterie.gateway.console.fields.schema_forms import start_form, value_form
 from coterie.gateway.operations.error_reports import Rejection
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
+from coterie.gateway.sessions.message_inputs import message_schemas
 from coterie.runs.histories.recorded_plans import plan_of_run
 
 _MAX_KEPT = 2_000
@@ -28,6 +28,8 @@ class MessageForm:
     kind: Literal["text", "fields"]
     schema: Json = field(default_factory=dict[str, JsonValue])
     """Of a message that is not a text."""
+    schemas: tuple[Json, ...] = field(default=(), compare=False)
+    """Of all messages that the session waits for."""
 
 
 NO_SESSION = "no session"
@@ -60,15 +62,14 @@ class SessionForms:
 
 def kind_of(plan: Plan) -> SessionKind:
     """Return the form of a message to a run of a plan, or that it takes none."""
-    waits = message_waits(plan)
-    if not waits:
+    schemas = message_schemas(plan)
+    if not schemas:
         return NO_SESSION
-    schemas = [wait.schema_ or {} for wait in waits]
     schema = schemas[0] if all(schema == schemas[0] for schema in schemas) else {}
     kind = schema.get("type")
     if schema.get("properties") or (isinstance(kind, str) and kind != "string"):
-        return MessageForm("fields", schema)
-    return TEXT
+        return MessageForm("fields", schema, schemas)
+    return MessageForm("text", schemas=schemas)
 
 
 def fields_of(form: MessageForm, counts: Mapping[str, int]) -> tuple[FormField, ...]:

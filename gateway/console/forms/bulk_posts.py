@@ -18,7 +18,6 @@ from coterie.gateway.console.bulk_page import (
     preview_of_runs,
     progress_page,
 )
-from coterie.gateway.console.forms.form_operations import performed
 from coterie.gateway.console.forms.sent_forms import (
     MAX_PICKS,
     json_of,
@@ -34,6 +33,7 @@ from coterie.gateway.operations.bulk_actions import (
     StartedBulk,
 )
 from coterie.gateway.operations.error_reports import Rejection
+from coterie.gateway.operations.operations_table import performed
 from coterie.gateway.operations.request_decisions import WaitingRequests
 from coterie.gateway.operations.run_access import RunAccess
 

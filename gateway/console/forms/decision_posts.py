@@ -19,7 +19,6 @@ from coterie.gateway.console.fields.filled_forms import (
 )
 from coterie.gateway.console.fields.form_fields import Typed
 from coterie.gateway.console.fields.schema_forms import edit_form
-from coterie.gateway.console.forms.form_operations import performed
 from coterie.gateway.console.forms.sent_forms import (
     Pick,
     has_fields,
@@ -28,10 +27,12 @@ from coterie.gateway.console.forms.sent_forms import (
     typed_in,
     with_added,
 )
-from coterie.gateway.console.inbox_page import Draft, chat_url, inbox_page
+from coterie.gateway.console.inbox_page import Draft, inbox_page
 from coterie.gateway.console.served_pages import page_response, sent_form
+from coterie.gateway.identity.console_address import chat_url
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import Rejection, failed_request
+from coterie.gateway.operations.operations_table import performed
 from coterie.gateway.operations.request_decisions import WaitingRequest, WaitingRequests
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.workflows.core.requests import Decision, Pending

@@ -19,7 +19,6 @@ from coterie.gateway.console.fields.filled_forms import (
 )
 from coterie.gateway.console.fields.form_fields import FormField, Typed
 from coterie.gateway.console.fields.schema_forms import start_form
-from coterie.gateway.console.forms.form_operations import performed
 from coterie.gateway.console.forms.sent_forms import (
     SentFile,
     files_in,
@@ -27,11 +26,12 @@ from coterie.gateway.console.forms.sent_forms import (
     typed_in,
     with_added,
 )
-from coterie.gateway.console.inbox_page import chat_url, run_url
 from coterie.gateway.console.served_pages import page_response, sent_form
 from coterie.gateway.console.team_actions import team_view
+from coterie.gateway.identity.console_address import chat_url, run_url
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import failed_request
+from coterie.gateway.operations.operations_table import performed
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.operations.run_starts import StartedRun
 from coterie.gateway.operations.team_catalog import TeamDescription

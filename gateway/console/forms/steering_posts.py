@@ -34,8 +34,8 @@ from coterie.gateway.console.forms.steering_forms import (
     skip_fields,
     tasks_of,
 )
-from coterie.gateway.console.inbox_page import run_url
 from coterie.gateway.console.served_pages import page_response, sent_form
+from coterie.gateway.identity.console_address import run_url
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import Rejection, failed_request
 from coterie.gateway.operations.operations_table import operation_named

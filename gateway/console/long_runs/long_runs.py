@@ -11,7 +11,6 @@ from urllib.parse import quote
 from coterie.dsl.model.plan import Plan
 from coterie.explaining.origins import Effective
 from coterie.failures import CommandError
-from coterie.gateway.console.inbox_page import run_url
 from coterie.gateway.console.long_runs.long_run_page import LongRunFacts, long_run_page
 from coterie.gateway.console.long_runs.newest_calls import NewestCalls, calls_before
 from coterie.gateway.console.long_runs.reported_state import Report, ReportedStates
@@ -27,6 +26,7 @@ from coterie.gateway.console.run_page import (
     run_page,
 )
 from coterie.gateway.endpoints import API
+from coterie.gateway.identity.console_address import run_url
 from coterie.gateway.operations.error_reports import Rejection
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.timelines.bars import Timeline, draw_bars

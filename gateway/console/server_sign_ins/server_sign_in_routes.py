@@ -20,7 +20,6 @@ from coterie.documents.trusted_catalog import trusted_catalog
 from coterie.documents.worker_trust import TrustedConfig
 from coterie.failures import CommandError
 from coterie.gateway.console.forms.sent_forms import text_of
-from coterie.gateway.console.inbox_page import run_url
 from coterie.gateway.console.served_pages import HEADERS, answered, page_response, sent_form
 from coterie.gateway.console.server_sign_ins.pending_cookies import (
     dropped,
@@ -29,6 +28,7 @@ from coterie.gateway.console.server_sign_ins.pending_cookies import (
 )
 from coterie.gateway.console.server_sign_ins.sign_in_view import ServerSignInPage
 from coterie.gateway.endpoints import identity_of
+from coterie.gateway.identity.console_address import run_url
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.identity.request_origins import own_origin
 from coterie.gateway.identity.sign_in_gate import SignInGate

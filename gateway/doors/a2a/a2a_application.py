@@ -1,7 +1,5 @@
 """The application that answers A2A clients. Imports the SDK."""
 
-import asyncio
-
 from a2a.server.request_handlers.response_helpers import agent_card_to_dict
 from a2a.server.routes import create_jsonrpc_routes, create_rest_routes
 from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH
@@ -71,7 +69,7 @@ class _Cards:
         identity = identity_of(request)
         if identity is None:
             return error_response(SIGNED_OUT)
-        names = await asyncio.to_thread(self._names, identity)
+        names = await self._names(identity)
         agents = [
             {"name": name, "card": f"{self._url(request, name)}{AGENT_CARD_WELL_KNOWN_PATH}"}
             for name in names
@@ -85,7 +83,7 @@ class _Cards:
     async def only_card(self, request: Request) -> Response:
         """Return the card of the only team that an identity sees."""
         identity = identity_of(request)
-        names = [] if identity is None else await asyncio.to_thread(self._names, identity)
+        names = [] if identity is None else await self._names(identity)
         if len(names) == 1:
             return await self._answer(request, names[0])
         text = f"this gateway offers {len(names) or 'no'} agents"
@@ -104,8 +102,8 @@ class _Cards:
         card = card_of(team, self._url(request, name), self._issuer, pushes=self._pushes)
         return JSONResponse(agent_card_to_dict(card), headers=_PRIVATE)
 
-    def _names(self, identity: Identity) -> list[str]:
-        names = dict.fromkeys(located.name for located in Catalog(self._access.settings).own())
+    async def _names(self, identity: Identity) -> list[str]:
+        names = [team.name for team in await self._access.teams.own()]
         return [name for name in names if isinstance(may(identity, TEAM_READERS, name), Allowed)]
 
     def _url(self, request: Request, name: str) -> str:

@@ -18,8 +18,8 @@ from google.protobuf.json_format import ParseDict
 from google.protobuf.struct_pb2 import Struct
 from pydantic import JsonValue
 
-from coterie.documents.catalog import Catalog
 from coterie.dsl.exact_numbers import is_exact
+from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.traversal.step_paths import message_wait_paths
 from coterie.dsl.values import Json
 from coterie.gateway.doors.a2a.task_messages import JSON, TEXT
@@ -45,8 +45,12 @@ class OfferedTeam:
     """JSON Schema of the context with which it starts."""
     result: Json
     """JSON Schema of what is known of its result."""
-    is_session: bool
-    """Whether it waits for messages."""
+    plan: Plan
+
+    @property
+    def is_session(self) -> bool:
+        """Whether it waits for messages."""
+        return bool(message_wait_paths(self.plan))
 
 
 async def offered_team(access: RunAccess, name: str, identity: Identity) -> OfferedTeam:
@@ -59,14 +63,14 @@ async def offered_team(access: RunAccess, name: str, identity: Identity) -> Offe
     """
     named = await access.teams.find(name)
     if named is None:
-        raise unknown_team(Catalog(access.settings), name, identity)
+        raise unknown_team(await access.teams.names(), name, identity)
     plan = named.compiled.plan
     return OfferedTeam(
         name=name,
         description=team_description(named.compiled, name),
         inputs=arguments_schema(plan),
         result=result_schema(plan),
-        is_session=bool(message_wait_paths(plan)),
+        plan=plan,
     )
 
 

@@ -2,15 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal, cast
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, JsonValue, ValidationError
 
 from coterie.dsl.errors import listed
+from coterie.dsl.model.plan import Plan
 from coterie.dsl.sizes import MAX_NAME_LENGTH, MAX_WHY_LENGTH
 from coterie.dsl.values import Documented, Json
 from coterie.dsl.visible import shortened_text
 from coterie.gateway.operations.error_reports import Rejection, invalid_input, problems_of
+from coterie.gateway.sessions.message_inputs import (
+    message_schemas,
+    session_message,
+    start_context,
+    takes_text,
+)
 from coterie.workflows.core.requests import Pending
 
 Act = Literal["approve", "reject", "retry", "skip"]
@@ -67,41 +74,30 @@ def _refuse(message: str, fix: str) -> Rejection:
     return Rejection(422, "invalid", message, fix)
 
 
-def start_context(content: MessageContent, schema: Json) -> Json:
-    """Return the context with which a message starts a run.
-
-    Data parts give it; a text gives the one input that takes a text and is missing.
+def task_context(plan: Plan, team: str, content: MessageContent) -> Json:
+    """Return the context with which a message starts a run: its data parts, and its text.
 
     Raises:
         Rejection: The message does not say what the inputs are.
     """
-    context = _merge_objects(content.values)
-    if not content.texts:
-        return context
-    wanted = [name for name in _text_inputs(schema) if name not in context]
-    required = [name for name in wanted if name in _required_names(schema)]
-    chosen = required if required else wanted
-    if len(chosen) == 1:
-        return {**context, chosen[0]: content.text}
-    names = listed(_properties(schema)) or "none"
-    raise _refuse(
-        f"the message has a text, and {len(chosen) or 'no'} inputs of the team take one",
-        f"Send a data part `{{input: value}}`; the inputs are: {names}.",
-    )
+    given = _merge_objects(content.values)
+    return start_context(plan, team, given, content.text) if content.texts else given
 
 
-def session_message(content: MessageContent) -> JsonValue:
+def session_value(plan: Plan, content: MessageContent) -> JsonValue:
     """Return the message of a session: its text, or its value.
 
     Raises:
-        Rejection: It has neither, or both.
+        Rejection: It has neither, or both, or the session does not take the text.
     """
     if len(content.values) + bool(content.texts) != 1:
         raise _refuse(
             "a message of a session has either texts or one value",
             "Send one text, or one data part.",
         )
-    return content.text if content.texts else content.values[0]
+    return (
+        session_message(message_schemas(plan), content.text) if content.texts else content.values[0]
+    )
 
 
 def session_context(metadata: JsonValue) -> Json:
@@ -267,21 +263,9 @@ def _properties(schema: Json) -> Json:
     return properties if isinstance(properties, dict) else {}
 
 
-def _required_names(schema: Json) -> list[str]:
-    required = schema.get("required")
-    return cast("list[str]", required) if isinstance(required, list) else []
-
-
 def _text_inputs(schema: Json) -> list[str]:
     return [
         name
         for name, inner in _properties(schema).items()
-        if isinstance(inner, dict) and _takes_text(inner)
+        if isinstance(inner, dict) and takes_text(inner)
     ]
-
-
-def _takes_text(schema: Json) -> bool:
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        return "string" in kind
-    return kind == "string" or (kind is None and "properties" not in schema)

@@ -35,23 +35,24 @@ from google.protobuf.message import Message as ProtobufMessage
 
 from coterie.activities.workspace.web_access import WebAccess
 from coterie.audit.sent_records import audit_record
+from coterie.dsl.model.plan import Plan
 from coterie.gateway.doors.a2a.agent_cards import extended_card_of, offered_team
 from coterie.gateway.doors.a2a.call_scope import TeamCall, call_of
 from coterie.gateway.doors.a2a.door_errors import a2a_error
 from coterie.gateway.doors.a2a.message_contents import (
     session_context,
-    session_message,
-    start_context,
+    session_value,
     status_answered,
+    task_context,
 )
-from coterie.gateway.doors.a2a.new_tasks import existing_task, start_task, task_id
+from coterie.gateway.doors.a2a.new_tasks import start_task, task_id
 from coterie.gateway.doors.a2a.push_configs import (
     DEFAULT_ID,
     checked_push,
     receivers_of,
     set_push,
 )
-from coterie.gateway.doors.a2a.task_answers import MessageOnTask, answer_task, send_to_session
+from coterie.gateway.doors.a2a.task_answers import MessageOnTask, answer_task, message_key
 from coterie.gateway.doors.a2a.task_listing import list_tasks
 from coterie.gateway.doors.a2a.task_messages import (
     StreamProgress,
@@ -73,6 +74,7 @@ from coterie.gateway.operations.permissions import may
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.operations.run_listing import VIEWERS
 from coterie.gateway.operations.run_permissions import require
+from coterie.gateway.sessions.session_runs import MessageToSession, plan_for, run_of_team
 from coterie.gateway.streams.stream_hub import StreamHub
 from coterie.workflows.core.messages import PushInput
 
@@ -252,36 +254,39 @@ class TaskHandler(RequestHandler):
         self._require_viewer(call)
         team = await offered_team(self._access, call.team, call.identity)
         if team.is_session:
-            return await self._talk(call, message)
+            return await self._talk(call, team.plan, message)
         content = content_of(message)
         id = task_id(call.team, call.identity, f"message {message.message_id}")
-        found = await existing_task(self._access, call.team, id)
+        found = await run_of_team(self._access, call.team, id)
         if found is not None:  # the same message again
             return found
-        context = start_context(content, team.inputs)
+        context = task_context(team.plan, team.name, content)
         return await start_task(
             self._access, call.identity, call.team, id, message.context_id, context
         )
 
-    async def _talk(self, call: TeamCall, message: Message) -> FoundRun:
+    async def _talk(self, call: TeamCall, plan: Plan, message: Message) -> FoundRun:
         """Send a message to the session of its context, which starts with the first one."""
+        access, identity = self._access, call.identity
         thread = message.context_id or message.message_id
-        id = task_id(call.team, call.identity, f"context {thread}")
-        value = session_message(content_of(message))
-        found = await existing_task(self._access, call.team, id)
+        id = task_id(call.team, identity, f"context {thread}")
+        found = await run_of_team(access, call.team, id)
+        if found is not None:
+            plan = await plan_for(access, call.team, identity, found)
+        value = session_value(plan, content_of(message))
         if found is None:
             context = session_context(metadata_of(message))
-            thread = message.context_id
-            found = await start_task(self._access, call.identity, call.team, id, thread, context)
-        await send_to_session(self._access, call.identity, id, message.message_id, value)
-        return await self._access.existing(id)
+            await start_task(access, identity, call.team, id, message.context_id, context)
+        key = message_key(id, message.message_id)
+        await MessageToSession(access, identity, id, key, value).take()
+        return await access.existing(id)
 
     async def _continue(self, call: TeamCall, found: FoundRun, message: Message) -> None:
         view = await self._views.view(found)
         received = MessageOnTask(
             message.message_id, content_of(message), status_answered(metadata_of(message))
         )
-        await answer_task(self._access, call.identity, view, received)
+        await answer_task(self._access, call.identity, found, view, received)
 
     async def _events(self, call: TeamCall, found: FoundRun) -> AsyncGenerator[Event]:
         """Yield the task, then what is new in it, until nothing follows by itself."""

@@ -1,9 +1,8 @@
 """Messages on a task: they answer its request, or continue its session. Each counts once."""
 
 from dataclasses import dataclass
-from typing import Final
 
-from pydantic import JsonValue, ValidationError
+from pydantic import ValidationError
 
 from coterie.dsl.json_values import json_digest
 from coterie.dsl.values import Json
@@ -11,19 +10,17 @@ from coterie.gateway.doors.a2a.message_contents import (
     MessageContent,
     RequestAnswer,
     answer_to,
-    session_message,
+    session_value,
 )
 from coterie.gateway.doors.a2a.task_views import TaskView
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import Rejection, invalid_input, problems_of
 from coterie.gateway.operations.operations_table import operation_named
 from coterie.gateway.operations.performance import perform
-from coterie.gateway.operations.run_access import RunAccess
+from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.operations.run_permissions import update_id
-from coterie.gateway.operations.run_steering import MessageAsked
+from coterie.gateway.sessions.session_runs import MessageToSession, plan_for
 from coterie.workflows.core.state_keys import StepKey
-
-_TAKING_SECONDS: Final = 0.0
 
 
 def message_key(task: str, message: str) -> str:
@@ -42,14 +39,15 @@ class MessageOnTask:
 
 
 async def answer_task(
-    access: RunAccess, identity: Identity, view: TaskView, message: MessageOnTask
+    access: RunAccess, identity: Identity, found: FoundRun, view: TaskView, message: MessageOnTask
 ) -> None:
     """Send a message to the run that waits for it; one that it has taken is not sent again.
 
     Args:
         access: The runs.
         identity: Who sends it.
-        view: The task.
+        found: The run.
+        view: The task that it is.
         message: What it says, and what it answers.
 
     Raises:
@@ -63,31 +61,15 @@ async def answer_task(
         answer = answer_to(message.content, view.pending, is_reply=is_reply)
         await _decide(access, identity, view.id, id, answer)
     elif view.awaits_message:
-        value = session_message(message.content)
-        await send_to_session(access, identity, view.id, message.id, value)
+        plan = await plan_for(access, found.team, identity, found)
+        value = session_value(plan, message.content)
+        await MessageToSession(access, identity, view.id, id, value).take()
     else:
         raise Rejection(
             409,
             "message_refused",
             f"the task {view.id!r} is {view.state}, and waits for no message",
             "Send a message when the state is TASK_STATE_INPUT_REQUIRED.",
-        )
-
-
-async def send_to_session(
-    access: RunAccess, identity: Identity, task: str, message: str, value: JsonValue
-) -> None:
-    """Send a message to a session, and wait until it has it, not for the reply."""
-    asked = MessageAsked(
-        run=task, message=value, message_id=message_key(task, message), wait=_TAKING_SECONDS
-    )
-    outcome = await perform(access, operation_named("message"), asked, identity)
-    if not outcome.is_taken:
-        raise Rejection(
-            503,
-            "no_worker",
-            f"no worker takes the message to {task!r} now",
-            "Send it again with the same message id.",
         )
 
 

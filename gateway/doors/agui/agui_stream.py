@@ -14,16 +14,13 @@ from ag_ui.core import (
     BaseEvent,
     RunFinishedEvent,
     RunStartedEvent,
-    StateDeltaEvent,
-    StateSnapshotEvent,
 )
 from ag_ui.core.events import RunFinishedInterruptOutcome
 from pydantic import JsonValue
 from temporalio.service import RPCError
 
-from coterie.dsl.json_values import json_digest
 from coterie.failures import CommandError
-from coterie.gateway.doors.agui.agui_events import json_text, sent_event
+from coterie.gateway.doors.agui.agui_events import sent_event
 from coterie.gateway.doors.agui.agui_inputs import PROTOCOL, AguiInput
 from coterie.gateway.doors.agui.agui_interrupts import interrupt_of
 from coterie.gateway.doors.agui.agui_threads import ThreadRun
@@ -34,7 +31,7 @@ from coterie.gateway.doors.agui.run_looks import RunLook, RunLooks
 from coterie.gateway.doors.agui.run_messages import RunMessages
 from coterie.gateway.doors.agui.run_translation import MessageAnswered, RunTranslation
 from coterie.gateway.doors.agui.sent_messages import AguiMessage
-from coterie.gateway.doors.agui.state_patches import patch_size, state_patch
+from coterie.gateway.doors.agui.state_changes import state_change
 from coterie.gateway.doors.agui.stream_positions import Position
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.run_access import RunAccess
@@ -101,7 +98,7 @@ class AguiStream:
                 self._hub.following(self._thread.run, self._wake)
             )
             await self._begin()
-            for one in self._opening():
+            async for one in self._opening():
                 yield one
             if not self._translation.is_taken:
                 self._sender.begin()
@@ -146,7 +143,7 @@ class AguiStream:
 
     async def _events_of_look(self, look: RunLook) -> AsyncGenerator[bytes]:
         """Yield the state; if nothing continues before people act, what they must decide."""
-        for one in self._state_events(look.context):
+        async for one in self._state_events(look.context):
             yield one
         if look.requests and not self._looks.is_due:
             async for one in self._news(None):  # what it has done before it answered
@@ -175,7 +172,7 @@ class AguiStream:
         assert at is not None
         self._position = position or Position(at, opening=0)
 
-    def _opening(self) -> Iterator[bytes]:
+    async def _opening(self) -> AsyncGenerator[bytes]:
         """Yield what a client needs to begin with, as far as it lacks it."""
         position = self._position
         if position is None or position.opening is None:
@@ -186,11 +183,12 @@ class AguiStream:
         )
         events: list[BaseEvent] = [started]
         if not self._is_fresh(position):
-            events += [self._messages.snapshot(), *self._translation.work.opened()]
+            snapshot = await asyncio.to_thread(self._messages.snapshot)
+            events += [snapshot, *self._translation.work.opened()]
         for number, event in enumerate(events, 1):
             if number > position.opening:
                 opening = None if number == len(events) else number
-                yield self._event_bytes(event, replace(position, opening=opening))
+                yield await self._large_event(event, replace(position, opening=opening))
 
     def _is_fresh(self, position: Position) -> bool:
         """Return whether the client lacks nothing of what came before."""
@@ -229,19 +227,15 @@ class AguiStream:
         for event, position in live_events(work, self._messages, follower.answers, self._position):
             yield self._event_bytes(event, position)
 
-    def _state_events(self, context: JsonValue) -> Iterator[bytes]:
+    async def _state_events(self, context: JsonValue) -> AsyncGenerator[bytes]:
         """Yield the state, or how it has changed, unless the client has it."""
-        assert self._position is not None
+        position = self._position
+        assert position is not None
         if context is None:
             return  # it has not begun
-        digest = json_digest(context)[:16]
-        if self._position.state != digest:
-            event: BaseEvent = StateSnapshotEvent(snapshot=context)
-            if self._state is not None:
-                patch = list(state_patch(self._state, context))
-                if patch_size(patch) < len(json_text(context)):
-                    event = StateDeltaEvent.model_validate({"delta": patch})
-            yield self._event_bytes(event, replace(self._position, state=digest))
+        changed = await asyncio.to_thread(state_change, self._state, position.state, context)
+        if changed is not None:
+            yield await self._large_event(changed.event, replace(position, state=changed.digest))
         self._state = context
 
     def _waits_for_people(self, look: RunLook) -> bool:
@@ -283,7 +277,7 @@ class AguiStream:
             look = await self._looks.last(_LAST_LOOK_SECONDS)
             context = None if look is None else look.context
         if context is not None:
-            for one in self._state_events(context):
+            async for one in self._state_events(context):
                 yield one
         asked, position = self._client.asked, self._position
         assert position is not None
@@ -312,6 +306,11 @@ class AguiStream:
         except TimeoutError:
             return False
         return True
+
+    async def _large_event(self, event: BaseEvent, position: Position) -> bytes:
+        """Write an event that may have everything of a run; others are answered meanwhile."""
+        self._position = position
+        return await asyncio.to_thread(sent_event, event, str(position))
 
     def _event_bytes(self, event: BaseEvent, position: Position | None = None) -> bytes:
         self._position = position or self._position

@@ -5,17 +5,12 @@ A session that continues as new asks for its messages again: what waits sends it
 
 import asyncio
 from collections.abc import Callable
-from typing import cast
 
 from coterie.gateway.doors.agui.agui_threads import ThreadRun
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.expected_errors import EXPECTED_ERRORS, ExpectedError
-from coterie.gateway.operations.operations_table import operation_named
-from coterie.gateway.operations.performance import perform
 from coterie.gateway.operations.run_access import RunAccess
-from coterie.gateway.operations.run_steering import MessageAsked, MessageOutcome
-
-_WAIT_SECONDS = 45.0
+from coterie.gateway.sessions.session_runs import MessageToSession
 
 
 class AguiMessage:
@@ -39,18 +34,13 @@ class AguiMessage:
             self._task = asyncio.create_task(self._send())
 
     async def _send(self) -> None:
-        operation = operation_named("message")
-        asked = MessageAsked(
-            run=self._thread.run,
-            message=self._thread.message,
-            message_id=self._thread.message_id,
-            wait=_WAIT_SECONDS,
+        thread = self._thread
+        assert thread.message_id is not None
+        sent = MessageToSession(
+            self._access, self._identity, thread.run, thread.message_id, thread.message
         )
         try:
-            is_answered = False
-            while not is_answered:
-                outcome = await perform(self._access, operation, asked, self._identity)
-                is_answered = cast("MessageOutcome", outcome).is_answered
+            await sent.reply(waits_for_worker=True)
         except EXPECTED_ERRORS as error:
             self.failure = error
             self._done()

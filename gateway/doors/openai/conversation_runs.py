@@ -4,6 +4,7 @@ Only Temporal remembers: the ids of runs come from digests, and the histories of
 message was their newest.
 """
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
@@ -14,14 +15,15 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from coterie.activities.contracts import AgentResponse, TokenUsage
 from coterie.arguments import id_problem
-from coterie.gateway.console.chat.session_history import SessionHistory, is_message, read_session
 from coterie.gateway.doors.openai.conversation import SentConversation, digest_of
 from coterie.gateway.doors.openai.exposed_teams import is_callable
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import Rejection
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
+from coterie.gateway.sessions.session_history import SessionHistory, is_message, read_session
+from coterie.gateway.sessions.session_runs import run_of_team
 from coterie.gateway.streams.history_pages import PageRequest
-from coterie.runs.call_errors import UnknownRun, call_error, list_error
+from coterie.runs.call_errors import call_error, list_error
 from coterie.runs.histories.recorded_calls import calls_by_event
 from coterie.runs.histories.recorded_events import RunStarted, UpdateAccepted, UpdateCompleted
 from coterie.storage.histories import WORKFLOW
@@ -129,9 +131,10 @@ class ConversationRuns:
     async def log(self, run: str, count: int = 1) -> SessionLog:
         """Read the newest messages of a session; raises CommandError."""
         try:
-            return _log_of(await read_session(self.access.pages, run, None, count))
+            history = await read_session(self.access.pages, run, None, count)
         except RPCError as error:
             raise call_error(run, error) from None
+        return await asyncio.to_thread(_log_of, history)  # of thousands of events
 
     async def sent_message(self, run: str, message: str) -> JsonValue:
         """Return what a recent message of a session says; None if it has none of this id."""
@@ -182,11 +185,8 @@ class ConversationRuns:
         return await self._ours(run) is not None
 
     async def _ours(self, run: str) -> FoundRun | None:
-        try:
-            found = await self.access.find(run)
-        except UnknownRun:
-            return None
-        if found is None or found.team != self.team or not is_callable(self.identity, self.team):
+        found = await run_of_team(self.access, self.team, run)
+        if found is None or not is_callable(self.identity, self.team):
             return None
         memo = found.description.raw_description.workflow_execution_info.memo.fields
         if OWNER in memo:

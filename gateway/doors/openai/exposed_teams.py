@@ -1,18 +1,16 @@
 """Which teams are models, and what a request puts into the context with which one starts."""
 
 from dataclasses import dataclass
-from pathlib import Path as File
+from datetime import datetime
 from typing import Final
 
 from pydantic import JsonValue
 
-from coterie.documents.catalog import Catalog
 from coterie.documents.compilation import startable
 from coterie.dsl.compile.compiler import Compiled
 from coterie.dsl.errors import listed
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.traversal.step_walk import message_waits
-from coterie.dsl.paths import parse
 from coterie.dsl.strict_json import read_json
 from coterie.dsl.values import Json
 from coterie.dsl.visible import shortened_text
@@ -20,13 +18,19 @@ from coterie.gateway.doors.openai.conversation import SentConversation
 from coterie.gateway.doors.openai.openai_errors import ParameterRejection
 from coterie.gateway.identity.identity import Identity, Role
 from coterie.gateway.operations.error_reports import Rejection
+from coterie.gateway.operations.named_teams import OwnTeam
 from coterie.gateway.operations.permissions import Allowed, may
 from coterie.gateway.operations.run_access import RunAccess
-from coterie.settings import Settings
+from coterie.gateway.sessions.message_inputs import (
+    NoTextInput,
+    input_paths,
+    input_takes_text,
+    text_input,
+    with_input,
+)
 
 ROLES: Final = (Role.STARTER, Role.VIEWER)
 """A client starts runs, and reads their answers: it needs both."""
-_MESSAGE: Final = "message"
 _MESSAGES: Final = "messages"
 _INSTRUCTIONS: Final = "instructions"
 _GIVE: Final = "give it in `metadata`"
@@ -38,7 +42,7 @@ class ExposedTeam:
 
     name: str
     created: int
-    """When its file was changed last, in seconds since the epoch."""
+    """When it was deployed, or else when its file was changed last, in seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +55,12 @@ class ReadyTeam:
     """Whether its runs take messages; else each request is a run."""
 
 
-def exposed_teams(settings: Settings, identity: Identity) -> list[ExposedTeam]:
+async def exposed_teams(access: RunAccess, identity: Identity) -> list[ExposedTeam]:
     """Return the teams of the project that an identity may call, in their order."""
-    found = {located.name: located.file for located in Catalog(settings).own()}
     return [
-        ExposedTeam(name, _change_time(file))
-        for name, file in found.items()
-        if is_callable(identity, name)
+        ExposedTeam(team.name, _change_time(team))
+        for team in await access.teams.own()
+        if is_callable(identity, team.name)
     ]
 
 
@@ -66,16 +69,18 @@ def is_callable(identity: Identity, team: str) -> bool:
     return all(isinstance(may(identity, (role,), team), Allowed) for role in ROLES)
 
 
-def _change_time(file: File) -> int:
+def _change_time(team: OwnTeam) -> int:
     try:
-        return int(file.stat().st_mtime)
-    except OSError:
+        if team.deployed_at:
+            return int(datetime.fromisoformat(team.deployed_at).timestamp())
+        return 0 if team.file is None else int(team.file.stat().st_mtime)
+    except (OSError, ValueError):
         return 0
 
 
-def unknown_model(settings: Settings, name: str, identity: Identity) -> Rejection:
+async def unknown_model(access: RunAccess, name: str, identity: Identity) -> Rejection:
     """Return the error for a model that the project does not have for this identity."""
-    names = [team.name for team in exposed_teams(settings, identity)]
+    names = [team.name for team in await exposed_teams(access, identity)]
     return Rejection(
         404,
         "unknown_team",
@@ -94,7 +99,7 @@ async def ready_team(access: RunAccess, name: str, identity: Identity) -> ReadyT
     """
     named = await access.teams.find(name)
     if named is None:
-        raise unknown_model(access.settings, name, identity)
+        raise await unknown_model(access, name, identity)
     return ReadyTeam(name, named.compiled, bool(message_waits(named.compiled.plan)))
 
 
@@ -102,91 +107,43 @@ def starting_context(team: ReadyTeam, asked: SentConversation, metadata: Json) -
     """Return the context with which a run starts.
 
     Declared fields come from `metadata` by their names; `instructions` and `messages` from those of
-    the conversation. A team that is not a session gets the user's text in `message`, else in the
-    only field that is missing.
+    the conversation. A team that is not a session gets the user's text in the field for it.
 
     Raises:
         CommandError: Something is missing, or does not fit.
     """
     plan = team.compiled.plan
     context: Json = {}
-    for path in _paths(plan):
+    known = input_paths(plan)
+    for path in known:
         if path in metadata and path != "session":
-            _put(context, parse(path), _fitting(plan, path, metadata[path]))
-    known = _paths(plan)
+            context = with_input(context, path, _fitting(plan, path, metadata[path]))
     if _INSTRUCTIONS in known and _INSTRUCTIONS not in context and asked.instructions:
         context[_INSTRUCTIONS] = asked.instructions
     if _MESSAGES in known and _MESSAGES not in context:
         context[_MESSAGES] = [{"role": one.role, "content": one.text} for one in asked.texts]
     if not team.is_session:
-        _put(context, parse(_field_of_text(team, context)), asked.text_after(None))
+        try:  # instructions are those of the developer, even if there are none
+            path = text_input(plan, team.name, {_INSTRUCTIONS: "", **context})
+        except NoTextInput as error:
+            raise ParameterRejection(
+                "messages", str(error), f"{error.fix} Send them in `metadata`."
+            ) from None
+        context = with_input(context, path, asked.text_after(None))
     startable(team.compiled, context, how=_GIVE)
     return context
 
 
 def takes_messages(team: ReadyTeam) -> bool:
     """Return whether a run starts with the whole conversation in its context."""
-    return _MESSAGES in _paths(team.compiled.plan)
-
-
-def _paths(plan: Plan) -> tuple[str, ...]:
-    return tuple(plan.context) or tuple(plan.needs)
-
-
-def _field_of_text(team: ReadyTeam, context: Json) -> str:
-    """Return the path that takes what the user wrote."""
-    plan = team.compiled.plan
-    if _MESSAGE in _paths(plan):
-        return _MESSAGE
-    required = [
-        path for path in _paths(plan) if path not in plan.context or plan.context[path].required
-    ]
-    missing = [path for path in required if not _has(context, parse(path))]
-    texts = [path for path in missing if _takes_text(plan, path)]
-    if len(texts) == 1:
-        return texts[0]
-    named = f"; it lacks {listed(missing)}" if missing else ""
-    raise ParameterRejection(
-        "messages",
-        f"the team {team.name!r} has no single field of its context for the user's text{named}",
-        "Declare `message: {type: string}` in its `context`; send other fields in `metadata`.",
-    )
-
-
-def _takes_text(plan: Plan, path: str) -> bool:
-    kind = _schema(plan, path).get("type", "string")
-    return kind == "string" or (isinstance(kind, list) and "string" in kind)
-
-
-def _schema(plan: Plan, path: str) -> Json:
-    return plan.context[path].schema_ if path in plan.context else {}
+    return _MESSAGES in input_paths(team.compiled.plan)
 
 
 def _fitting(plan: Plan, path: str, value: JsonValue) -> JsonValue:
     """Return a value of `metadata`, which are texts, as the field takes it."""
-    if not isinstance(value, str) or _takes_text(plan, path):
+    if not isinstance(value, str) or input_takes_text(plan, path):
         return value
     try:
         return read_json(value)
     except ValueError:
         return value  # the check of the context says what does not fit
-
-
-def _has(context: Json, path: tuple[str, ...]) -> bool:
-    inner: JsonValue = context
-    for name in path:
-        if not isinstance(inner, dict) or name not in inner:
-            return False
-        inner = inner[name]
-    return True
-
-
-def _put(context: Json, path: tuple[str, ...], value: JsonValue) -> None:
-    *above, last = path
-    inner = context
-    for name in above:
-        below = inner.setdefault(name, {})
-        if not isinstance(below, dict):
-            return  # the check of the context says what does not fit
-        inner = below
-    inner[last] = value

@@ -44,7 +44,7 @@ from coterie.gateway.doors.openai.response_objects import (
     read_response_id,
 )
 from coterie.gateway.doors.openai.server_events import StreamedForm, awaited_events
-from coterie.gateway.doors.openai.team_answers import AskedTeam, asked_team
+from coterie.gateway.doors.openai.team_answers import AskedTeam, asked_team, value_to
 from coterie.gateway.endpoints import identity_of
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import SIGNED_OUT, Rejection
@@ -105,16 +105,16 @@ class OpenAiDoor:
         return endpoint
 
     async def _models(self, _: Request, identity: Identity) -> Response:
-        teams = await asyncio.to_thread(exposed_teams, self._access.settings, identity)
+        teams = await exposed_teams(self._access, identity)
         return _json({"object": "list", "data": [_model_object(team) for team in teams]})
 
     async def _model(self, request: Request, identity: Identity) -> Response:
         name = unquote(request.path_params["model"])
-        teams = await asyncio.to_thread(exposed_teams, self._access.settings, identity)
+        teams = await exposed_teams(self._access, identity)
         for team in teams:
             if team.name == name:
                 return _json(_model_object(team))
-        raise await asyncio.to_thread(unknown_model, self._access.settings, name, identity)
+        raise await unknown_model(self._access, name, identity)
 
     async def _chat(self, request: Request, identity: Identity) -> Response:
         asked, texts = await asyncio.to_thread(_read_chat, await request.body())
@@ -196,13 +196,15 @@ class OpenAiDoor:
                 runs, self._origin, previous.run, previous.message, sent, team.is_session
             )
             return PreparedAnswer(team, question, headers)
-        conversation = conversation_of(texts, (*runs.scope, given))
         _check_session(team)
+        scope = (*runs.scope, given)
+        conversation = await asyncio.to_thread(conversation_of, texts, scope)
         text, message = conversation.text_after(None), conversation.turn.id
+        value = await value_to(runs, previous.run, text)
         last = (await runs.log(previous.run)).last
         after = None if last == message else previous.message
         question = AskedTeam(
-            runs, self._origin, previous.run, message, text, is_session=True, after=after
+            runs, self._origin, previous.run, message, value, is_session=True, after=after
         )
         if last not in (previous.message, message) or not (after is None or await question.take()):
             raise _moved_on(previous.run)

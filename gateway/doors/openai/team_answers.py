@@ -2,31 +2,33 @@
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
 from pydantic import JsonValue
 
 from coterie.activities.contracts import TokenUsage
 from coterie.dsl.sizes import json_size
-from coterie.dsl.values import Frozen, Json
+from coterie.dsl.values import Json
 from coterie.dsl.visible import shortened_text, visible
 from coterie.failures import CommandError
-from coterie.gateway.console.inbox_page import run_url
-from coterie.gateway.doors.answer_text import text_of
 from coterie.gateway.doors.openai.conversation import SentConversation, waiting_mark
 from coterie.gateway.doors.openai.conversation_runs import ConversationRuns, RunPlace
 from coterie.gateway.doors.openai.exposed_teams import ReadyTeam, starting_context, takes_messages
-from coterie.gateway.identity.identity import Identity
+from coterie.gateway.identity.console_address import run_url
 from coterie.gateway.operations.error_reports import Rejection
-from coterie.gateway.operations.operations_table import operation_named
-from coterie.gateway.operations.performance import perform
-from coterie.gateway.operations.run_access import RunAccess
-from coterie.gateway.operations.run_starts import StartAsked, StartedRun, start_team
-from coterie.gateway.operations.run_steering import MessageOutcome
+from coterie.gateway.operations.run_starts import StartAsked
+from coterie.gateway.sessions.answer_text import text_of
+from coterie.gateway.sessions.message_inputs import message_schemas, session_message
+from coterie.gateway.sessions.session_runs import (
+    MessageToSession,
+    plan_for,
+    run_of_team,
+    start_once,
+)
 from coterie.runs.ends.end_facts import RunEnd
 from coterie.runs.ends.end_words import incomplete_reason
-from coterie.runs.new_runs import IdTaken
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import MessageRefusedError
 from coterie.workflows.control.steering_refusals import SessionMovedOn
@@ -37,12 +39,9 @@ from coterie.workflows.sessions.message_queue import MAX_MESSAGE_SIZE
 MAX_SECONDS: Final = 900.0
 """Of one answer; the same request then waits on."""
 MOVED_ON: Final = SessionMovedOn("").code
-_WAIT: Final = 40.0
 _MAX_PROMPT: Final = 2_000
 _LOOKS: Final = (0.3, 0.5, 1.0, 1.0, 2.0)
 """Seconds between looks whether the run waits for a person; then as the last one."""
-
-Output = TypeVar("Output", bound=Frozen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +104,8 @@ class AskedTeam:
         Raises:
             CommandError: The session refuses it for another reason, or nobody answers.
         """
-        asked: Json = {
-            "run": self.run, "message": self.text, "message_id": self.message,
-            "after": self.after, "wait": 0,
-        }  # fmt: skip
         try:
-            await self._perform("message", asked, MessageOutcome)
+            await self._message().sent(0)
         except MessageRefusedError as error:
             if error.code == MOVED_ON:
                 return False
@@ -131,28 +126,19 @@ class AskedTeam:
             return TeamAnswer(text_of(log.replies[self.message]), usage)  # it has ended since
 
     async def _reply_of_open_run(self) -> TeamAnswer:
-        asked: Json = {
-            "run": self.run, "message": self.text, "message_id": self.message,
-            "after": self.after, "wait": _WAIT,
-        }  # fmt: skip
-        while True:
-            outcome = await self._perform("message", asked, MessageOutcome)
-            if outcome.is_answered:
-                usage = (await self.runs.log(self.run)).usage.get(self.message, TokenUsage())
-                return TeamAnswer(text_of(outcome.reply), usage)
-            if not outcome.is_taken:
-                raise Rejection(
-                    503,
-                    "no_worker",
-                    f"no worker has taken the message to run {self.run!r}",
-                    "Start `coterie worker` in the project, then send the same request again.",
-                )
+        reply = await self._message().reply()
+        assert reply is not None
+        usage = (await self.runs.log(self.run)).usage.get(self.message, TokenUsage())
+        return TeamAnswer(text_of(reply.value), usage)
+
+    def _message(self) -> MessageToSession:
+        runs = self.runs
+        return MessageToSession(
+            runs.access, runs.identity, self.run, self.message, self.text, self.after
+        )
 
     async def _result(self, run: Run) -> TeamAnswer:
         return _ended_answer(self.run, await run.end())
-
-    async def _perform(self, name: str, asked: Json, output: type[Output]) -> Output:
-        return await performed_as(self.runs.access, self.runs.identity, name, asked, output)
 
     def _waiting_text(self, request: Pending) -> str:
         """Say what the run waits for, and where it is decided; the link tells the next request."""
@@ -187,21 +173,38 @@ async def asked_team(
     """
 
     async def question(place: RunPlace, text: str) -> AskedTeam:
+        value: JsonValue = ""  # the start of a run that is no session has it
+        if team.is_session:
+            value = await value_to(runs, place.run if place.exists else None, text)
         if not place.exists:
-            await start_run_of(runs, team, place.run, starting_context(team, asked, metadata))
+            context = await asyncio.to_thread(starting_context, team, asked, metadata)
+            start = StartAsked(team=team.name, context=context, id=place.run)
+            is_ours = partial(runs.is_ours, place.run)
+            await start_once(runs.access, runs.identity, start, is_ours, {OWNER: runs.owner})
         after = place.last if place.last != asked.turn.id else None
-        return AskedTeam(runs, origin, place.run, asked.turn.id, text, team.is_session, after)
+        return AskedTeam(runs, origin, place.run, asked.turn.id, value, team.is_session, after)
 
     if not team.is_session:
         return await question(await runs.run_for(asked), "")
     if session:
         return await question(await runs.named(session), asked.turn.text)
     place = await runs.session_for(asked)
-    found = await question(place, _text_to(team, place, asked))
+    found = await question(place, await asyncio.to_thread(_text_to, team, place, asked))
     if found.after is None or await found.take():
         return found
     place = await runs.branch_for(asked)  # another message came first: this one is a branch
-    return await question(place, _text_to(team, place, asked))
+    return await question(place, await asyncio.to_thread(_text_to, team, place, asked))
+
+
+async def value_to(runs: ConversationRuns, run: str | None, text: str) -> JsonValue:
+    """Return what a session gets for a text; None: a new session of the team.
+
+    Raises:
+        CommandError: It takes no text, and there is no JSON in it.
+    """
+    found = None if run is None else await run_of_team(runs.access, runs.team, run)
+    plan = await plan_for(runs.access, runs.team, runs.identity, found)
+    return session_message(message_schemas(plan), text)
 
 
 def _text_to(team: ReadyTeam, place: RunPlace, asked: SentConversation) -> str:
@@ -224,21 +227,6 @@ def _text_to(team: ReadyTeam, place: RunPlace, asked: SentConversation) -> str:
     return text
 
 
-async def start_run_of(runs: ConversationRuns, team: ReadyTeam, run: str, context: Json) -> None:
-    """Start a run, unless another request has done so meanwhile; raises CommandError."""
-
-    async def start(access: RunAccess, asked: StartAsked, identity: Identity) -> StartedRun:
-        return await start_team(access, asked, identity, {OWNER: runs.owner})
-
-    operation = replace(operation_named("start"), handler=start)
-    asked = StartAsked(team=team.name, context=context, id=run)
-    try:
-        await perform(runs.access, operation, asked, runs.identity)
-    except IdTaken:
-        if not await runs.is_ours(run):
-            raise
-
-
 def _ended_answer(run: str, end: RunEnd) -> TeamAnswer:
     if end.completed and end.result is not None:
         return TeamAnswer(text_of(end.result.output), end.result.usage)
@@ -249,16 +237,6 @@ def _ended_answer(run: str, end: RunEnd) -> TeamAnswer:
         f"run {run!r} has no answer: {why}",
         "Retry the run in the console, or change the message: the same one is not worked on again.",
     )
-
-
-async def performed_as(
-    access: RunAccess, identity: Identity, name: str, asked: Json, output: type[Output]
-) -> Output:
-    """Perform an operation; raises CommandError."""
-    operation = operation_named(name)
-    answer = await perform(access, operation, operation.input.model_validate(asked), identity)
-    assert isinstance(answer, output)
-    return answer
 
 
 async def _request_of(run: Run) -> Pending:

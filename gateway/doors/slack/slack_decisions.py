@@ -14,7 +14,6 @@ from coterie.dsl.strict_json import read_json
 from coterie.dsl.values import Json
 from coterie.dsl.visible import shortened_text
 from coterie.failures import CommandError
-from coterie.gateway.console.forms.form_operations import performed
 from coterie.gateway.doors.slack.background_work import BackgroundWork
 from coterie.gateway.doors.slack.slack_blocks import (
     CHANGED,
@@ -45,6 +44,7 @@ from coterie.gateway.operations.expected_errors import (
     ExpectedError,
     failed_work,
 )
+from coterie.gateway.operations.operations_table import performed
 from coterie.gateway.operations.performance import permitted_run
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.request_gate import sender_of

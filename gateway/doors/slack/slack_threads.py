@@ -2,15 +2,13 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from typing import Final
 
 from starlette.requests import Request
 
 from coterie.dsl.model.sections.access_document import AccessSection
-from coterie.dsl.values import Json
-from coterie.gateway.console.forms.form_operations import performed
-from coterie.gateway.doors.answer_text import text_of
 from coterie.gateway.doors.slack.background_work import BackgroundWork
 from coterie.gateway.doors.slack.slack_blocks import escaped
 from coterie.gateway.doors.slack.slack_client import SlackClient
@@ -21,17 +19,21 @@ from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import Rejection
 from coterie.gateway.operations.expected_errors import EXPECTED_ERRORS, failed_work
 from coterie.gateway.operations.run_access import RunAccess
-from coterie.gateway.operations.run_starts import StartedRun
-from coterie.gateway.operations.run_steering import MessageOutcome
+from coterie.gateway.operations.run_starts import StartAsked
 from coterie.gateway.request_gate import sender_of
-from coterie.runs.call_errors import UnknownRun
-from coterie.runs.new_runs import IdTaken
+from coterie.gateway.sessions.answer_text import text_of
+from coterie.gateway.sessions.message_inputs import message_schemas, session_message
+from coterie.gateway.sessions.session_runs import (
+    MessageToSession,
+    plan_for,
+    run_of_team,
+    start_once,
+)
 from coterie.server.message_senders import sent_by
 
 _TAKING_SECONDS: Final = 2.4
 """How long Slack waits, of its three seconds, until the session has the message. If it has not,
 Slack sends the message again."""
-_WAIT: Final = 45.0
 _MAX_WAITS: Final = 20
 _MAX_DELIVERIES: Final = 5_000
 
@@ -139,46 +141,29 @@ class SlackThreads:
             self._settle(sent, taken, is_taken=True)
         finally:
             self._settle(sent, taken, is_taken=False)
-        if text is not None:
-            await self._say(sent.channel, sent.thread, text)
+        await self._say(sent.channel, sent.thread, text)
 
-    async def _reply(self, sent: ThreadMessage, taken: "asyncio.Future[bool]") -> str | None:
-        """Return the reply to a message; None if the session has not taken it."""
-        await self._start(sent)
-        asked: Json = {"run": sent.run, "message": sent.text, "message_id": sent.id, "wait": 0}
-        outcome = await performed(self.access, "message", asked, sent.identity, MessageOutcome)
-        self._settle(sent, taken, is_taken=outcome.is_taken)
-        if not outcome.is_taken:
-            return None
-        for _ in range(_MAX_WAITS):
-            if outcome.is_answered:
-                break
-            asked = {**asked, "wait": _WAIT}
-            outcome = await performed(self.access, "message", asked, sent.identity, MessageOutcome)
-        return text_of(outcome.reply) if outcome.is_answered else _STILL
-
-    async def _start(self, sent: ThreadMessage) -> None:
-        """Start the session, unless it exists; raises CommandError."""
-        if await self._has_session(sent.run):
-            return
-        asked: Json = {"team": sent.team, "id": sent.run}
-        try:
-            await performed(self.access, "start", asked, sent.identity, StartedRun)
-        except IdTaken:
-            if not await self._has_session(sent.run):  # else another delivery has started it
-                raise
-        except Rejection as error:
-            if error.code != "id_taken" or not await self._has_session(sent.run):
-                raise
+    async def _reply(self, sent: ThreadMessage, taken: "asyncio.Future[bool]") -> str:
+        """Return the reply to a message, or that there is none yet."""
+        found = await run_of_team(self.access, sent.team, sent.run)
+        plan = await plan_for(self.access, sent.team, sent.identity, found)
+        value = session_message(message_schemas(plan), sent.text)
+        if found is None:
+            start = StartAsked(team=sent.team, id=sent.run)
+            is_ours = partial(self._has_session, sent.run)
+            await start_once(self.access, sent.identity, start, is_ours)
+        message = MessageToSession(self.access, sent.identity, sent.run, sent.id, value)
+        await message.take()
+        self._settle(sent, taken, is_taken=True)
+        reply = await message.reply(_MAX_WAITS)
+        return _STILL if reply is None else text_of(reply.value)
 
     async def _has_session(self, run: str) -> bool:
         """Return whether the team has this run; a run of another team gets no text of a thread."""
         slack = self.section.slack
-        try:
-            found = await self.access.find(run)
-        except UnknownRun:
+        if slack is None or slack.team is None:
             return False
-        return found is not None and slack is not None and found.team == slack.team
+        return await run_of_team(self.access, slack.team, run) is not None
 
     async def _say(self, channel: str, thread: str, text: str) -> None:
         await self.client.call(

@@ -161,7 +161,8 @@ async def test_what_a_person_writes_stands_in_the_context_and_other_teams_start_
 ) -> None:
     run = f"note-{uuid4().hex[:8]}"
     status, refused = await posted(app, "offer", body(run, "t", messages=said("hi")))
-    assert (status, refused["code"]) == (422, "no_message")
+    assert (status, refused["code"]) == (422, "invalid")
+    assert "amount is missing" in refused["message"]
     status, refused = await posted(app, "offer", body(run, "t"))
     assert status == 422
     assert "amount" in refused["message"]

@@ -2,21 +2,34 @@
 
 import asyncio
 import json
+import re
+import time
+from collections import Counter
+from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
+import httpx2
 import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 
+from coterie.deployed.registry import Registry
 from coterie.failures import ExitCode
 from coterie.gateway.app import application
+from coterie.gateway.doors.a2a.a2a_door import A2aDoor
 from coterie.gateway.doors.a2a.agent_cards import offered_team
 from coterie.gateway.doors.agui.agui_door import agui_routes
+from coterie.gateway.doors.openai.exposed_teams import exposed_teams
 from coterie.gateway.doors.openai.openai_door import OpenAiDoor
 from coterie.gateway.doors.webhooks.webhook_door import WebhookDoor
 from coterie.gateway.identity.identity import Role
+from coterie.gateway.identity.program_tokens import create_token
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.server.connection import open_connection
 from coterie.settings import load
+from coterie.workflows.core.registry_messages import RegistryState
+from tests.e2e.gateway.conftest import said
 from tests.support.gateway import ALL, by_header, client_of, described, person
 from tests.support.project import Project
 from tests.support.webhook_senders import SECRET, github, payload
@@ -32,15 +45,80 @@ triggers:
 """
 
 
-async def deploy(served: Project, factor: int) -> None:
-    (served.folder / "freight.yml").write_text(TEAM.format(factor=factor))
-    done = await asyncio.to_thread(served.coterie, "deploy", "freight.yml")
+BEARER = {"authorization": "Bearer x"}
+"""Of a program; `by_header` says who it is."""
+
+
+async def deploy(served: Project, factor: int, team: str = "freight") -> None:
+    (served.folder / f"{team}.yml").write_text(TEAM.format(factor=factor))
+    done = await asyncio.to_thread(served.coterie, "deploy", f"{team}.yml")
+    assert done.returncode == ExitCode.DONE, done.stderr
+
+
+async def remove(served: Project, team: str) -> None:
+    done = await asyncio.to_thread(served.coterie, "deploy", "--remove", team)
     assert done.returncode == ExitCode.DONE, done.stderr
 
 
 async def output(served: Project, run: str) -> object:
     done = await asyncio.to_thread(served.coterie, "result", run, "--json")
     return json.loads(done.stdout)["output"]
+
+
+async def lists_what_is_only_deployed(http: httpx2.AsyncClient) -> None:
+    (own,) = [one for one in (await http.get("/v1/teams")).json()["teams"] if one["is_own"]]
+    assert own == {"team": "freight", "file": "", "is_own": True, "version": "freight@2"}
+    described = (await http.get("/v1/teams/freight")).json()
+    assert (described["file"], described["version"]) == ("", "freight@2")
+    assert described["context_schema"]["required"] == ["weight"]
+
+
+async def test_models_and_cards_name_teams_that_are_only_deployed(served: Project) -> None:
+    await deploy(served, 2, "barge")
+    (served.folder / "barge.yml").unlink()
+    settings = load(served.environment, served.folder)
+    access = RunAccess(settings, await open_connection(settings))
+    counted = Counter[str]()
+    state = Registry.state
+
+    async def counting(registry: Registry) -> RegistryState:
+        counted["reads"] += 1
+        return await state(registry)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Registry, "state", counting)
+        both = await asyncio.gather(*(exposed_teams(access, ALL) for _ in range(20)))
+        assert counted["reads"] == 1, "requests of one moment share one look"
+    assert all("barge" in [team.name for team in one] for one in both)
+    assert "barge" not in [team.name for team in await exposed_teams(access, person("ann"))]
+    app = application(access, by_header, A2aDoor(access).routes)
+    async with client_of(app, ALL) as http:
+        agents = (await http.get("/a2a", headers=BEARER)).json()["agents"]
+        assert "barge" in [agent["name"] for agent in agents]
+    async with client_of(app, person("ben", Role.STARTER, teams="other")) as http:
+        assert "barge" not in (await http.get("/a2a", headers=BEARER)).text
+    await remove(served, "barge")
+
+
+async def test_the_tool_of_a_deployed_team_starts_what_is_deployed_now(served: Project) -> None:
+    await deploy(served, 2, "sledge")
+    tokens = served.folder / ".coterie/tokens.json"
+    secret = create_token(tokens, "tool", ["viewer", "starter"], ["sledge"], time.time(), 600)
+    (address,) = re.findall(r"serving +(http://[^;]+);", said(served))
+    headers = {"Authorization": f"Bearer {secret}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, trust_env=False, timeout=60) as http,
+        Client(streamable_http_client(f"{address}/mcp", http_client=http)) as client,
+    ):
+        for factor in (2, 5):
+            if factor == 5:
+                await deploy(served, factor, "sledge")
+            assert "sledge" in [tool.name for tool in (await client.list_tools()).tools]
+            answer = await client.call_tool("sledge", {"weight": 3})
+            done: dict[str, Any] = answer.structured_content or {}
+            assert (done["state"], done["result"]) == ("done", {"price": 3 * factor}), done
+        await remove(served, "sledge")
+        assert (await client.call_tool("sledge", {"weight": 3})).is_error
 
 
 async def test_the_gateway_starts_and_lists_what_is_deployed_by_role(
@@ -72,11 +150,14 @@ async def test_the_gateway_starts_and_lists_what_is_deployed_by_role(
         (schedule,) = freight["schedules"]
         assert schedule["times"] == "0 4 * * * in UTC"
         assert len(schedule["next"]) == 10
+        await lists_what_is_only_deployed(http)
     for teams in ("other", "*@1", "freight@*"):
         async with client_of(app, person("ben", Role.STARTER, teams=teams)) as http:
             refused = await http.post("/v1/runs", json={"team": "freight@1", "context": {}})
             assert refused.status_code == 403, refused.text
             assert (await http.get("/v1/versions")).json() == {"teams": []}
+            assert "freight" not in (await http.get("/v1/teams")).text
+            assert (await http.get("/v1/teams/freight")).status_code in (403, 404)
     done = await asyncio.to_thread(served.coterie, "deploy", "--remove", "freight")
     assert done.returncode == ExitCode.DONE, done.stderr
 

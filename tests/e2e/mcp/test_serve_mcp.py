@@ -196,7 +196,11 @@ async def test_another_client_answers_the_question_of_one_that_was_killed(desk: 
         await asks(desk, run)
         waiting = await second.call("result", run=run)
         assert [one["prompt"] for one in waiting["approvals"]] == ["ask/ask asks: Which day?"]
-        await second.call("answer", run=run, message="Monday")
+        (asked,) = waiting["approvals"]
+        for seen in ({}, {"digest": "another"}, {"request": asked["id"]}):
+            refused = await second.call("answer", run=run, message="Monday", **seen)
+            assert asked["digest"] in refused["error"], "it says what is asked now"
+        await second.call("answer", run=run, message="Monday", digest=asked["digest"])
         done = await second.call("result", run=run)
     assert (done["state"], done["result"]) == ("done", {"day": "Monday"})
 

@@ -235,7 +235,7 @@ async def test_a_client_without_forms_answers_questions_and_never_approvals(desk
             assert (asked["is_question"], waits["next"][:13]) == (True, "ask your user")
             run = str(waits["run"])
             await client.call_tool(
-                "answer", {"run": run, "request": asked["id"], "message": "Friday"}
+                "answer", {"run": run, "digest": asked["digest"], "message": "Friday"}
             )
             waits = await reported(client, "result", run=run)
             assert waits["approvals"][0]["prompt"] == "Book Friday?"

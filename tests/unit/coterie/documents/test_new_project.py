@@ -3,11 +3,14 @@
 import json
 import re
 import shlex
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from coterie.cli import main
+from coterie.deployed.proposals import proposal_of
+from coterie.documents.catalog import Catalog
 from coterie.documents.new_project import TEAM, create_project, create_tool_project
 from coterie.failures import CommandError, ExitCode
 from coterie.settings import load
@@ -46,6 +49,14 @@ def test_the_tests_of_a_new_project_can_be_read(tmp_path: Path) -> None:
     create_project(tmp_path)
     file = tmp_path / "config" / "teams" / f"{TEAM}.test.yml"
     assert len(read_tests(load(cwd=file.parent), file).cases) == 2
+
+
+def test_the_team_of_a_new_project_can_be_deployed_as_it_is(tmp_path: Path) -> None:
+    create_project(tmp_path / "plain")
+    create_tool_project(tmp_path / "tool", TEAM)
+    for folder in ("plain", "tool"):
+        catalog = Catalog(load(cwd=tmp_path / folder))
+        assert proposal_of(catalog, TEAM, datetime.now(UTC)).team == TEAM
 
 
 def test_every_command_that_a_new_tool_suggests_works(

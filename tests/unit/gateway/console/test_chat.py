@@ -24,7 +24,6 @@ from coterie.gateway.console.chat.message_forms import (
     message_id,
     text_message,
 )
-from coterie.gateway.console.chat.session_history import read_session
 from coterie.gateway.console.fields.filled_forms import read_form
 from coterie.gateway.console.fields.form_fields import Typed
 from coterie.gateway.console.inbox_page import inbox_card
@@ -32,6 +31,7 @@ from coterie.gateway.console.page_templates import SERVED_POLICY, PageFrame, ren
 from coterie.gateway.console.runs_page import runs_page
 from coterie.gateway.operations.error_reports import Rejection
 from coterie.gateway.operations.run_listing import ListAsked, RunListing
+from coterie.gateway.sessions.session_history import read_session
 from coterie.gateway.streams.cursors import Cursor
 from coterie.workflows.core.views import Paused, RunStatus
 from tests.support.engine import plan_of

@@ -10,7 +10,7 @@ from starlette.types import Scope
 
 from coterie.gateway.console import console_routes
 from coterie.gateway.console.console_routes import ConsolePages
-from coterie.gateway.console.inbox_page import run_url
+from coterie.gateway.identity.console_address import run_url
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.run_access import RunAccess
 

@@ -7,10 +7,9 @@ from pathlib import Path
 from coterie.evals.kept_reports import keep_report, kept_report, kept_reports
 from coterie.evals.suite_report import SuiteReport, report_of
 from coterie.gateway.console.eval_page import eval_page
-from coterie.gateway.console.runs_page import run_url
 from coterie.gateway.console.team_evals import eval_lines
 from coterie.gateway.console.team_trends import run_stats
-from coterie.gateway.identity.console_address import run_link
+from coterie.gateway.identity.console_address import run_link, run_url
 from coterie.gateway.operations.run_listing import ListedRun
 from coterie.runs.run_list import RunState
 from coterie.settings import load

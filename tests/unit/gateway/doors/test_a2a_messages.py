@@ -14,22 +14,30 @@ from coterie.gateway.doors.a2a.message_contents import (
     MessageContent,
     answer_to,
     session_context,
-    session_message,
-    start_context,
+    session_value,
     status_answered,
+    task_context,
 )
 from coterie.gateway.doors.a2a.task_messages import content_of, part_of
 from coterie.gateway.operations.error_reports import Rejection, failed_request
 from coterie.workflows.core.requests import Pending
+from tests.support.compiling import plan_of
 
-SCHEMA: Json = {
-    "properties": {
-        "topic": {"type": "string"},
-        "note": {"type": "string", "default": ""},
-        "size": {"type": "integer"},
-    },
-    "required": ["topic", "size"],
-}
+INPUTS = """
+orchestration:
+  entry_team: t
+  context: {topic: {type: string}, note: {type: string, default: ""}, size: {type: integer}}
+  teams: {t: {tasks: [{name: keep, type: set, values: {kept: 1}}]}}
+"""
+CHAT = """
+orchestration:
+  entry_team: t
+  teams:
+    t:
+      tasks:
+        - {name: heard, type: wait, message: true, deadline: 1h}
+        - {name: told, type: reply, value: ok}
+"""
 SINCE = "2026-11-29T00:00:00+00:00"
 SIGN = Pending(id="review/sign#1", prompt="Publish?", digest="d1", since=SINCE)
 PAY = Pending(id="pay/sign#2", prompt="Pay?", digest="d2", digest_required=True, since=SINCE)
@@ -58,14 +66,13 @@ def said(*parts: JsonValue) -> MessageContent:
 
 
 def test_data_parts_are_the_inputs_and_a_text_is_the_one_that_is_missing() -> None:
-    assert start_context(said({"size": 3}, "tides"), SCHEMA) == {"size": 3, "topic": "tides"}
+    plan = plan_of(INPUTS)
+    assert task_context(plan, "t", said({"size": 3}, "tides")) == {"size": 3, "topic": "tides"}
     given = said({"size": 3, "topic": "tides"}, "a note")
-    assert start_context(given, SCHEMA)["note"] == "a note"
-    two: Json = {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
-    with pytest.raises(Rejection, match="2 inputs of the team take one"):
-        start_context(said("tides"), two)
+    assert task_context(plan, "t", given)["note"] == "a note"
+    assert task_context(plan, "t", said({"size": 3})) == {"size": 3}
     with pytest.raises(Rejection, match="not an object"):
-        start_context(said([1]), SCHEMA)
+        task_context(plan, "t", said([1]))
 
 
 @pytest.mark.parametrize(
@@ -168,11 +175,12 @@ def test_a_text_or_an_object_answers_a_question() -> None:
 
 
 def test_a_message_of_a_session_is_one_text_or_one_value() -> None:
-    assert session_message(said("a", "b")) == "a\nb"
-    assert session_message(said({"a": 1})) == {"a": 1}
+    plan = plan_of(CHAT)
+    assert session_value(plan, said("a", "b")) == "a\nb"
+    assert session_value(plan, said({"a": 1})) == {"a": 1}
     for content in (said("a", {"b": 1}), said(1, 2)):
         with pytest.raises(Rejection):
-            session_message(content)
+            session_value(plan, content)
     assert session_context({"context": {"a": 1}}) == {"a": 1}
     with pytest.raises(Rejection):
         session_context({"context": [1]})

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie.activities.contracts import TokenUsage
-from coterie.gateway.doors.answer_text import text_of
 from coterie.gateway.doors.openai import server_events
 from coterie.gateway.doors.openai.asked_parameters import (
     IGNORED,
@@ -36,6 +35,7 @@ from coterie.gateway.doors.openai.response_objects import (
 from coterie.gateway.doors.openai.server_events import awaited_events
 from coterie.gateway.doors.openai.team_answers import TeamAnswer
 from coterie.gateway.operations.error_reports import Rejection
+from coterie.gateway.sessions.answer_text import text_of
 
 HELLO: list[Any] = [{"role": "user", "content": "hello"}]
 

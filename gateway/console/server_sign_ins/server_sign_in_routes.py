@@ -40,6 +40,7 @@ from coterie.inspection.open_requests import requests_in
 from coterie.worker.server_sign_in import login_of
 from coterie.worker.sign_in_files import SIGN_IN_PATH
 from coterie.workflows.core.messages import DecideInput
+from coterie.workflows.core.requests import Pending
 
 _CALLBACK: Final = "/callback"
 _OPERATION: Final = "mcp sign-in"
@@ -151,29 +152,37 @@ class ServerSignIns:
         return RedirectResponse(f"{run_url(pending.run)}?done={done}", 303, HEADERS)
 
     async def _approve(self, found: FoundRun, pending: PendingLogin, identity: Identity) -> bool:
-        """Approve the requests of a run that wait for this sign-in; return whether all were."""
+        """Approve what waits for this sign-in in a run; return whether it then continues.
+
+        The person is signed in, whatever comes of it: an approver can still let it continue.
+        """
         settings, client = self._access.settings, self._access.client
-        waiting = [
-            one.request
-            for one in await requests_in(settings, client, found.run)
-            if one.request.sign_in == pending.server
-        ]
-        for request in waiting:
-            if not may_decide(identity, request):
-                return False
-            name = approver_name(identity)
-            run = self._access.run(found.run.id)
-            run.signer = self._access.signer(name, identity)
-            await run.decide(
-                DecideInput(
-                    id=request.id,
-                    decision="approve",
-                    by=name,
-                    comment=f"signed in at {pending.server}",
-                    digest=request.digest,
-                )
+        goes_on = True
+        try:
+            for one in await requests_in(settings, client, found.run):
+                if one.request.sign_in != pending.server:
+                    continue
+                may = may_decide(identity, one.request)
+                goes_on = may and await self._decide(found, one.request, identity) and goes_on
+        except CommandError:  # somebody else was faster, or no worker answers
+            return False
+        return goes_on
+
+    async def _decide(self, found: FoundRun, request: Pending, identity: Identity) -> bool:
+        """Approve a request as the person; return whether no further approval is needed."""
+        name = approver_name(identity)
+        run = self._access.run(found.run.id)
+        run.signer = self._access.signer(name, identity)
+        decision = await run.decide(
+            DecideInput(
+                id=request.id,
+                decision="approve",
+                by=name,
+                comment=f"signed in at {request.sign_in}",
+                digest=request.digest,
             )
-        return True
+        )
+        return decision.verdict == "approved"
 
     async def _run(self, run: str, identity: Identity) -> FoundRun:
         return await permitted_run(

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
+import pytest
 import yaml
 from temporalio.testing import WorkflowEnvironment
 
@@ -260,14 +261,20 @@ async def test_a_page_of_others_begins_no_sign_in(env: WorkflowEnvironment, tmp_
         assert made.oauth.registered == []
 
 
-async def test_a_sign_in_of_who_may_not_approve_leaves_the_request_to_its_approvers(
-    env: WorkflowEnvironment, tmp_path: Path
+@pytest.mark.parametrize(
+    ("terms", "people"),
+    [("approvers: [ben]", ["ben"]), ("approvers: [ann, ben], quorum: 2", ["ann", "ben"])],
+)
+async def test_a_sign_in_that_is_not_the_whole_approval_leaves_the_rest_to_the_approvers(
+    env: WorkflowEnvironment, tmp_path: Path, terms: str, people: list[str]
 ) -> None:
-    async with desk(env, tmp_path, ", requires_approval: { approvers: [ben] }") as made:
+    async with desk(env, tmp_path, f", requires_approval: {{ {terms} }}") as made:
         handle: Any = await made.running.start(made.plan)
-        await decide(handle, (await asked(handle))["id"], by="ben")
+        first = (await asked(handle))["id"]
+        for name in people:
+            await decide(handle, first, by=name)
         request = await asked(handle)
-        assert (request["approvers"], request["sign_in"]) == (["ben"], "demo")
+        assert (request["approvers"], request["sign_in"]) == (people, "demo")
         async with made.as_person(person("ann", Role.OPERATOR)) as http:
             begun = await http.post("/mcp-sign-in/demo", data={"run": handle.id})
             back = urlsplit(await at_server(begun.headers["refresh"].partition("url=")[2]))

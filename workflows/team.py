@@ -27,6 +27,7 @@ from coterie.workflows.core.messages import TeamInput
 from coterie.workflows.core.requests import MALFORMED
 from coterie.workflows.core.results import RunFailed, failed_result
 from coterie.workflows.core.scope import Interrupted
+from coterie.workflows.core.senders import SENDER
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.trail import note_refusal
 from coterie.workflows.core.views import TeamResult
@@ -34,6 +35,7 @@ from coterie.workflows.handlers.board import board
 from coterie.workflows.handlers.early_signals import EarlySignals
 from coterie.workflows.handlers.message_handlers import MessageHandlers
 from coterie.workflows.handlers.query_handlers import QueryHandlers
+from coterie.workflows.handlers.run_users import starter_of
 from coterie.workflows.handlers.session_messages import SessionMessages
 from coterie.workflows.handlers.start_checks import begin
 from coterie.workflows.interpreter import TeamInterpreter, run
@@ -212,7 +214,8 @@ class TeamWorkflow(MessageHandlers, SessionMessages, QueryHandlers, UnknownMessa
             raise self.refused
         self.plan = plan = await plan_of(self.input, self.state)
         if self.input.carried is None and self.input.fork is None:
-            begin(plan, self.state)
+            header = workflow.info().headers.get(SENDER)
+            begin(plan, self.state, starter_of(None if header is None else header.data))
         return plan
 
     async def _answer_early(self) -> None:

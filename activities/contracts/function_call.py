@@ -5,6 +5,7 @@ from pydantic import JsonValue
 from coterie.activities.contracts.suspended_code import CodeTurn, SuspendedCode
 from coterie.dsl.model.agent_skills import SkillExcerpt
 from coterie.dsl.model.capabilities import KeptLabel
+from coterie.dsl.model.memory_terms import MemoryOwner
 from coterie.dsl.model.tools.asked_input import GivenInput
 from coterie.dsl.values import Frozen
 
@@ -29,6 +30,8 @@ class FunctionRequest(Frozen):
     """Whether the run has met text of others, which what it writes may repeat."""
     code: CodeTurn | None = None
     """The part of a program that calls tools; only its first part has an `input`."""
+    memory: MemoryOwner | None = None
+    """Of a tool function with a memory: whose. Default: the project's."""
 
 
 class KeptResult(Frozen):

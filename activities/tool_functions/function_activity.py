@@ -75,6 +75,7 @@ from coterie.dsl.egress.workspace_reads import (
     is_trusted,
 )
 from coterie.dsl.model.capabilities import Effect, KeptLabel
+from coterie.dsl.model.memory_terms import MemoryOwner
 
 
 async def labels_of_read(workspace: Workspace, request: FunctionRequest) -> tuple[KeptLabel, ...]:
@@ -369,6 +370,8 @@ class FunctionActivities:
             effect=effect,
             store=self._store(request),
             load=self._load(request),
+            memory=request.memory or MemoryOwner(),
+            untrusted=request.untrusted,
             runner=self._runner,
             code=request.code,
             skill_excerpt=request.skill_excerpt,

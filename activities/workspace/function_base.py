@@ -28,10 +28,12 @@ from coterie.activities.workspace.function_failures import (
     FunctionRefusal,
     validation_problems,
 )
+from coterie.activities.workspace.memory_access import MemoryAccess
 from coterie.activities.workspace.protected_files import protected_path, why_protected
 from coterie.activities.workspace.web_access import WebAccess
 from coterie.dsl.model.agent_skills import SkillExcerpt
 from coterie.dsl.model.capabilities import Effect, FunctionContract, Label
+from coterie.dsl.model.memory_terms import MemoryOwner
 from coterie.dsl.model.tools.asked_input import GivenInput
 from coterie.dsl.safety.blocked_rules import blocked_text
 from coterie.dsl.safety.field_safety import blocked_fields, describe_blocked, judge
@@ -107,6 +109,8 @@ class Workspace:
     """Resource limits of each command."""
     web: WebAccess = field(default_factory=WebAccess)
     """What tool functions may reach on the web."""
+    memory: MemoryAccess = field(default_factory=MemoryAccess)
+    """Where agents remember."""
 
     def __post_init__(self) -> None:
         root = self.root.resolve()
@@ -205,6 +209,10 @@ class FunctionContext:
     """Returns the bytes that are stored under a name; None: the worker has no storage."""
     code: CodeTurn | None = None
     """The part of a program that calls tools."""
+    memory: MemoryOwner = field(default_factory=MemoryOwner)
+    """Whose memory the call uses."""
+    untrusted: bool = False
+    """Whether the run has met text of others."""
     runner: WorkRunner = field(default_factory=ThreadRunner)
     """Runs work that takes long, or whose input is not trusted."""
     skill_excerpt: SkillExcerpt | None = None

@@ -291,6 +291,11 @@ VERBS: Mapping[str, Verb] = {
         "index texts for `Retriever.search`; reindex only what changed",
         "coterie.commands.operations.index",
     ),
+    "memory": Verb(
+        Group.SERVE,
+        "list what agents remember, and forget it",
+        "coterie.commands.operations.memory",
+    ),
     "storage": Verb(
         Group.SERVE,
         "show where large values are kept, and delete old ones",

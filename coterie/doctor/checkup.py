@@ -19,8 +19,9 @@ EXTRAS: Mapping[str, str] = {
     "a2a": "A2A clients of `coterie serve`",
     "mcp": "tools of MCP servers, and `coterie serve --mcp`",
     "web": "the tool functions Web.fetch, Web.search and Arxiv.search",
-    "retrieval": "the tool functions Retriever.search and Memory.search, and `coterie index`",
-    "sql": "`coterie export --sql`",
+    "retrieval": "the tool functions Retriever.search and Memory.search, `coterie index` and "
+    "`coterie memory`",
+    "sql": "`coterie export --sql`, and memories in PostgreSQL",
     "s3": "large values in a bucket",
     "bedrock": "Claude on Bedrock by the identity of the machine",
     "vertex": "Claude on Vertex AI by the identity of the machine",

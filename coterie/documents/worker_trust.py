@@ -29,6 +29,7 @@ from coterie.dsl.model.sections.worker_document import (
     SandboxMode,
     SandboxSection,
     WebSection,
+    WorkerMemorySection,
     WorkerSection,
 )
 from coterie.dsl.model.vendors.vendors import VENDORS
@@ -74,6 +75,7 @@ class TrustedConfig(Frozen):
     nexus: dict[str, NexusSection] = Field(default_factory=dict[str, NexusSection])
     notify: dict[str, ChannelSection] = Field(default_factory=dict[str, ChannelSection])
     web: WebSection = WebSection()
+    memory: WorkerMemorySection | None = None
     accept_plans: bool = True
     """Run plans that this worker did not compile."""
     decisions_root: str | None = None
@@ -147,6 +149,7 @@ def resolved(
         nexus=worker.nexus,
         notify=worker.notify,
         web=worker.web or WebSection(),
+        memory=worker.memory,
         accept_plans=settings.address is None
         if worker.accept_plans is None
         else worker.accept_plans,

@@ -13,6 +13,7 @@ from coterie.dsl.model.capabilities import (
     TemporalContract,
 )
 from coterie.dsl.model.decision_terms import call_approval
+from coterie.dsl.model.memory_terms import MEMORY_FUNCTIONS, MemorySection
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.tools.tool_contract import NestedTool, OneCallTool, ServerOffer, Tool
 from coterie.dsl.model.tools.tool_section import ToolKind
@@ -47,6 +48,8 @@ class ListedTool(NamedTuple):
     """Whether its calls are local activities."""
     max_result: int | None = None
     """Characters of a result that a model gets; None for a share of its context window."""
+    memory: str = ""
+    """Whose memory its calls use, for people; empty for a tool function without one."""
 
     @property
     def made_of(self) -> str:
@@ -109,7 +112,16 @@ def _of_tool(name: str, tool: Tool, functions: Mapping[str, FunctionContract]) -
         tool.listing if isinstance(tool, ServerOffer) else "",
         terms is not None and terms.local_activity,
         tool.max_result,
+        "" if terms is None else _memory(tool.made_of, terms.memory),
     )
+
+
+def _memory(function: str, memory: MemorySection | None) -> str:
+    if function not in MEMORY_FUNCTIONS:
+        return ""
+    terms = memory or MemorySection()
+    ends = "" if terms.expires is None else f", for {duration(terms.expires)}"
+    return f"{terms.scope}{ends}"
 
 
 def _of_server(contract: ServerContract | TemporalContract) -> ListedTool:
@@ -156,6 +168,7 @@ def tool_text(tool: ListedTool) -> str:
         "grants": ", ".join(tool.grants),
         "approval": tool.approval,
         "local activity": "yes" if tool.local_activity else "",
+        "memory": tool.memory,
         "max result": "" if tool.max_result is None else f"{tool.max_result:,} characters",
         "contract": tool.contract,
     }

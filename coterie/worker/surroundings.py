@@ -40,6 +40,7 @@ from coterie.activities.user_code.extension_provider import ExtensionProvider
 from coterie.activities.workspace.command_parameters import Parameter
 from coterie.activities.workspace.command_start import CACHE, PASSED_ON, SAFE_IMPORTS
 from coterie.activities.workspace.function_base import Command, Workspace
+from coterie.activities.workspace.memory_access import MemoryAccess
 from coterie.activities.workspace.web_access import WebAccess
 from coterie.documents.installed_extensions import allowed_paths
 from coterie.documents.server_listings import RecordedListings, read_listings
@@ -229,7 +230,16 @@ def workspace_of(
             output=limits.max_output_mb << 20,
         ),
         web=web_access_of(trusted),
+        memory=memory_access_of(trusted, settings),
     )
+
+
+def memory_access_of(trusted: TrustedConfig, settings: Settings) -> MemoryAccess:
+    """Return where agents remember; the address of a database is a secret."""
+    if trusted.memory is None:
+        return MemoryAccess()
+    variable, project = trusted.memory.url_env, trusted.memory.project
+    return MemoryAccess(variable, settings.secret(variable), project)
 
 
 def _command(name: str, section: CommandSection) -> Command:

@@ -32,6 +32,7 @@ from coterie.worker.provider_queues import ProviderQueue, provider_queues
 from coterie.worker.surroundings import (
     channels_of,
     mcp_servers_of,
+    memory_access_of,
     provider_makers,
     provider_settings,
     user_code_of,
@@ -155,6 +156,7 @@ def _secret_values(trusted: TrustedConfig, settings: Settings) -> Iterator[str]:
     secret_names = (name for server in servers for name in server.secrets)
     for name in (*trusted.tool_env, *secret_names):
         yield settings.secret(name) or ""
+    yield memory_access_of(trusted, settings).address or ""
     for provider in provider_settings(trusted, settings).values():
         yield provider.api_key or ""
         yield from provider.headers.values()

@@ -173,9 +173,14 @@ def _expect_of_outputs(plan: Plan, flow: Flow, inputs: dict[str, Input], tree: W
 
 
 def output_reads(plan: Plan) -> Iterator[tuple[str, Read]]:
-    """Yield the reads of the declared outputs, each with the team, or `output` for the run."""
+    """Yield the reads of the declared outputs, each with the team, or `output` for the run.
+
+    The user of the run is read as it starts.
+    """
     for read in value_reads(plan.output, ("orchestration", "output")):
         yield "output", read
+    for read in value_reads(plan.user, ("orchestration", "user")):
+        yield "user", read
     for team in plan.teams.values():
         for read in value_reads(team.output, (*TEAMS, team.id, "output")):
             yield team.id, read

@@ -48,7 +48,7 @@ _FILLED: dict[type[BaseModel], tuple[str, ...]] = {
     RoutingDocument: ("context_updates",),
     Expression: ("expression",),
     HookSection: ("input", "decide", "value", "message"),
-    Orchestration: ("output",),
+    Orchestration: ("output", "user"),
     TeamDocument: ("output",),
     CallApproval: (*FILLED_OF_CALL_APPROVALS, "deadline"),
     MaxVisits: ("limit",),

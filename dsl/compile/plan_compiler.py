@@ -110,6 +110,8 @@ class PlanCompiler:
         check_cycles(tools, agents.personas, teams, self.tools.paths, self.tree, self.problems)
         if orchestration.output is not None:
             self.teams.check_run_output(orchestration.output)
+        if orchestration.user is not None:
+            self.teams.check_user(orchestration.user)
         self.budgets.check()
         if self.problems.errors:
             return None
@@ -139,6 +141,7 @@ class PlanCompiler:
             notify=channels(orchestration.notify),
             on_cancel=orchestration.on_cancel,
             output=orchestration.output,
+            user=orchestration.user,
             settings=orchestration.settings,
             context=self.context,
             hooks=compiled_hooks,

@@ -10,6 +10,7 @@ from coterie.dsl.checks.steps.signal_checks import check_signal
 from coterie.dsl.checks.steps.step_scope import OutsideReads, StepScope
 from coterie.dsl.checks.steps.template_checks import check_value
 from coterie.dsl.checks.team_checks import check_max_visits, check_team_type
+from coterie.dsl.checks.tools.memory_checks import check_user
 from coterie.dsl.compile.agent_resolver import AgentResolver
 from coterie.dsl.compile.route_compiler import RouteCompiler
 from coterie.dsl.compile.step_checks import check_steps
@@ -118,6 +119,12 @@ class TeamCompiler:
         """Report names in the output of the run that cannot have a value."""
         path: NodePath = ("orchestration", "output")
         check_value(self._outside_of_visits(path), output, path)
+
+    def check_user(self, user: str) -> None:
+        """Report a user that is neither the starter nor a declared path of the context."""
+        path: NodePath = ("orchestration", "user")
+        check_user(self.tree, self.problems, user, path)
+        check_value(self._outside_of_visits(path), user, path)
 
     def _max_visits(self, team_id: str, bound: MaxVisits, path: NodePath) -> MaxVisits:
         """Check the limit of a team's `max_visits`, and give it the maximum of its context path."""

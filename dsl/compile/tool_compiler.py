@@ -10,6 +10,7 @@ from typing import assert_never
 from coterie.dsl.checks.agents.edited_value_schemas import checked_by
 from coterie.dsl.checks.contracts.command_checks import check_command
 from coterie.dsl.checks.contracts.contract_checks import check_input
+from coterie.dsl.checks.tools.memory_checks import check_memory_terms
 from coterie.dsl.checks.tools.section_checks import (
     check_attempts,
     check_function_tool,
@@ -30,6 +31,7 @@ from coterie.dsl.json_schema.offered_schema import offered_schema
 from coterie.dsl.model.capabilities import Capabilities, FunctionContract
 from coterie.dsl.model.decision_terms import NEVER, Approval, CallApproval
 from coterie.dsl.model.document import SystemDocument
+from coterie.dsl.model.memory_terms import MemorySection
 from coterie.dsl.model.step_kinds.step_base import FunctionTerms, terms_of
 from coterie.dsl.model.tools.local_activities import is_local
 from coterie.dsl.model.tools.tool_contract import (
@@ -210,6 +212,8 @@ class ToolCompiler:
         tree, problems = self.tree, self.problems
         check_function_tool(name, section, contract, path, tree, problems)
         self._approval(name, section, contract.input_schema, contract.output_schema)
+        if isinstance(section, FunctionToolSection) and section.memory is not None:
+            self._memory(section, section.memory, path)
         own = call_labels(contract, section.fixed, self.capabilities.reach)
         labels = tuple(dict.fromkeys((*own, *section.labels)))
         check_grants(name, section, labels, path, tree, problems)
@@ -238,6 +242,13 @@ class ToolCompiler:
             ),
             name,
             contract.output_schema,
+        )
+
+    def _memory(self, section: FunctionToolSection, memory: MemorySection, path: NodePath) -> None:
+        orchestration = self.document.orchestration
+        has_user = orchestration is None or orchestration.user is not None
+        check_memory_terms(
+            section.skill, memory, (*path, "memory"), self.tree, self.problems, has_user=has_user
         )
 
     def _agent(self, name: str, section: AgentToolSection, path: NodePath) -> Tool | None:
@@ -364,7 +375,9 @@ def _terms(section: OneCallSection, contract: FunctionContract) -> FunctionTerms
     terms = terms_of(contract, timeout=section.timeout, retries=section.retries)
     asked = section.local_activity if isinstance(section, OwnCallSection) else None
     is_local_call = is_local(asked, contract)
-    return terms.model_copy(update={"labels": (), "local_activity": is_local_call})
+    memory = section.memory if isinstance(section, FunctionToolSection) else None
+    update = {"labels": (), "local_activity": is_local_call, "memory": memory}
+    return terms.model_copy(update=update)
 
 
 def _pin_tool(tool: Tool, name: str, result: Json | None) -> Tool:

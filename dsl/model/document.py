@@ -171,6 +171,9 @@ class Orchestration(Frozen):
     """The team that cleans up when the run is cancelled."""
     cancel_timeout: Timeout = 60.0
     """The time limit of all work after the cancellation: `finally` and `on_cancel`."""
+    user: str | None = Field(default=None, max_length=500)
+    """Whose run it is, for memories of the scope `user`: `starter`, who started it as the gateway
+    verified it, or a path of the context as the run starts, such as `{{ context.customer }}`."""
     output: JsonValue = None
     """What a run returns: a template over `context` and `teams` at its end. Default: `{task: data}`
     of the last team."""

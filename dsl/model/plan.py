@@ -285,6 +285,8 @@ class Plan(Frozen):
     """The team that cleans up when the run is cancelled."""
     output: JsonValue = None
     """The template of what the run returns; None: `{task: data}` of the last team."""
+    user: str | None = Field(default=None, max_length=500)
+    """Whose run it is: `starter`, or the template of a path of the context at its start."""
     settings: Json = Field(default_factory=dict[str, JsonValue])
     """Constants that templates read as `settings`."""
     context: dict[str, DeclaredPath] = Field(default_factory=dict[str, DeclaredPath])

@@ -53,6 +53,18 @@ LOADERS = {
         "activities.tool_functions.knowledge.embedding",
     ): _KNOWLEDGE,
     (
+        "activities.tool_functions.knowledge.memory.opened_memory",
+        "activities.tool_functions.knowledge.embedding",
+    ): _KNOWLEDGE,
+    (
+        "activities.tool_functions.knowledge.memory.opened_memory",
+        "activities.tool_functions.knowledge.memory.sqlite_memory",
+    ): _KNOWLEDGE,
+    (
+        "activities.tool_functions.knowledge.memory.opened_memory",
+        "activities.tool_functions.knowledge.memory.postgres_memory",
+    ): _SQL,
+    (
         "activities.tool_functions.web.arxiv_search",
         "activities.tool_functions.web.arxiv_client",
     ): _WEB,
@@ -153,7 +165,9 @@ def test_no_two_modules_have_the_same_name() -> None:
     names = Counter(
         file.stem
         for name, file in sources()
-        if file.name != "__init__.py" and not name.startswith(("coterie.commands.", "dsl.kinds."))
+        # Alembic wants the name `env.py`.
+        if file.name not in ("__init__.py", "env.py")
+        and not name.startswith(("coterie.commands.", "dsl.kinds."))
     )
     assert [name for name, count in names.items() if count > 1] == []
 

@@ -19,6 +19,7 @@ from coterie.activities.contracts import END_MARGIN, FunctionRequest
 from coterie.activities.tool_functions.function_activity import FunctionActivities
 from coterie.activities.tool_functions.function_registry import TOOL_FUNCTIONS, AnyFunction
 from coterie.activities.workspace.function_base import Workspace
+from coterie.dsl.model.memory_terms import MemoryOwner
 
 MAX_WAIT = 60
 """Seconds for what a test waits for; a busy machine takes a few."""
@@ -46,10 +47,14 @@ async def call(
     key: str = "run-1/coder#1/apply",
     at: ActivityEnvironment | None = None,
     functions: Mapping[str, AnyFunction] = TOOL_FUNCTIONS,
+    memory: MemoryOwner | None = None,
+    untrusted: bool = False,
 ) -> JsonValue:
     """Call a function by its name; what it returned, or the ApplicationError that Temporal sees."""
     activities = FunctionActivities(workspace, functions)
-    request = FunctionRequest(skill=function, input=input, key=key)
+    request = FunctionRequest(
+        skill=function, input=input, key=key, memory=memory, untrusted=untrusted
+    )
     result = await (at or environment()).run(activities.call_function, request)
     return result.data
 

@@ -6,7 +6,7 @@ run waits, so nothing is asked or called twice.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from pydantic import JsonValue
 
@@ -24,6 +24,7 @@ from coterie.dsl.json_values import json_digest
 from coterie.dsl.model.agent_skills import SKILL_FUNCTION
 from coterie.dsl.model.capabilities import Label
 from coterie.dsl.model.decision_terms import ApprovalTerms, DecisionTerms
+from coterie.dsl.model.memory_terms import MemoryOwner, MemorySection
 from coterie.dsl.model.outcomes import Failure, Outcome
 from coterie.dsl.model.retryability import may_have_happened
 from coterie.dsl.model.step_kinds.step_base import FunctionTerms
@@ -281,7 +282,24 @@ def _request(
         if call.skill == SKILL_FUNCTION
         else None,
         untrusted=writes and scope.state.met_untrusted,
+        memory=None if call.terms is None else _memory(call.terms.memory, scope),
     )
+
+
+def _memory(memory: MemorySection | None, scope: Scope) -> MemoryOwner | None:
+    """Return whose memory a call uses: the document names the scope, and the run its owner."""
+    if memory is None:
+        return None
+    match memory.scope:
+        case "project":
+            name = ""
+        case "team":
+            name = scope.plan.name
+        case "user":
+            name = scope.state.user or ""
+        case _:
+            assert_never(memory.scope)
+    return MemoryOwner(scope=memory.scope, name=name, expires=memory.expires)
 
 
 async def make_activity(

@@ -154,6 +154,8 @@ class RunState:
     )
     """`{latest turn of a conversation: its tokens in and out}`, since the run last continued as
     new."""
+    user: str | None = None
+    """Whose run it is, as it started: nothing that happens in the run changes it."""
     execution: str = ""
     """Temporal's id of the execution in which the run began (`original_execution_run_id`). A reset
     keeps it, and the run carries it along when it continues as new; a fork has its own."""

@@ -18,13 +18,19 @@ from coterie.dsl.model.traversal.step_walk import lists_of_plan, walk
 from coterie.dsl.values import Json
 from coterie.dsl.visible import visible_name
 from coterie.workflows.core.state import RunState
+from coterie.workflows.handlers.run_users import user_of_run
 
 _MAX_DEPTH = 40
 """Maximum nesting of blocks; a document of ours has at most a hundred levels, three a block."""
 
 
-def begin(plan: Plan, state: RunState) -> None:
+def begin(plan: Plan, state: RunState, starter: str | None = None) -> None:
     """Put a fresh run at its entry team.
+
+    Args:
+        plan: of the run.
+        state: fresh, with the context as given.
+        starter: who started it, if somebody verified that.
 
     Raises:
         InvalidPlan: the plan names something that is not in it, would never end, or has approvers
@@ -49,6 +55,7 @@ def begin(plan: Plan, state: RunState) -> None:
             f"the approvers {visible_name(first)!r} and {visible_name(second)!r} look alike"
         )
     state.main.context = _context_at_start(plan, state.main.context)
+    state.user = user_of_run(plan.user, state.main.context, starter)
     state.main.team = plan.entry_team
 
 

@@ -4,110 +4,27 @@ Vectors find what means the same; words find names. A query that looks like an i
 words three times as much, any other query vectors.
 """
 
-import errno
-import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, Protocol, cast
-
-import apsw
-import sqlite_vec  # pyright: ignore[reportMissingTypeStubs]  # the library carries no types
+from typing import NamedTuple, cast
 
 from coterie.activities.tool_functions.knowledge.chunks import Chunk
 from coterie.activities.tool_functions.knowledge.embedding import DIMENSIONS, MODEL
-from coterie.activities.workspace.function_failures import FunctionFailure
-from coterie.activities.workspace.project_files import private_folder
-
-SqlValue = int | float | str | bytes | None
-
-_BUSY_TIMEOUT = 30_000
-"""Milliseconds to wait while another process writes."""
-
-
-_AWAY = (
-    apsw.BusyError,
-    apsw.CantOpenError,
-    apsw.FullError,
-    apsw.IOError,
-    apsw.LockedError,
-    apsw.PermissionsError,
-    apsw.ReadOnlyError,
+from coterie.activities.tool_functions.knowledge.ranking import (
+    CANDIDATES,
+    fused,
+    similarity,
+    text_to_embed,
+    weights_of,
+    words_of,
 )
-_DAMAGED = (apsw.CorruptError, apsw.NotADBError)
-
-
-class _Rows(Protocol):
-    def fetchall(self) -> list[tuple[SqlValue, ...]]: ...
-
-
-class _Connection(Protocol):
-    """The part of `apsw.Connection` that this module uses; its own types are incomplete."""
-
-    def execute(self, statements: str, bindings: Sequence[SqlValue] = ()) -> _Rows: ...
-    def last_insert_rowid(self) -> int: ...
-    def __enter__(self) -> object: ...
-    def __exit__(self, kind: object, error: object, trace: object) -> object: ...
-
-
-class SqliteFile:
-    """An open file."""
-
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = cast("_Connection", connection)
-
-    def rows(self, statement: str, *values: SqlValue) -> list[tuple[SqlValue, ...]]:
-        """Run a statement; return all its rows."""
-        return self._connection.execute(statement, values).fetchall()
-
-    def insert(self, statement: str, *values: SqlValue) -> int:
-        """Insert a row; return its id."""
-        self._connection.execute(statement, values)
-        return self._connection.last_insert_rowid()
-
-    @contextmanager
-    def transaction(self) -> Generator[None]:
-        """Make the statements of the block all or nothing; blocks may be nested."""
-        with self._connection:
-            yield
-
-
-@contextmanager
-def open_sqlite(file: Path) -> Generator[SqliteFile]:
-    """Open a file that only this user can read; create it if missing.
-
-    Raises:
-        OSError: It cannot be reached now.
-        FunctionFailure: It is damaged.
-    """
-    private_folder(file.parent)
-    try:
-        with _open_connection(file) as database:
-            yield database
-    except _AWAY as error:
-        raise OSError(errno.EIO, str(error), str(file)) from None
-    except _DAMAGED as error:
-        raise FunctionFailure(
-            f"{file.name} of the worker is damaged ({error}); restore it, or delete it"
-        ) from None
-
-
-@contextmanager
-def _open_connection(file: Path) -> Generator[SqliteFile]:
-    connection = apsw.Connection(str(file))
-    try:
-        file.chmod(0o600)
-        connection.set_busy_timeout(_BUSY_TIMEOUT)
-        connection.enable_load_extension(True)
-        connection.load_extension(sqlite_vec.loadable_path())
-        connection.enable_load_extension(False)
-        database = SqliteFile(connection)
-        database.rows("pragma journal_mode = wal")
-        yield database
-    finally:
-        connection.close()
-
+from coterie.activities.tool_functions.knowledge.sqlite_file import (
+    SqliteFile,
+    SqlValue,
+    open_sqlite,
+)
 
 Embed = Callable[[str], bytes]
 
@@ -130,17 +47,8 @@ _EMPTYING = (
     "insert into words (words) values ('delete-all')",
 )
 _BY_WORDS = "select rowid from words where words match ? order by bm25(words, 3.0, 1.0) limit ?"
-_CANDIDATES = 50
-"""Best chunks by each kind of search that are compared."""
-
 _MANY_CANDIDATES = 1000
 """If only some sources count."""
-
-_RANK_SHIFT = 60
-"""The constant of reciprocal rank fusion."""
-
-_IDENTIFIER = re.compile(r"\w+[_.:/]\w+|[a-z]+[A-Z]\w*|\w+\(\)|[A-Z]{2,}\d*|\w*\d\w*")
-_WORD = re.compile(r"\w+")
 
 
 class Hit(NamedTuple):
@@ -178,7 +86,7 @@ class ChunkStore:
         self, source: str, path: str, digest: str, added: float, chunks: Sequence[Chunk]
     ) -> None:
         """Store a document in place of its former version, all or nothing."""
-        vectors = [self._embed(_text_to_embed(chunk)) for chunk in chunks]
+        vectors = [self._embed(text_to_embed(chunk)) for chunk in chunks]
         with self._file.transaction():
             self.remove(source, path)
             document = self._file.insert(
@@ -238,11 +146,11 @@ class ChunkStore:
         vector = self._embed(query)
         by_meaning = self._ids(
             "select id from vectors where embedding match ? and k = ? order by distance",
-            *(vector, _CANDIDATES if not sources else _MANY_CANDIDATES),
+            *(vector, CANDIDATES if not sources else _MANY_CANDIDATES),
         )
-        quoted = " OR ".join(f'"{word}"' for word in _WORD.findall(query)[:50])
-        by_words = self._ids(_BY_WORDS, quoted, _CANDIDATES) if quoted else []
-        ranks = fused(by_meaning, by_words, (1.0, 3.0) if _is_name(query) else (3.0, 1.0))
+        quoted = " OR ".join(f'"{word}"' for word in words_of(query))
+        by_words = self._ids(_BY_WORDS, quoted, CANDIDATES) if quoted else []
+        ranks = fused(by_meaning, by_words, weights_of(query))
         hits = (self._hit(chunk, vector) for chunk in ranks)
         return list(islice((hit for hit in hits if not sources or hit.source in sources), limit))
 
@@ -257,27 +165,13 @@ class ChunkStore:
             *(vector, chunk),
         )
         passage = Chunk(cast("int", start), cast("int", end), str(title), str(text))
-        similarity = round(min(max(cast("float", score), 0.0), 1.0), 4)
-        return Hit(str(source), str(path), cast("float", added), passage, similarity)
-
-
-def _text_to_embed(chunk: Chunk) -> str:
-    return f"{chunk.title}\n{chunk.text}" if chunk.title else chunk.text
-
-
-def _is_name(query: str) -> bool:
-    """Return whether at least half of a query's words look like identifiers."""
-    names = len(_IDENTIFIER.findall(query))
-    return names > 0 and names * 2 >= len(query.split())
-
-
-def fused(first: Sequence[int], second: Sequence[int], weights: tuple[float, float]) -> list[int]:
-    """Join two rankings by their weighted reciprocal ranks; ties keep the smaller id first."""
-    scores: dict[int, float] = {}
-    for ranking, weight in zip((first, second), weights, strict=True):
-        for rank, item in enumerate(ranking):
-            scores[item] = scores.get(item, 0.0) + weight / (_RANK_SHIFT + rank)
-    return sorted(scores, key=lambda item: (-scores[item], item))
+        return Hit(
+            str(source),
+            str(path),
+            cast("float", added),
+            passage,
+            similarity(cast("float", score)),
+        )
 
 
 @contextmanager

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 INDEX_FILE = Path("knowledge") / "index.db"
 """The index of texts, below the worker's state."""
 
-MEMORY_FILE = Path("knowledge") / "memory.db"
-"""What agents remember, below the worker's state."""
-
 
 class DocumentStore(Protocol):
     """What those who fill an index need of it."""

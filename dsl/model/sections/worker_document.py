@@ -267,6 +267,16 @@ class WebSection(Frozen):
     `*.partner.example`; none by default."""
 
 
+class WorkerMemorySection(Frozen):
+    """Where the worker keeps what agents remember."""
+
+    url_env: VariableName
+    """The NAME of the environment variable with the address of a PostgreSQL database that has
+    pgvector, such as `postgresql://user:password@host/name`."""
+    project: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")] = "default"
+    """Whose memories these are, if several projects share the database."""
+
+
 TEST_ROOT = "MRfD6mvw7UNADQJ1rIO7f6Aiwrti4ABGTw41dfiJzqQ="
 """The public root key of `coterie test`, whose private half everybody knows."""
 
@@ -340,6 +350,8 @@ class WorkerSection(Frozen):
     """`{channel: how it reaches people}`; a document can only name channels."""
     web: WebSection | None = None
     """What tool functions may reach on the web; nothing by default."""
+    memory: WorkerMemorySection | None = None
+    """The database of `Memory.store` and `Memory.search`. Default: a file of the worker."""
     accept_plans: bool | None = None
     """Run plans that this worker did not compile. Default: only with the embedded server."""
     decisions: DecisionsSection | None = None

@@ -8,6 +8,7 @@ from pydantic import Field, JsonValue
 from coterie.dsl.model.capabilities import Effect, FunctionContract, Label
 from coterie.dsl.model.conditions import Condition
 from coterie.dsl.model.decision_terms import CallApproval, DecisionTerms
+from coterie.dsl.model.memory_terms import MemorySection
 from coterie.dsl.model.step_kinds.step_list import StepList
 from coterie.dsl.model.template_bound import (
     MAX_BOUND,
@@ -214,6 +215,8 @@ class FunctionTerms(Frozen):
     """Seconds that an attempt may take in addition, to start the process of the code."""
     local_activity: bool = False
     """Whether a call is a local activity: one event, recorded with the next workflow task."""
+    memory: MemorySection | None = None
+    """Whose memory a call uses. Default: the project's."""
 
 
 def terms_of(

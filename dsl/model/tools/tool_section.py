@@ -9,6 +9,7 @@ from typing_extensions import TypeAliasType
 from coterie.dsl.errors import closest
 from coterie.dsl.model.capabilities import KeptLabel, Label
 from coterie.dsl.model.decision_terms import Approval
+from coterie.dsl.model.memory_terms import MemorySection
 from coterie.dsl.values import Frozen, Json, Timeout
 
 ToolKind = Literal["skill", "agent", "team", "mcp", "api", "activity", "workflow", "nexus"]
@@ -95,6 +96,8 @@ class FunctionToolSection(OwnCallSection):
     kind = "skill"
     skill: str
     """`Name.method`."""
+    memory: MemorySection | None = None
+    """Of `Memory.store` and `Memory.search`: whose memory the calls use. Default: the project's."""
 
 
 class ServerToolSection(OwnCallSection):

@@ -49,7 +49,7 @@ CHANNELS = {
 OTHER_KEYS = {
     *("workspace", "trusted_paths", "agent_env", "tool_env"),
     *("accept_plans", "decisions", "search_attributes", "event_groups"),
-    *("agent_packages", "provider_packages"),
+    *("agent_packages", "provider_packages", "memory"),
 }
 """Keys that open no way out which a run could choose: agents' own code calls no function that sends
 data out, and the configuration names each provider."""

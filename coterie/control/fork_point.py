@@ -26,6 +26,7 @@ from coterie.runs.run_client import Run
 from coterie.workflows.core.causes.step_causes import Failed
 from coterie.workflows.core.state import RunState, TrailRecord
 from coterie.workflows.core.state_keys import MAIN, StepKey
+from coterie.workflows.core.state_parts import Session
 from coterie.workflows.sessions.message_queue import next_number
 from coterie.workflows.team import TeamWorkflow
 
@@ -165,8 +166,18 @@ def _state_to_carry(state: RunState) -> Json:
         state_field.name: getattr(state, state_field.name) for state_field in fields(RunState)
     }
     received_count = next_number(state.session) - 1
-    values["session"] = replace(state.session, queue=[], received=received_count)
+    values["session"] = _session_to_carry(replace(state.session, queue=[], received=received_count))
     return RunState(**values).carried()
+
+
+def _session_to_carry(session: Session) -> Session:
+    """Return the session without joined messages that no agent has read."""
+    if session.open is None or not session.open.joined:
+        return session
+    read = [message for message in session.open.joined if message.is_read]
+    left = len(session.open.joined) - len(read)
+    open_message = replace(session.open, joined=read)
+    return replace(session, open=open_message, joined=session.joined - left)
 
 
 @dataclass(slots=True)

@@ -25,6 +25,7 @@ from coterie.dsl.model.sections.provider_document import LlmConfig
 from coterie.dsl.model.sections.triggers import Trigger, TriggerName
 from coterie.dsl.model.sections.worker_document import WorkerSection
 from coterie.dsl.model.step_kinds.join_policies import MergePolicy
+from coterie.dsl.model.step_kinds.wait_step import WhileBusy
 from coterie.dsl.model.steps import PersonaStep, Step
 from coterie.dsl.model.template_bound import Bound, ConcurrencyBound
 from coterie.dsl.model.tools.tool_section import ToolSection
@@ -85,6 +86,9 @@ class ChatSection(Frozen):
     """JSON Schema of a message; a message that does not match is refused."""
     deadline: Seconds | None = None
     """How long to wait for a message; then the session ends."""
+    while_busy: WhileBusy = "queue"
+    """What happens to a message that comes while the run works on another one: it waits for its
+    turn, or the agent at work reads it at its next turn, and both get the same reply."""
     persona_key: str | None = None
     """The persona that answers, as task `answer` after the tasks: it gets the message as its
     `input`, and remembers the earlier turns."""

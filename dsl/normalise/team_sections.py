@@ -15,7 +15,7 @@ _MESSAGE = "message"
 _ANSWER = "answer"
 _REPLY = "reply"
 
-_OF_THE_WAIT = ("schema", "deadline")
+_OF_THE_WAIT = ("schema", "deadline", "while_busy")
 WINDOW = ("conversation_turns", "conversation_characters")
 """The keys that bound what the persona remembers."""
 

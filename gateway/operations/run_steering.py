@@ -10,6 +10,7 @@ from uuid import uuid4
 from pydantic import Field, JsonValue
 
 from coterie.control.run_signals import send_cancel, send_control
+from coterie.dsl.model.step_kinds.wait_step import WhileBusy
 from coterie.dsl.sizes import MAX_SAID_LENGTH
 from coterie.dsl.values import Documented
 from coterie.gateway.identity.identity import Identity, Role
@@ -96,6 +97,9 @@ class MessageAsked(RunAsked):
 
     message: JsonValue
     """The next message of the session."""
+    while_busy: WhileBusy | None = None
+    """If the session works on another message: whether this one waits (`queue`), or the agent at
+    work reads it at its next turn (`steer`). Default: as the team says."""
     message_id: MessageId | None = None
     """Of a message that was sent before: the run works on it once, and answers again."""
     after: MessageId | None = None
@@ -186,7 +190,9 @@ async def _message(access: RunAccess, asked: MessageAsked, identity: Identity) -
     found = await _open_run(access, asked)
     message_id = asked.message_id or uuid4().hex
     by = trail_name(identity, found.team)
-    session_input = SessionInput(message=asked.message, by=by, after=asked.after)
+    session_input = SessionInput(
+        message=asked.message, by=by, after=asked.after, while_busy=asked.while_busy
+    )
     progress = await reply_within(
         found.run, session_input, message_id, asked.wait, taking=_TAKING_SECONDS
     )

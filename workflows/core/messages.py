@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
 from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.step_kinds.wait_step import WhileBusy
 from coterie.dsl.sizes import MAX_BY_LENGTH, MAX_NAME_LENGTH, MAX_SAID_LENGTH, MAX_WHY_LENGTH
 from coterie.dsl.values import Frozen, Json
 from coterie.workflows.signatures.statements import Proof
@@ -171,6 +172,9 @@ class SessionInput(Frozen):
     """The payload of the update `send_message`: the next message of a session."""
 
     message: JsonValue
+    while_busy: WhileBusy | None = None
+    """If the run works on another message: whether this one waits for its turn, or is for the agent
+    at work. Default: as the step says that took the other one."""
     by: By = "unknown"
     after: str | None = Field(default=None, max_length=500)
     """The id of the newest message that the sender knows: if the session has a newer one, it

@@ -92,6 +92,11 @@ class Session:
     refused: str = ""
     """Why the run refused the message that started it: the run then ends."""
 
+    @property
+    def total(self) -> int:
+        """All messages so far."""
+        return self.received + self.joined
+
 
 @dataclass(slots=True)
 class Frame:

@@ -177,7 +177,7 @@ def status(plan: Plan | None, state: RunState, *, done: bool) -> RunStatus:
         teams_run=state.teams_run,
         max_total_teams=plan.limits.max_total_teams if plan else 0,
         visits_counted=counted_visits(state)[0],
-        messages=state.session.received,
+        messages=state.session.total,
         visits=state.visits,
         model_calls=state.model_calls,
         function_calls=state.function_calls,
@@ -282,10 +282,10 @@ def _cut(text: str) -> str:
 def _session(plan: Plan, state: RunState) -> str:
     """How many messages a session has had, and which of them wait."""
     session = state.session
-    if not session.received:
+    if not session.total:
         return ""
     waiting = f", {len(session.queue)} waiting" if session.queue else ""
-    return f"- message {session.received} of {plan.limits.max_messages}{waiting}\n"
+    return f"- message {session.total} of {plan.limits.max_messages}{waiting}\n"
 
 
 def _between(main: Track) -> str:

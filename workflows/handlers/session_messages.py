@@ -36,6 +36,7 @@ from coterie.workflows.sessions.message_queue import (
     receive,
     stage_of,
 )
+from coterie.workflows.sessions.said_messages import join, joined_agent
 
 _CONTINUES = "the run continues with a new history; send the message again with the same id"
 
@@ -109,7 +110,11 @@ class SessionMessages(MessageJudge):
             if self._starts_with_message:
                 self.state.session.refused = error.message
             raise
-        receive(self.state.session, id, session_input)
+        agent = joined_agent(self.state, session_input)
+        if agent is None:
+            receive(self.state.session, id, session_input)
+        else:
+            join(self.state, agent, id, session_input, workflow.now())
 
     def _checked_message(self, payloads: Sequence[RawValue]) -> SessionInput:
         """Return the message, where the run takes it."""

@@ -62,6 +62,7 @@ def _open(session: Session) -> Iterator[SessionMessage]:
     yield from session.queue
     if session.open is not None:
         yield session.open
+        yield from session.open.joined
 
 
 def is_busy(session: Session) -> bool:
@@ -90,7 +91,7 @@ def message_refusal(
     large = too_large(asked.message, "the message", MAX_MESSAGE_SIZE)
     if large is not None:
         return MessageUnusable("TooLarge", large)
-    if session.received >= plan.limits.max_messages:
+    if session.total >= plan.limits.max_messages:
         return TooManyMessages("SessionFull", plan.limits.max_messages)
     if sum(1 for _ in _open(session)) >= MAX_OPEN_MESSAGES:
         return TooManyMessages("QueueFull", MAX_OPEN_MESSAGES)
@@ -105,7 +106,9 @@ def newest_id(session: Session) -> str | None:
     """Return the id of the newest message; None if there was none."""
     if session.queue:
         return session.queue[-1].id
-    return session.open.id if session.open is not None else next(reversed(session.replies), None)
+    if session.open is not None:
+        return (session.open, *session.open.joined)[-1].id
+    return next(reversed(session.replies), None)
 
 
 def unfit_message(message: JsonValue, schema: Json | None) -> MessageUnusable | None:
@@ -130,10 +133,16 @@ def next_number(session: Session) -> int:
     return session.received - len(session.queue) + 1
 
 
-def take(state: RunState, message: SessionMessage) -> None:
-    """Start to work on a message; limits count from here."""
+def take(state: RunState, message: SessionMessage, *, steers: bool = False) -> None:
+    """Start to work on a message; limits count from here.
+
+    Args:
+        state: of the run.
+        message: to work on.
+        steers: whether a message that comes meanwhile joins it.
+    """
     session = state.session
-    session.open = message
+    session.open, session.steers = message, steers
     session.teams_before = state.teams_run
     session.visits_before = dict(state.visits)
     state.seen.clear()
@@ -141,15 +150,28 @@ def take(state: RunState, message: SessionMessage) -> None:
 
 def answer(session: Session, id: str, reply: SessionReply) -> None:
     """Keep the reply of a message; of earlier ones as many as may travel."""
-    if session.open is not None and session.open.id == id:
-        session.open = None
     session.replies[id] = reply
+    answered = {id}
+    if session.open is not None and session.open.id == id:
+        for joined in _close_open(session, session.open):
+            answered.add(joined.id)
+            session.replies[joined.id] = reply
     size = sum(json_size(kept_reply.value) for kept_reply in session.replies.values())
     while len(session.replies) > _MAX_REPLIES or size > _MAX_REPLIES_SIZE:
         oldest = next(iter(session.replies))
-        if oldest == id:
+        if oldest in answered:
             return
         size -= json_size(session.replies.pop(oldest).value)
+
+
+def _close_open(session: Session, message: SessionMessage) -> list[SessionMessage]:
+    """Return the messages that get the same reply; those that no agent has read come next."""
+    session.open = None
+    unread = [joined for joined in message.joined if not joined.is_read]
+    session.queue[:0] = unread
+    session.received += len(unread)
+    session.joined -= len(unread)
+    return [joined for joined in message.joined if joined.is_read]
 
 
 def pass_over(session: Session, routed: Routed) -> None:

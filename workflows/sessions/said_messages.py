@@ -4,12 +4,13 @@ A message waits at the location of its agent until a turn that has it is stored.
 repeated, or a run that continues as new, neither loses nor doubles it.
 """
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
 from coterie.dsl.errors import closest
-from coterie.dsl.sizes import json_size
+from coterie.dsl.sizes import MAX_SAID_LENGTH, json_size
 from coterie.dsl.tool_loop.tool_loop_progress import ModelAnswered
 from coterie.dsl.visible import shortened_text
 from coterie.workflows.control.steering_refusals import (
@@ -21,10 +22,11 @@ from coterie.workflows.control.steering_refusals import (
     TooMuchSaid,
 )
 from coterie.workflows.core.causes.people_causes import MessagesRead, PersonSaid
-from coterie.workflows.core.messages import SayInput
+from coterie.workflows.core.messages import SayInput, SessionInput
 from coterie.workflows.core.progress.agent_progress import SaidMessage
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_keys import StateKey
+from coterie.workflows.core.state_parts import SessionMessage
 from coterie.workflows.core.trail import note_control
 
 MAX_UNREAD = 20
@@ -79,6 +81,38 @@ def room_refusal(state: RunState, agent: StateKey, text: str) -> TooMuchSaid | N
     if size + json_size(text) > MAX_SAID_SIZE:
         return TooMuchSaid("TooMuchSaid", agent.step, MAX_SAID_SIZE, is_size=True)
     return None
+
+
+def joined_agent(state: RunState, asked: SessionInput) -> StateKey | None:
+    """Return the agent that reads a message to a session at its next turn; None: it waits.
+
+    It never overtakes a message that waits.
+    """
+    session = state.session
+    if session.open is None or session.queue:
+        return None
+    if (asked.while_busy or ("steer" if session.steers else "queue")) == "queue":
+        return None
+    agent, text = main_agent(state), _session_text(asked)
+    if agent is None or not text.strip() or len(text) > MAX_SAID_LENGTH:
+        return None
+    return agent if room_refusal(state, agent, text) is None else None
+
+
+def join(state: RunState, agent: StateKey, id: str, asked: SessionInput, now: datetime) -> None:
+    """Let a message join the one that the run works on, for its agent."""
+    session = state.session
+    assert session.open is not None, "it joins a message"
+    session.open.joined.append(SessionMessage(id, asked.message, asked.by))
+    session.joined += 1
+    keep_said(state, agent, SaidMessage(_session_text(asked), asked.by, id), now)
+
+
+def _session_text(asked: SessionInput) -> str:
+    """Return what a model reads of a message to a session."""
+    if isinstance(asked.message, str):
+        return asked.message
+    return json.dumps(asked.message, ensure_ascii=False)
 
 
 def keep_said(state: RunState, agent: StateKey, message: SaidMessage, now: datetime) -> None:

@@ -35,7 +35,7 @@ async def wait_for_message(step: MessageWait, location: Location, scope: Scope) 
     """
     session = scope.state.session
     pass_over(session, scope.state.tracks[location.track].routed)
-    if not session.queue and session.received >= scope.plan.limits.max_messages:
+    if not session.queue and session.total >= scope.plan.limits.max_messages:
         return Outcome.failed("SessionFull", "the session has had all its messages")
     remaining = scope.state.progress.relative_waits.get(
         location.key, optional_seconds(step.deadline)
@@ -45,7 +45,7 @@ async def wait_for_message(step: MessageWait, location: Location, scope: Scope) 
         message = session.queue.pop(0)
         unfit = unfit_message(message.value, step.schema_)
         if unfit is None:
-            take(scope.state, message)
+            take(scope.state, message, steers=step.while_busy == "steer")
             push_state(scope)
             number = session.received - len(session.queue)
             note_control(

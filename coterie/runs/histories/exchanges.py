@@ -55,7 +55,7 @@ async def _up_to(client: Client, history: WorkflowHistory) -> list[Exchange]:
         before = await previous_history(client, before.history)
     if before is None or before.point is None or before.point.carried is None:
         return newer
-    received_count = RunState.resumed(before.point.carried).session.received
+    received_count = RunState.resumed(before.point.carried).session.total
     return [*(await _up_to(client, before.history))[:received_count], *newer]
 
 

@@ -9,6 +9,9 @@ from coterie.dsl.model.step_kinds.step_base import COMMON_BOUNDS, StepBase
 from coterie.dsl.model.template_bound import BoundKey, DeadlineBound
 from coterie.dsl.values import MAX_DURATION, Json, closed_mapping
 
+WhileBusy = Literal["queue", "steer"]
+"""What happens to a message that comes while the run works on another one."""
+
 WAIT_KEYS = ("duration", "time", "signal", "message")
 """The keys that say what a step waits for: each has a class of its own."""
 _BOUNDS = (*COMMON_BOUNDS, BoundKey(("deadline",), "deadline", MAX_DURATION))
@@ -107,6 +110,9 @@ class MessageWait(WaitStep):
     """`true`: waits for the next message of the session; its value is the step's data."""
     schema_: Json | None = Field(default=None, alias="schema")
     """JSON Schema of the message; a message that does not match is refused."""
+    while_busy: WhileBusy = "queue"
+    """What happens to a message that comes while the run works on this one: it waits for its turn,
+    or the agent at work reads it at its next turn, and both get the same reply."""
 
     @property
     @override

@@ -23,7 +23,9 @@ async def answer_call(hub: StreamHub, access: RunAccess, call: AguiCall) -> Resp
     """
     asked = await asyncio.to_thread(read_input, call.body)
     position = position_in(call.last_event, asked.run)
-    thread = await AguiThreads(access, call.team, call.identity).open(asked)
+    thread = await AguiThreads(access, call.team, call.identity).open(
+        asked, resumes=bool(call.last_event)
+    )
     client = AguiClient(call.identity, asked, thread, position)
     messages = AguiStream(hub, access, client).messages()
     return EventSourceResponse(messages, await anext(messages))

@@ -1,13 +1,14 @@
 """Which run a request of AG-UI is about: one that exists, or a new one.
 
 A thread with a session is one run, whose id is that of the thread; each message is a run of AG-UI.
-With another team each message starts a run, whose id is that of the run of AG-UI.
+With another team each message starts a run, whose id is that of the run of AG-UI. A message to a
+run at work is for its agent.
 """
 
 from dataclasses import dataclass, replace
 from functools import partial
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
 from coterie.audit.sent_records import audit_record
 from coterie.dsl.model.plan import Plan
@@ -17,12 +18,19 @@ from coterie.failures import CommandError
 from coterie.gateway.doors.agui.agui_inputs import AguiInput
 from coterie.gateway.doors.agui.agui_interrupts import Answers, InterruptPick
 from coterie.gateway.identity.identity import Identity, Role
-from coterie.gateway.operations.error_reports import Rejection, failed_request
-from coterie.gateway.operations.performance import permitted_run
+from coterie.gateway.operations.error_reports import (
+    Rejection,
+    failed_request,
+    invalid_input,
+    problems_of,
+)
+from coterie.gateway.operations.operations_table import operation_named
+from coterie.gateway.operations.performance import perform, permitted_run
 from coterie.gateway.operations.permissions import may
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.operations.run_permissions import require
 from coterie.gateway.operations.run_starts import StartAsked
+from coterie.gateway.operations.run_steering import SayAsked
 from coterie.gateway.sessions.message_inputs import (
     message_schemas,
     session_message,
@@ -55,8 +63,12 @@ class AguiThreads:
         self._team = team
         self._identity = identity
 
-    async def open(self, asked: AguiInput) -> ThreadRun:
+    async def open(self, asked: AguiInput, *, resumes: bool = False) -> ThreadRun:
         """Return the run that a request is about, with its requests decided, or started.
+
+        Args:
+            asked: The request.
+            resumes: Whether the client has events of an earlier request that was the same.
 
         Raises:
             CommandError: The identity may not, or the request does not fit the team.
@@ -72,14 +84,25 @@ class AguiThreads:
         thread = ThreadRun(found.run.id, is_session=bool(message_waits(plan)))
         if thread.is_session:
             return self._with_message(thread, plan, asked)
-        if asked.text is not None and found.run.id != asked.run:
+        if asked.text is not None and found.run.id != asked.run and not resumes:
+            await self._say(found, asked.text, asked.run)
+        return thread
+
+    async def _say(self, found: FoundRun, text: str, message_id: str) -> None:
+        """Tell the agent of a run at work what the user writes."""
+        if not found.is_open:
             raise Rejection(
                 409,
                 "no_session",
-                f"the run {found.run.id!r} of this thread is no session: it takes no messages",
+                f"the run {found.run.id!r} of this thread has ended, and is no session",
                 "Use another `threadId`: each message of this team starts a run.",
             )
-        return thread
+        try:
+            said = SayAsked(run=found.run.id, text=text, message_id=message_id)
+        except ValidationError as error:
+            report = invalid_input(problems_of(error), "").report
+            raise Rejection(422, report.code, report.message, report.fix) from None
+        await perform(self._access, operation_named("say"), said, self._identity)
 
     async def _answer(self, asked: AguiInput) -> ThreadRun:
         picks = [InterruptPick.parse(entry.interrupt_id) for entry in asked.answers]

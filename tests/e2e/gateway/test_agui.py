@@ -171,8 +171,25 @@ async def test_what_a_person_writes_stands_in_the_context_and_other_teams_start_
     assert attached.last["outcome"]["type"] == "interrupt"
     assert attached.state == {"bill": BILL, "note": ""}
     status, refused = await posted(app, "bill", body("x", existing, messages=said("hi")))
-    assert (status, refused["code"]) == (409, "no_session")
+    assert (status, refused["code"]) == (409, "refused")
+    assert "no agent that uses tools is at work" in refused["message"]
     assert (await posted(app, "offer", body(existing, "t", state={"amount": 1})))[0] == 409
+
+
+async def test_a_message_with_the_thread_of_a_run_at_work_is_for_its_agent(app: object) -> None:
+    run = f"clerk-{uuid4().hex[:8]}"
+    first = AguiReader().take(await streamed(app, "clerk", body(run, "t")))
+    (interrupt,) = first.last["outcome"]["interrupts"]
+    more = body(f"{run}-2", run, messages=said("Use PostgreSQL."))
+    starter = person("eve", Role.VIEWER, Role.STARTER)
+    assert (await posted(app, "clerk", more, starter))[1]["code"] == "not_allowed"
+    told = AguiReader().take(await streamed(app, "clerk", more))
+    assert told.last["outcome"]["interrupts"] == [interrupt]
+    resumed = body(f"{run}-3", run, resume=[answer(interrupt, approved=True)])
+    last = AguiReader().take(await streamed(app, "clerk", resumed))
+    assert last.texts()[-1] == "PostgreSQL."
+    late = body(f"{run}-4", run, messages=said("Hurry up."))
+    assert (await posted(app, "clerk", late))[1]["code"] == "no_session"
 
 
 async def test_the_door_lets_in_who_may_see_and_start_and_refuses_what_has_no_effect(

@@ -64,6 +64,7 @@ class _MeteredProvider:
             raise
         counted = counted_or_estimated(completion.usage, request, completion.content)
         await self._meter.take(self._name, request.model, *counted, completion.seconds)
+        self._meter.note_reasoning(request, completion.content)
         return completion
 
     async def close(self) -> None:
@@ -148,6 +149,7 @@ class _BatchedProvider:
             raise BatchInProgress(batch)
         counted = counted_or_estimated(completion.usage, request, completion.content)
         await self._meter.take(self._name, request.model, *counted, batched=True)
+        self._meter.note_reasoning(request, completion.content)
         return completion
 
 

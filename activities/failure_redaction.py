@@ -77,11 +77,18 @@ def _clean(error: Exception, known_secrets: KnownSecrets) -> Exception:
 
 
 def _clean_result(result: object, known_secrets: KnownSecrets) -> object:
-    """Remove secrets from the failure that an agent's result reports."""
-    if not isinstance(result, AgentResponse) or result.error is None:
+    """Remove secrets from what an agent's result reports to people: its failure, its thinking."""
+    if not isinstance(result, AgentResponse):
         return result
-    message = known_secrets.without(result.error.message)
-    return result.model_copy(update={"error": result.error.model_copy(update={"message": message})})
+    if result.error is not None:
+        message = known_secrets.without(result.error.message)
+        error = result.error.model_copy(update={"message": message})
+        result = result.model_copy(update={"error": error})
+    if result.reasoning is not None:
+        text = known_secrets.without(result.reasoning.text)
+        reasoning = result.reasoning.model_copy(update={"text": text})
+        result = result.model_copy(update={"reasoning": reasoning})
+    return result
 
 
 def _chain(error: BaseException) -> list[BaseException]:

@@ -28,6 +28,9 @@ from coterie.activities.contracts import (
 )
 from coterie.activities.live_text import LiveText
 from coterie.activities.model_prices import Pricing
+from coterie.activities.providers.message_model import Content
+from coterie.activities.providers.provider import ModelRequest
+from coterie.activities.providers.translation.readable_reasoning import readable_reasoning
 from coterie.activities.threads.run_threads import TURN_THREADS
 from coterie.dsl.model.price import FREE, Price
 from coterie.dsl.values import Json
@@ -62,6 +65,8 @@ class Meter:
         self._began = clock()
         self.live: LiveText | None = None
         """The text of the turn, sent together with the usage."""
+        self._thoughts: list[Content] = []
+        """The answers of this attempt whose thinking people may see."""
         self.progress: JsonValue = None
         """What the call reported last, in this attempt or an earlier one."""
 
@@ -239,9 +244,17 @@ class Meter:
             return pricing.public(provider, model, usage)
         return await TURN_THREADS.run(pricing.public, provider, model, usage)
 
+    def note_reasoning(self, request: ModelRequest, content: Content) -> None:
+        """Keep what people may read of the thinking in an answer, unless the persona hides it."""
+        if request.reasoning != "off" and request.purpose == "turn":
+            self._thoughts.append(content)
+
     def billed(self, response: AgentResponse) -> AgentResponse:
         """Add the usage of all attempts to a response; without any, keep the agent's own count."""
         seconds = self.seconds
+        reasoning = readable_reasoning(self._thoughts)
+        if reasoning is not None:
+            response = response.model_copy(update={"reasoning": reasoning})
         if self._inner_calls:
             inner_calls = tuple(self._inner_calls.values())
             response = response.model_copy(update={"inner_calls": inner_calls})

@@ -103,6 +103,7 @@ class ExtensionAgent(BaseAgent):
             output_schema=question.output_schema,
             effort=persona.effort,
             thinking=persona.thinking,
+            reasoning=persona.reasoning,
             prompt_cache=persona.prompt_cache,
             timeout=persona.timeout,
             label=self.services.label,

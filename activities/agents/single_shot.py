@@ -194,6 +194,7 @@ class GenericSingleShotAgent(BaseAgent):
             output_schema=persona.output_schema,
             effort=persona.effort,
             thinking=persona.thinking,
+            reasoning=persona.reasoning,
             prompt_cache=persona.prompt_cache,
             timeout=persona.timeout,
             label=self.services.label,

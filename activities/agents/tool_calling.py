@@ -179,6 +179,7 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
             output_schema=persona.output_schema,
             effort=persona.effort,
             thinking=persona.thinking,
+            reasoning=persona.reasoning,
             prompt_cache=persona.prompt_cache,
             tools=opening.tools,
             tool_choice=choice,

@@ -40,6 +40,11 @@ from coterie.activities.contracts.call_usage import (
     TokenUsage,
 )
 from coterie.activities.contracts.function_call import FunctionRequest, FunctionResult, KeptResult
+from coterie.activities.contracts.model_reasoning import (
+    MAX_REASONING,
+    ModelReasoning,
+    reasoning_text,
+)
 from coterie.activities.contracts.model_turn import (
     AgentError,
     AgentRequest,
@@ -86,6 +91,7 @@ __all__ = [
     "HEARTBEAT_EVERY",
     "HEARTBEAT_TIMEOUT",
     "MAX_HEARTBEAT_DELAY",
+    "MAX_REASONING",
     "NOTIFY",
     "RUN_AGENT",
     "WORKER_STOPPED",
@@ -110,6 +116,7 @@ __all__ = [
     "InnerCall",
     "KeptResult",
     "LiveTail",
+    "ModelReasoning",
     "NamedTurn",
     "Notification",
     "NotificationKind",
@@ -137,4 +144,5 @@ __all__ = [
     "id_of_look",
     "id_of_unwanted",
     "named_turn",
+    "reasoning_text",
 ]

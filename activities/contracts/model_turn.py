@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from coterie.activities.contracts.call_usage import InnerCall, TokenUsage
+from coterie.activities.contracts.model_reasoning import ModelReasoning
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.step_kinds.agent_types import SINGLE_SHOT
 from coterie.dsl.tool_loop.exchange import ToolCallRequest, ToolResult, ToolTurn
@@ -156,6 +157,8 @@ class AgentResponse(Frozen):
     """Model calls whose provider reported no usage: their tokens are estimated."""
     in_progress: StartedBatch | None = None
     """Set while the provider works on the turn as a batch; there is no answer yet."""
+    reasoning: ModelReasoning | None = None
+    """What its vendor shows of the model's thinking, for people only."""
     inner_calls: tuple[InnerCall, ...] = ()
     """The tool functions that the agent's own code called, in all attempts: each once."""
 

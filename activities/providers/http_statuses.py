@@ -64,6 +64,7 @@ _TOO_LONG = re.compile(r"prompt is too long|context[ _](length|window|limit|size
 _SAMPLING = re.compile(r"\b(temperature|top_p)\b")
 _USE_RESPONSES = re.compile(r"/v1/responses")
 _EFFORT = re.compile(r"reasoning_effort|reasoning\.effort|\beffort\b")
+_SUMMARY = re.compile(r"reasoning\.summary|reasoning summar(y|ies)", re.IGNORECASE)
 _ENCRYPTED = re.compile(r"encrypted[ _](content|reasoning)", re.IGNORECASE)
 _THINKING = re.compile(r"\bthinking\.|`thinking\.|\bbudget_tokens\b|thinking is not supported")
 _TOOL_SCHEMA = re.compile(r"input_schema|invalid_function_parameters|function parameters")
@@ -98,6 +99,12 @@ _CASES = (
         "has no encrypted reasoning of {model!r}",
         "set `reasoning: false` on the provider",
         _ENCRYPTED,
+    ),
+    _Case(
+        (400, 422),
+        "gives no summary of the reasoning of {model!r}",
+        "remove `reasoning: summary` of the persona, or have your organization verified",
+        _SUMMARY,
     ),
     _Case(
         (400, 422),

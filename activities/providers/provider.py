@@ -17,7 +17,7 @@ from coterie.activities.providers.message_model import (
     calls_of,
     text_of,
 )
-from coterie.dsl.model.model_options import Cloud, Effort, PromptCache, Thinking
+from coterie.dsl.model.model_options import Cloud, Effort, PromptCache, Reasoning, Thinking
 from coterie.dsl.model.price import Price
 from coterie.dsl.model.tools.tool_use import ToolChoice
 from coterie.dsl.model.vendors.vendors import OpenAIApi, VendorApi, vendor_api
@@ -47,6 +47,8 @@ class ModelRequest:
     """How much the model should work on the answer; None: the model's default."""
     thinking: Thinking | None = None
     """Whether the model thinks first; None: the model's default."""
+    reasoning: Reasoning = "auto"
+    """What people see of the model's thinking."""
     prompt_cache: PromptCache = "auto"
     timeout: float = 600.0
     """Timeout in seconds."""

@@ -11,6 +11,7 @@ from coterie.activities.contracts import (
     CodeTurn,
     FunctionRequest,
     FunctionResult,
+    reasoning_text,
 )
 from coterie.dsl.tool_loop.exchange import ToolTurn
 from coterie.dsl.values import Json
@@ -127,6 +128,7 @@ def _came(call: RecordedCall) -> Iterator[str]:
     if isinstance(answer, AgentResponse):
         if answer.error is not None:
             yield f"  error      {answer.error.type}: {answer.error.message}"
+        yield from _part("reasoning", reasoning_text(answer.reasoning) or None)
         yield from _part("answer", answer.data if answer.answer is None else answer.answer)
         for tool_call in answer.tool_calls:
             arguments = tool_call.problem or json.dumps(tool_call.arguments, ensure_ascii=False)

@@ -18,6 +18,7 @@ _OF_CALLS = (
     "max_tokens",
     "effort",
     "thinking",
+    "reasoning",
     "prompt_cache",
     "timeout",
     "retries",

@@ -19,7 +19,7 @@ from coterie.dsl.model.context.declarations import DeclaredPath
 from coterie.dsl.model.decision_terms import AskTerms
 from coterie.dsl.model.evaluation_budget import EvaluationBudget
 from coterie.dsl.model.hooks import Hook
-from coterie.dsl.model.model_options import Effort, PromptCache, Thinking
+from coterie.dsl.model.model_options import Effort, PromptCache, Reasoning, Thinking
 from coterie.dsl.model.price import Price
 from coterie.dsl.model.step_kinds.join_policies import MergePolicy
 from coterie.dsl.model.steps import Step
@@ -67,6 +67,8 @@ class Persona(Frozen):
     """How much the model works on an answer. Default: the model's own."""
     thinking: Thinking | None = None
     """Whether the model thinks first. Default: the model's own."""
+    reasoning: Reasoning = "auto"
+    """What people see of the model's thinking: no model and no template gets it."""
     prompt_cache: PromptCache = "auto"
     timeout: Timeout = 600.0
     """Time limit of one model turn."""

@@ -14,7 +14,7 @@ from coterie.dsl.model.agent_skills import SkillFolders
 from coterie.dsl.model.budgets import Budgets
 from coterie.dsl.model.compaction import Compaction
 from coterie.dsl.model.hooks import HookSection
-from coterie.dsl.model.model_options import Effort, PromptCache, Thinking
+from coterie.dsl.model.model_options import Effort, PromptCache, Reasoning, Thinking
 from coterie.dsl.model.step_kinds import (
     agent_step,
     block_step,
@@ -159,6 +159,7 @@ class PersonaDocument(Frozen):
     max_reasks: int | None = Field(default=None, ge=0, le=10)
     effort: Effort | None = None
     thinking: Thinking | None = None
+    reasoning: Reasoning | None = None
     prompt_cache: PromptCache | None = None
     timeout: Timeout | None = None
     retries: int | None = Field(default=None, ge=0, le=100)

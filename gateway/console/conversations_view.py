@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from coterie.activities.contracts import AgentRequest, AgentResponse
+from coterie.activities.contracts import AgentRequest, AgentResponse, reasoning_text
 from coterie.dsl.tool_loop.exchange import ToolResult
 from coterie.gateway.console.page_values import ShownValue, shown_value
 from coterie.rendering.cost_tables import money_text
@@ -40,6 +40,8 @@ class TurnRow:
     problem: str
     """Why a re-ask was needed."""
     answer: ShownValue | None
+    reasoning: ShownValue | None
+    """What people may read of the model's thinking."""
     calls: tuple[ToolCallRow, ...]
     error: str
     facts: tuple[str, ...]
@@ -110,6 +112,7 @@ def _turn(number: int, call: RecordedCall, results: Sequence[ToolResult]) -> Tur
         prompt=shown_value(prompt) if prompt else None,
         problem="" if request.reask is None else request.reask.problem,
         answer=None if answer is None else _answer(answer),
+        reasoning=None if answer is None else _reasoning(answer),
         calls=() if answer is None else tuple(_tool_calls(answer, results)),
         error=error,
         facts=tuple(_facts(call, answer)),
@@ -134,6 +137,11 @@ def _model(request: AgentRequest, answer: AgentResponse | None) -> str:
 def _answer(answer: AgentResponse) -> ShownValue | None:
     value = answer.data if answer.answer is None else answer.answer
     return None if value is None else shown_value(value)
+
+
+def _reasoning(answer: AgentResponse) -> ShownValue | None:
+    text = reasoning_text(answer.reasoning)
+    return shown_value(text) if text else None
 
 
 def _tool_calls(answer: AgentResponse, results: Sequence[ToolResult]) -> Iterator[ToolCallRow]:

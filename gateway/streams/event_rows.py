@@ -13,6 +13,7 @@ from coterie.activities.contracts import (
     AgentResponse,
     function_step,
     named_turn,
+    reasoning_text,
 )
 from coterie.dsl.model.sections.temporal_document import OWN_ACTIVITIES
 from coterie.dsl.sizes import json_size
@@ -270,6 +271,7 @@ def _event_of_end(
         end=event.end,
         error=error,
         answer=answer,
+        reasoning="" if response is None else reasoning_text(response.reasoning),
         cut=is_cut,
         model="" if response is None else response.model or "",
         tokens=None if usage is None else usage.total,

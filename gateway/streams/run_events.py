@@ -94,6 +94,8 @@ class CallEndedEvent(CallEventBase):
     error: str = ""
     answer: JsonValue = None
     """Of a model turn."""
+    reasoning: str = ""
+    """What people may read of the model's thinking."""
     cut: bool = False
     """Whether the answer is left out because it is large."""
     model: str = ""

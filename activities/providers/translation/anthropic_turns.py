@@ -81,17 +81,18 @@ def _thinking(request: ModelRequest, provider: str) -> Json:
     With a number of tokens, the API demands the thinking of the latest turn with calls. Where
     another model took that turn, or a compaction dropped its thinking, the model answers without.
     """
+    shown: Json = {"display": "summarized"} if request.reasoning == "summary" else {}
     match request.thinking:
         case None:
             return {}
         case "adaptive":
-            return {"thinking": {"type": "adaptive"}}
+            return {"thinking": {"type": "adaptive", **shown}}
         case "off":
             return {"thinking": {"type": "disabled"}}
         case int() if _lacks_thinking(request.messages, provider):
             return {}
         case int(budget):
-            return {"thinking": {"type": "enabled", "budget_tokens": budget}}
+            return {"thinking": {"type": "enabled", "budget_tokens": budget, **shown}}
 
 
 def _lacks_thinking(messages: Sequence[ModelMessage], provider: str) -> bool:

@@ -59,6 +59,7 @@ def call_settings(request: ModelRequest, settings: ProviderSettings) -> CallSett
         has_tools=bool(request.tools),
         tool_choice=request.tool_choice,
         output_schema=request.output_schema,
+        summary=request.reasoning == "summary",
         reasoning=settings.reasoning,
     )
 

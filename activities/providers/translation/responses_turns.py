@@ -59,13 +59,18 @@ def responses_body(request: ModelRequest, settings: ProviderSettings) -> Json:
         "max_output_tokens": request.max_tokens,
         "temperature": request.temperature,
         "top_p": request.top_p,
-        "reasoning": None if request.effort is None else {"effort": request.effort},
+        "reasoning": _reasoning(request) or None,
         "text": None if described is None else {"format": {"type": "json_schema", **described}},
         "include": ["reasoning.encrypted_content"] if _reasons(request, settings) else None,
         "store": False,
         "prompt_cache_key": None if request.prompt_cache == "off" else cache_key(request),
     }
     return {key: value for key, value in parameters.items() if value is not None}
+
+
+def _reasoning(request: ModelRequest) -> Json:
+    effort: Json = {} if request.effort is None else {"effort": request.effort}
+    return {**effort, "summary": "auto"} if request.reasoning == "summary" else effort
 
 
 def _reasons(request: ModelRequest, settings: ProviderSettings) -> bool:

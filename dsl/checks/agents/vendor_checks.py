@@ -78,5 +78,6 @@ def _call_settings(
         has_tools=offers,
         tool_choice=persona.tool_choice,
         output_schema=persona.output_schema,
+        summary=persona.reasoning == "summary",
         reasoning=section.reasoning,
     )

@@ -32,6 +32,8 @@ class CallSettings:
     has_tools: bool = False
     tool_choice: ToolChoice = "auto"
     output_schema: Json | None = None
+    summary: bool = False
+    """Whether the vendor is asked for a summary of the model's thinking."""
     reasoning: bool | None = None
     """What the provider's section says of its models."""
 
@@ -80,6 +82,15 @@ def _is_forced(choice: ToolChoice) -> bool:
 
 
 OF_MESSAGES = (
+    VendorRule(
+        "summary_without_thinking",
+        lambda call: call.summary and not _thinks(call),
+        "refuse",
+        ("reasoning",),
+        "Claude summarises only thinking that the request asks for",
+        "set `thinking: adaptive`, or remove `reasoning: summary`",
+        _THINKING_PAGE,
+    ),
     VendorRule(
         "forced_call_with_thinking_budget",
         lambda call: (
@@ -186,7 +197,29 @@ OF_OPENAI_APIS = (
 )
 """Of every server of OpenAI's APIs."""
 
+OF_CHAT = (
+    VendorRule(
+        "summary_by_chat_completions",
+        lambda call: call.summary,
+        "refuse",
+        ("reasoning",),
+        "Chat Completions cannot be asked for a summary of a model's thinking",
+        "remove `reasoning: summary`: what a server shows unasked is kept anyway",
+        "https://platform.openai.com/docs/guides/reasoning",
+    ),
+)
+"""Of every server of Chat Completions."""
+
 OF_RESPONSES = (
+    VendorRule(
+        "summary_without_reasoning",
+        lambda call: call.summary and call.reasoning is False,
+        "refuse",
+        ("reasoning",),
+        "the provider says `reasoning: false`, and only models that reason have a summary of it",
+        "remove `reasoning: summary`, or set `reasoning: true` on the provider",
+        "https://platform.openai.com/docs/guides/reasoning",
+    ),
     VendorRule(
         "effort_without_reasoning",
         lambda call: call.reasoning is False and call.effort not in (None, "none"),

@@ -75,19 +75,19 @@ APIS: dict[VendorApi, Api] = {
     ),
     "openai_chat": Api(
         "OpenAI",
-        (*rules.OF_OPENAI_APIS, *rules.OF_OPENAI, *rules.OF_OPENAI_CHAT),
+        (*rules.OF_OPENAI_APIS, *rules.OF_OPENAI, *rules.OF_OPENAI_CHAT, *rules.OF_CHAT),
         _OF_OPENAI,
         max_tools=128,
         max_description=1_024,
     ),
     "gemini_chat": Api(
         "Gemini",
-        (*rules.OF_OPENAI_APIS, *rules.OF_GEMINI),
+        (*rules.OF_OPENAI_APIS, *rules.OF_GEMINI, *rules.OF_CHAT),
         _OF_OPENAI | frozenset[ToolSchemaRule]({"property_name", "required_unknown"}),
         max_tools=128,
     ),
     "compatible_responses": Api(call_rules=(*rules.OF_OPENAI_APIS, *rules.OF_RESPONSES)),
-    "compatible_chat": Api(call_rules=rules.OF_OPENAI_APIS),
+    "compatible_chat": Api(call_rules=(*rules.OF_OPENAI_APIS, *rules.OF_CHAT)),
 }
 
 

@@ -5,6 +5,11 @@ from collections.abc import Iterator
 
 from ag_ui.core import (
     BaseEvent,
+    ReasoningEndEvent,
+    ReasoningMessageContentEvent,
+    ReasoningMessageEndEvent,
+    ReasoningMessageStartEvent,
+    ReasoningStartEvent,
     TextMessageContentEvent,
     TextMessageEndEvent,
     TextMessageStartEvent,
@@ -49,6 +54,18 @@ def whole_text(message: str, text: str, subagent: str | None) -> Iterator[BaseEv
     yield text_start(message, subagent)
     yield from text_pieces(message, text, subagent)
     yield text_end(message, subagent)
+
+
+def reasoning_events(message: str, text: str, subagent: str | None) -> Iterator[BaseEvent]:
+    """Yield the events of what people may read of a model's thinking."""
+    named = {"message_id": message, **({} if subagent is None else {"subagent_run_id": subagent})}
+    yield ReasoningStartEvent.model_validate(named)
+    yield ReasoningMessageStartEvent.model_validate({**named, "role": "reasoning"})
+    for start in range(0, len(text), MAX_DELTA):
+        piece = text[start : start + MAX_DELTA]
+        yield ReasoningMessageContentEvent.model_validate({**named, "delta": piece})
+    yield ReasoningMessageEndEvent.model_validate(named)
+    yield ReasoningEndEvent.model_validate(named)
 
 
 def text_start(message: str, subagent: str | None) -> BaseEvent:

@@ -8,6 +8,7 @@ from ag_ui.core import (
     FunctionCall,
     Message,
     MessagesSnapshotEvent,
+    ReasoningMessage,
     ToolCall,
     ToolMessage,
 )
@@ -39,6 +40,8 @@ class ShownMessage:
     calls: list[ShownCall] = field(default_factory=list[ShownCall])
     result_of: str = ""
     """The id of the call whose result it is; empty of a message of the assistant."""
+    is_reasoning: bool = False
+    """Whether it is what people may read of a model's thinking."""
 
     def as_message(self) -> Message:
         """Return it in the form of AG-UI."""
@@ -49,6 +52,9 @@ class ShownMessage:
             return ToolMessage.model_validate(
                 {**fields, "role": "tool", "content": self.text, "tool_call_id": self.result_of}
             )
+        if self.is_reasoning:
+            thought = {**fields, "role": "reasoning", "content": self.text}
+            return ReasoningMessage.model_validate(thought)
         message = AssistantMessage.model_validate({**fields, "role": "assistant"})
         if self.text or not self.calls:
             message.content = self.text
@@ -106,7 +112,8 @@ class RunMessages:
     @property
     def last_text(self) -> str:
         """What a model said last."""
-        return next((it.text for it in reversed(self._shown) if not it.result_of and it.text), "")
+        said = (it.text for it in reversed(self._shown) if not (it.result_of or it.is_reasoning))
+        return next((text for text in said if text), "")
 
     def snapshot(self) -> MessagesSnapshotEvent:
         """Return all messages, which replace those of the client."""

@@ -25,12 +25,14 @@ from coterie.activities.contracts import (
     FunctionResult,
     function_step,
     named_turn,
+    reasoning_text,
 )
 from coterie.dsl.tool_loop.exchange import ToolTurn
 from coterie.gateway.doors.agui.agui_events import (
     bounded_json,
     bounded_text,
     json_text,
+    reasoning_events,
     text_end,
     text_pieces,
     whole_text,
@@ -194,6 +196,13 @@ class RunTranslation:
         text = "" if response is None else _answer_text(response)
         id, part = call.message(call.attempt), position.text(call.call)
         asked = () if response is None else response.tool_calls
+        thought = "" if response is None else reasoning_text(response.reasoning)
+        if thought:
+            shown_thought = f"{id}/reasoning"
+            self.messages.add(
+                ShownMessage(shown_thought, cursor, thought, call.subagent, is_reasoning=True)
+            )
+            yield from reasoning_events(shown_thought, thought, call.subagent)
         if text or asked:
             self.messages.add(ShownMessage(id, cursor, text, call.subagent))
         if part is None and text:

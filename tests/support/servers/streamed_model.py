@@ -26,6 +26,10 @@ class StreamedModel:
         """Add to the answer in progress, or to the next one."""
         self._pieces.put({"delta": {"content": text}})
 
+    def think(self, text: str) -> None:
+        """Show some thinking before the answer."""
+        self._pieces.put({"delta": {"reasoning_content": text}})
+
     def call(self, tool: str, arguments: str) -> None:
         """Ask for a tool."""
         function: JsonValue = {"name": tool, "arguments": arguments}

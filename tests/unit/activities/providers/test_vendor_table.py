@@ -75,6 +75,11 @@ EXAMPLES: dict[str, Example] = {
     "temperature_above_one": Example({"temperature": 1.5}, {"temperature": 1}),
     "effort_of_other_vendors": Example({"effort": "minimal"}, {"effort": "low"}),
     "thinking_of_other_vendors": Example({"thinking": "off"}, {"thinking": None}),
+    "summary_without_thinking": Example({"reasoning": "summary"}, {"thinking": "adaptive"}),
+    "summary_by_chat_completions": Example({"reasoning": "summary"}, {"reasoning": "auto"}),
+    "summary_without_reasoning": Example(
+        {"reasoning": "summary"}, {"reasoning": "off"}, section={"reasoning": False}
+    ),
     "effort_without_reasoning": Example(
         {"effort": "low"}, {"effort": "none"}, section={"reasoning": False}
     ),

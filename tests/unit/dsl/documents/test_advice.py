@@ -237,6 +237,7 @@ UNREAD = {
     "max_tokens": ("5", "W513"),
     "effort": ("low", "W513"),
     "thinking": ("2000", "W513"),
+    "reasoning": ("off", "W513"),
     "prompt_cache": ("5m", "W513"),
     "timeout": ("5", "W513"),
     "retries": ("1", "W513"),

@@ -30,6 +30,21 @@ def answering_steps(plan: Plan) -> frozenset[str]:
     return frozenset(answering | set(_concluding(plan)))
 
 
+def streaming_steps(plan: Plan) -> frozenset[str]:
+    """Return `team/path` of the steps whose streamed text is their whole output."""
+    return frozenset(
+        f"{team.id}/{path}" for team in plan.teams.values() for path in _texts_of(team.steps, plan)
+    )
+
+
+def _texts_of(steps: Sequence[Step], plan: Plan) -> Iterator[str]:
+    for step in steps:
+        if _streams(step, plan):
+            yield step.name
+        for prefix, inner in inside(step, plan):
+            yield from (f"{step.name}/{prefix}{path}" for path in _texts_of(inner, plan))
+
+
 def _answers_of(steps: Sequence[Step], plan: Plan) -> Iterator[str]:
     for step, after in zip(steps, [*steps[1:], None], strict=True):
         for prefix, inner in inside(step, plan):

@@ -73,6 +73,8 @@ class RetryAsked(SteeringAsked):
     """Id of the run that retries a failed one. Default: a generated one."""
     message_id: MessageId | None = None
     """Of a retry of an open run: sent again by you with this id, it counts once."""
+    digest: str | None = Field(default=None, max_length=64)
+    """Of the request of a failed task that you have seen: refused if it has changed."""
 
 
 class RetryOutcome(Documented):
@@ -164,7 +166,7 @@ def unknown_team(names: Iterable[str], team: str, identity: Identity) -> Rejecti
 async def _retry(access: RunAccess, asked: RetryAsked, identity: Identity) -> RetryOutcome:
     found = await access.existing(asked.run)
     by = trail_name(identity, found.team)
-    retry_input = RetryInput(task=asked.task, by=by, why=asked.why)
+    retry_input = RetryInput(task=asked.task, by=by, why=asked.why, digest=asked.digest)
     async with starting_run(access, identity, asked.id):
         retried = await retry_or_fork(
             access.settings,

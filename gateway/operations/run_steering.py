@@ -88,6 +88,8 @@ class TaskSkipAsked(SteeringAsked):
     """`team/task`, or the task of the current team."""
     value: JsonValue = None
     """The data of the skipped task."""
+    digest: str | None = Field(default=None, max_length=64)
+    """Of the request of the task that you have seen: refused if it has changed."""
     message_id: MessageId | None = None
     """Sent again by you with this id, it counts once, and has the same answer."""
 
@@ -182,7 +184,9 @@ async def _say(access: RunAccess, asked: SayAsked, identity: Identity) -> SayOut
 
 async def _skip(access: RunAccess, asked: TaskSkipAsked, identity: Identity) -> Decision:
     run, by = await _signed_steering(access, asked, identity)
-    skip_input = SkipInput(task=asked.task, value=asked.value, by=by, why=asked.why)
+    skip_input = SkipInput(
+        task=asked.task, value=asked.value, by=by, why=asked.why, digest=asked.digest
+    )
     return await run.skip(skip_input, update_id=update_id(identity, asked.message_id))
 
 

@@ -13,6 +13,7 @@ from coterie.dsl.model.traversal.approvers import approvers_within
 from coterie.dsl.model.traversal.step_paths import names_branch, step_paths, within_rounds
 from coterie.dsl.person_names import is_among
 from coterie.dsl.sizes import MAX_SHOWN, too_large
+from coterie.dsl.visible import shortened_text, visible
 from coterie.workflows.control.steering_refusals import (
     ApprovalProtected,
     FailedTaskUnknown,
@@ -22,6 +23,7 @@ from coterie.workflows.control.steering_refusals import (
     SteeringRefusal,
     TaskAmbiguous,
     TaskNotSkippable,
+    TaskRequestChanged,
     TaskUnknown,
     ValueForApproval,
 )
@@ -40,7 +42,9 @@ CHOICES = ("retry", "skip", "fail")
 def retry_refusal(state: RunState, asked: RetryInput) -> SteeringRefusal | None:
     """Return why the run refuses to retry that task, or None."""
     request = _failed_request(state, asked.task)
-    return _not_allowed(request, asked.by) if isinstance(request, Pending) else request
+    if not isinstance(request, Pending):
+        return request
+    return _not_allowed(request, asked.by) or _changed_request(request, request.id, asked.digest)
 
 
 def retry(state: RunState, asked: RetryInput, at: datetime, how: How) -> Decision:
@@ -73,6 +77,9 @@ def skip_refusal(plan: Plan | None, state: RunState, asked: SkipInput) -> Steeri
     if not isinstance(step_key, StepKey):
         return step_key
     request = _waiting(state, step_key)
+    changed = _changed_request(request, step_key, asked.digest)
+    if changed is not None:
+        return changed
     if request is None:
         return _not_skippable(plan, state, step_key, asked)
     protected = _refusal_of_skip(plan, step_key, asked.by) if request.choices else None
@@ -158,6 +165,16 @@ def _not_allowed(request: Pending, by: str) -> SteeringRefusal | None:
     if request.approvers and not is_among(by, request.approvers):
         return PersonNotAllowed(by, request.id, request.approvers)
     return None
+
+
+def _changed_request(
+    request: Pending | None, task: str, named: str | None
+) -> SteeringRefusal | None:
+    """Return that a task no longer waits with what somebody has seen; None if it does."""
+    digest = "" if request is None else request.digest
+    if named is None or named == digest:
+        return None
+    return TaskRequestChanged(task, shortened_text(visible(named), 64), digest)
 
 
 def _no_value(request: Pending, skip_input: SkipInput) -> SteeringRefusal | None:

@@ -199,6 +199,17 @@ class TaskNotSkippable:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskRequestChanged:
+    """The message names a digest of something that the task's request does not show."""
+
+    task: str
+    named: str
+    digest: str
+    """Of what is shown now; empty if the task waits for nobody."""
+    code: Literal["RequestChanged"] = "RequestChanged"
+
+
+@dataclass(frozen=True, slots=True)
 class SignalUnwanted:
     """A named signal that no step of the plan waits for."""
 
@@ -254,6 +265,7 @@ SteeringRefusal = (
     | ApprovalProtected
     | ValueForApproval
     | TaskNotSkippable
+    | TaskRequestChanged
     | SignalUnwanted
     | TooManySignals
     | TooManyMessages
@@ -294,7 +306,7 @@ def refusal_text(refusal: SteeringRefusal) -> str:  # noqa: C901  # one case a k
             return _not_allowed(refusal)
         case ValueForApproval(request=request):
             return f"{request!r} is an approval, which has no value when skipped; omit `value`"
-        case TaskNotSkippable():
+        case TaskNotSkippable() | TaskRequestChanged():
             return _not_skippable(refusal)
         case SignalUnwanted() | TooManySignals() | TooManyMessages():
             return _signal(refusal)
@@ -368,8 +380,11 @@ def _not_allowed(refusal: PersonNotAllowed | ApprovalProtected) -> str:
             )
 
 
-def _not_skippable(refusal: TaskNotSkippable) -> str:
+def _not_skippable(refusal: TaskNotSkippable | TaskRequestChanged) -> str:
     task = repr(refusal.task)
+    if isinstance(refusal, TaskRequestChanged):
+        now = f"its digest is {refusal.digest!r}" if refusal.digest else "it waits for nobody now"
+        return f"the request of {task} has changed: {now}, not {refusal.named!r}; look at it again"
     match refusal.code:
         case "TaskHasSteps":
             return f"{task} consists of steps; skip the one in progress: {refusal.step!r}"

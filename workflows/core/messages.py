@@ -102,6 +102,8 @@ class RetryInput(SignedInput):
     task: Name | None = None
     """`team/task`, or its end; optional when just one task waits."""
     why: Why = ""
+    digest: str | None = Field(default=None, max_length=64)
+    """Of the request that was seen: refused if the task waits with another one."""
 
 
 class SkipInput(SignedInput):
@@ -112,6 +114,8 @@ class SkipInput(SignedInput):
     value: JsonValue = None
     """The data of the task from then on."""
     why: Why = ""
+    digest: str | None = Field(default=None, max_length=64)
+    """Of the request that was seen: refused if the task waits with another one, or with none."""
 
 
 class SayInput(SignedInput):

@@ -52,18 +52,18 @@ from coterie.gateway.doors.a2a.push_configs import (
     receivers_of,
     set_push,
 )
+from coterie.gateway.doors.a2a.stream_progress import StreamProgress
 from coterie.gateway.doors.a2a.task_answers import MessageOnTask, answer_task, message_key
 from coterie.gateway.doors.a2a.task_listing import list_tasks
 from coterie.gateway.doors.a2a.task_messages import (
-    StreamProgress,
     check_ids,
     config_message,
     content_of,
     metadata_of,
     task_message,
 )
-from coterie.gateway.doors.a2a.task_streams import TaskFollower
-from coterie.gateway.doors.a2a.task_views import TaskViews, context_of
+from coterie.gateway.doors.a2a.task_streams import LiveTexts, TaskFollower
+from coterie.gateway.doors.a2a.task_views import TaskView, TaskViews, context_of
 from coterie.gateway.identity.identity import Role
 from coterie.gateway.operations.error_reports import Rejection, unknown_run
 from coterie.gateway.operations.expected_errors import EXPECTED_ERRORS
@@ -291,14 +291,18 @@ class TaskHandler(RequestHandler):
     async def _events(self, call: TeamCall, found: FoundRun) -> AsyncGenerator[Event]:
         """Yield the task, then what is new in it, until nothing follows by itself."""
         progress: StreamProgress | None = None
-        async for view in self._follower.views(found, call.identity):
-            if progress is None or progress.is_void(view):
-                progress = StreamProgress()
-                progress.note(view)
-                yield task_message(view)
-                continue
-            for event in progress.events(view):
-                yield event
+        async for one in self._follower.changes(found, call.identity):
+            match one:
+                case TaskView() if progress is None or progress.is_void(one):
+                    progress = StreamProgress()
+                    progress.note(one)
+                    yield task_message(one)
+                case TaskView():
+                    for event in progress.events(one) if progress is not None else ():
+                        yield event
+                case LiveTexts():
+                    for event in progress.chunks(one.answers) if progress is not None else ():
+                        yield event
 
     async def _task(self, call: TeamCall, id: str, roles: Collection[Role], asked: str) -> FoundRun:
         """Return the run of a task of the team.

@@ -78,7 +78,11 @@ async def _decide(
 ) -> None:
     """Perform the operation that a decision is."""
     request = answer.request
-    steered: Json = {"task": str(StepKey.of_failed(request.id)), "why": answer.comment}
+    steered: Json = {
+        "task": str(StepKey.of_failed(request.id)),
+        "why": answer.comment,
+        "digest": request.digest,
+    }
     match answer.act:
         case "approve" | "reject":
             name = "decide"

@@ -1,7 +1,7 @@
 """Tasks, artifacts and messages as protobuf, which the SDK sends and receives."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import cast
 
@@ -11,7 +11,6 @@ from a2a.types import (
     Part,
     Role,
     Task,
-    TaskArtifactUpdateEvent,
     TaskPushNotificationConfig,
     TaskState,
     TaskStatus,
@@ -86,24 +85,26 @@ def status_event(view: TaskView) -> TaskStatusUpdateEvent:
     return TaskStatusUpdateEvent(task_id=view.id, context_id=view.context, status=status)
 
 
-def artifact_event(view: TaskView, output: StepOutput) -> TaskArtifactUpdateEvent:
-    """Return the event of an output: always a whole one."""
-    return TaskArtifactUpdateEvent(
-        task_id=view.id,
-        context_id=view.context,
-        artifact=artifact_message(output),
-        append=False,
-        last_chunk=True,
-    )
-
-
 def artifact_message(output: StepOutput) -> Artifact:
     """Return an output as an artifact with one part."""
-    artifact = Artifact(artifact_id=output.id, parts=[part_of(output.value)])
+    text = text_of_output(output)
+    part = part_of(output.value) if text is None else part_of(text)
+    artifact = Artifact(artifact_id=output.id, parts=[part])
     artifact.name = output.step or "reply"
     if output.id != RESULT:
         artifact.metadata.CopyFrom(_struct({"visit": output.visit}))
     return artifact
+
+
+def text_of_output(output: StepOutput) -> str | None:
+    """Return the text that an output is; None if it is other data."""
+    match output.value:
+        case str() as text:
+            return text
+        case {"text": str(text), **rest} if not rest and output.id != RESULT:
+            return text
+        case _:
+            return None
 
 
 def part_of(value: JsonValue) -> Part:
@@ -206,33 +207,3 @@ def check_ids(message: Message) -> None:
 def config_message(found: FoundRun, id: str, url: str) -> TaskPushNotificationConfig:
     """Return a push configuration, without its token."""
     return TaskPushNotificationConfig(id=id, task_id=found.run.id, url=url)
-
-
-class StreamProgress:
-    """What one stream has sent of a task."""
-
-    def __init__(self) -> None:
-        self._outputs = 0
-        self._resets = 0
-        self._status = TaskStatus()
-
-    def note(self, view: TaskView) -> None:
-        """Note a task that is sent as a whole."""
-        self._outputs = view.reading.left_out + len(view.reading.outputs)
-        self._resets = view.reading.resets
-        self._status = status_message(view)
-
-    def is_void(self, view: TaskView) -> bool:
-        """Return whether what was sent no longer counts, since the run was reset."""
-        return view.reading.resets != self._resets
-
-    def events(self, view: TaskView) -> Iterator[TaskArtifactUpdateEvent | TaskStatusUpdateEvent]:
-        """Yield what is new: outputs first, so that they stand before the end."""
-        reading = view.reading
-        outputs = reading.outputs[max(0, self._outputs - reading.left_out) :]
-        for output in (*outputs, *view.result):
-            yield artifact_event(view, output)
-        status = status_message(view)
-        if (status.state, status.message) != (self._status.state, self._status.message):
-            yield status_event(view)
-        self.note(view)

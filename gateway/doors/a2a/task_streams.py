@@ -3,11 +3,13 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 
 from coterie.gateway.doors.a2a.task_views import TaskView, TaskViews
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.streams.stream_hub import StreamHub
+from coterie.runs.live_texts import LiveAnswer
 
 MAX_SECONDS = 900.0
 """Of one stream; then the client subscribes again, and its permission is judged again."""
@@ -21,6 +23,13 @@ _LOOK_SECONDS = 20.0
 """A state may change without an event of the history: a worker starts, or stops."""
 
 
+@dataclass(frozen=True, slots=True)
+class LiveTexts:
+    """Texts of outputs that models are writing."""
+
+    answers: tuple[LiveAnswer, ...]
+
+
 class TaskFollower:
     """Looks at tasks whenever their runs have moved."""
 
@@ -30,30 +39,39 @@ class TaskFollower:
         self._hub = hub
         self._views = views
 
-    async def views(
+    async def changes(
         self, found: FoundRun, identity: Identity, seconds: float = MAX_SECONDS
-    ) -> AsyncGenerator[TaskView]:
+    ) -> AsyncGenerator[TaskView | LiveTexts]:
         """Yield a task as it is, then after each change; end when nothing follows by itself.
+
+        Between two views come the texts that models write.
 
         Raises:
             CommandError: The run was deleted, or the server does not answer.
         """
         until = time.monotonic() + seconds
         wake = asyncio.Event()
-        async with self._hub.following(found.run.id, wake):
+        async with self._hub.following(found.run.id, wake) as follower:
             while True:
                 wake.clear()
+                seen, look = follower.window.end, time.monotonic() + _LOOK_SECONDS
                 view = await self._views.view(found)
                 yield view
-                if view.stops or not await self._wait(wake, until, identity):
+                if view.stops:
                     return
+                texts = await self._views.text_steps(found.run.id)
+                while seen == follower.window.end and time.monotonic() < look:
+                    if not await self._wait(wake, until, identity):
+                        return
+                    wake.clear()
+                    yield LiveTexts(tuple(it for it in follower.answers if it.step in texts))
                 await asyncio.sleep(_SETTLING_SECONDS)
                 found = await self._access.existing(found.run.id)
 
     async def settled(self, found: FoundRun, identity: Identity) -> TaskView:
         """Return a task when nothing follows by itself, or after some minutes."""
-        seen = [view async for view in self.views(found, identity, MAX_WAIT_SECONDS)]
-        return seen[-1]
+        changes = self.changes(found, identity, MAX_WAIT_SECONDS)
+        return [one async for one in changes if isinstance(one, TaskView)][-1]
 
     async def ended(self, found: FoundRun, identity: Identity) -> TaskView:
         """Return a task that was cancelled, when it has ended, or after some seconds."""

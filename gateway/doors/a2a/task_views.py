@@ -3,11 +3,12 @@
 from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 from temporalio.client import WorkflowExecutionDescription
 
+from coterie.dsl.analysis.answering_steps import streaming_steps
 from coterie.dsl.json_values import json_digest
 from coterie.dsl.model.traversal.step_paths import message_wait_paths
 from coterie.dsl.values import Json
@@ -87,6 +88,15 @@ class _Standing:
     awaits_message: bool = False
 
 
+class _PlanSteps(NamedTuple):
+    """Steps of a plan, as `team/path`."""
+
+    waits: frozenset[str] = frozenset()
+    """Those that wait for a message of a session."""
+    texts: frozenset[str] = frozenset()
+    """Those whose texts come while models write them."""
+
+
 class TaskViews:
     """Reads tasks."""
 
@@ -94,7 +104,7 @@ class TaskViews:
         """Take the runs."""
         self._access = access
         self._readings = RunReadings(access.pages)
-        self._waits: OrderedDict[str, frozenset[str]] = OrderedDict()
+        self._steps: OrderedDict[str, _PlanSteps] = OrderedDict()
 
     async def view(self, found: FoundRun) -> TaskView:
         """Return a task as it is now.
@@ -137,23 +147,27 @@ class TaskViews:
         if waiting:
             return _asked_standing(waiting)
         doing = [current.step for current in status.doing]
-        waits = await self._message_waits(run.id)
+        waits = (await self._plan_steps(run.id)).waits
         if status.state == "running" and not reading.working_on and waits.intersection(doing):
             return _session_standing(reading)
         if status.state == "paused" and status.paused is not None:
             return _Standing("working", f"paused by {status.paused.by}: {status.paused.why}")
         return _Standing("working", f"at {', '.join(doing[-3:])}" if doing else "")
 
-    async def _message_waits(self, run: str) -> frozenset[str]:
-        """Return the steps that wait for a message of a session; a plan never changes."""
-        if run not in self._waits:
+    async def text_steps(self, run: str) -> frozenset[str]:
+        """Return the steps whose texts come while models write them."""
+        return (await self._plan_steps(run)).texts
+
+    async def _plan_steps(self, run: str) -> _PlanSteps:
+        """Return what the plan of a run says of its steps; a plan never changes."""
+        if run not in self._steps:
             plan = await plan_of_run(self._access.client, run)
             if plan is None:
-                return frozenset()
-            self._waits[run] = message_wait_paths(plan)
-            while len(self._waits) > _MAX_PLANS:
-                self._waits.popitem(last=False)
-        return self._waits[run]
+                return _PlanSteps()
+            self._steps[run] = _PlanSteps(message_wait_paths(plan), streaming_steps(plan))
+            while len(self._steps) > _MAX_PLANS:
+                self._steps.popitem(last=False)
+        return self._steps[run]
 
 
 def context_of(description: WorkflowExecutionDescription) -> str:

@@ -103,7 +103,7 @@ async def test_a_task_asks_takes_an_answer_and_ends_with_its_result(
         assert request["decisions"] == ["approve", "reject"]
         asked = await task_of(client, task.id)
         assert values(asked) == {
-            "writing/draft": {"text": "It rains."},
+            "writing/draft": "It rains.",
             "review/judge": {"verdict": "good"},
         }
         decision = {"decision": "approve", "comment": "fine", "digest": request["digest"]}

@@ -240,6 +240,7 @@ EXAMPLES: list[SteeringRefusal] = [
     TaskNotSkippable("TaskHasEnded", "a", status="success"),
     TaskNotSkippable("TaskInRounds", "a"),
     refusals.TooManyMessages("SessionFull", 5),
+    refusals.TaskRequestChanged("work/pay", "0123", "4567"),
     TaskUnknown("x", "y"),
     SignalUnwanted("go"),
     TooManySignals("go", 100),

@@ -22,6 +22,7 @@ from coterie.workflows.control.steering_refusals import (
     SteeringRefusal,
     TaskAmbiguous,
     TaskNotSkippable,
+    TaskRequestChanged,
     TaskUnknown,
     ValueForApproval,
 )
@@ -84,7 +85,12 @@ def waiting(*ids: str, by: tuple[str, ...] = (), state: RunState | None = None) 
     for id in ids:
         choices = CHOICES if "/failed#" in id else ()
         found.pending[id] = Pending(
-            id=id, prompt="?", since="", approvers=by, choices=choices, payload_schema=None
+            id=id,
+            prompt="?",
+            since="",
+            approvers=by,
+            choices=choices,
+            payload_schema=None,
         )
     return found
 
@@ -256,3 +262,24 @@ def test_a_skip_of_a_task_without_a_request_waits_for_the_task_and_ends_its_call
     assert cut == ["work/draft"]
     assert len(state.trail) == 1
     assert skip(PLAN, state, given, NOW, "update", cut.append).id == "work/draft/skipped#2"
+
+
+def test_a_retry_or_skip_that_names_another_request_than_the_one_that_waits_is_refused() -> None:
+    id, seen = "work/draft/failed#1", "0123"
+    asked = Pending(id=id, prompt="?", since="", choices=CHOICES, digest=seen)
+    state = running()
+    state.pending[id] = asked
+    retries = [RetryInput(by="ann", digest=digest) for digest in (None, seen, "old")]
+    assert [retry_refusal(state, retried) for retried in retries] == [
+        None,
+        None,
+        TaskRequestChanged(id, "old", seen),
+    ]
+    skips = [SkipInput(task="draft", by="ann", digest=digest) for digest in (None, seen, "old")]
+    assert [skip_refusal(PLAN, state, skipped) for skipped in skips] == [
+        None,
+        None,
+        TaskRequestChanged("work/draft", "old", seen),
+    ]
+    unasked = SkipInput(task="draft", by="ann", digest="old")
+    assert skip_refusal(PLAN, running(), unasked) == TaskRequestChanged("work/draft", "old", "")

@@ -83,7 +83,22 @@ orchestration:
     shop: {tasks: [{name: order, persona_key: clerk}]}
 """
 
+PAIR = """
+llm_config: {personas: {p: {prompts: {user: hello}}}}
+orchestration:
+  entry_team: only
+  teams:
+    only:
+      tasks:
+        - name: both
+          type: parallel
+          branches:
+            left: [{name: pay, type: approval, prompt: "Pay?"}]
+            right: [{name: ship, type: approval, prompt: "Ship?"}]
+"""
+
 TEAMS = {
+    "pair": PAIR,
     "advice": ADVICE,
     "sell": SELL,
     "note": NOTE,

@@ -85,6 +85,26 @@ async def test_a_request_interrupts_and_is_answered_by_resume_in_the_verified_na
     assert any("ann" in entry["because"] for entry in decided if entry["kind"] == "approval")
 
 
+async def test_requests_that_wait_at_once_are_interrupts_of_one_answer(app: object) -> None:
+    run = f"pair-{uuid4().hex[:8]}"
+    first = AguiReader().take(await streamed(app, "pair", body(run, "t")))
+    asked = {one["message"]: one for one in first.last["outcome"]["interrupts"]}
+    assert asked.keys() == {"Pay?", "Ship?"}
+    assert len({one["id"] for one in asked.values()}) == 2
+    one = body(f"{run}-2", "t", resume=[answer(asked["Pay?"], approved=True)])
+    second = AguiReader().take(await streamed(app, "pair", one))
+    assert [it["message"] for it in second.last["outcome"]["interrupts"]] == ["Ship?"]
+    both = [answer(asked["Pay?"], approved=True), answer(asked["Ship?"], approved=True)]
+    third = AguiReader().take(await streamed(app, "pair", body(f"{run}-3", "t", resume=both)))
+    assert third.last["outcome"] == {"type": "success"}, "the decided one is no error"
+
+    other = f"pair-{uuid4().hex[:8]}"
+    opened = AguiReader().take(await streamed(app, "pair", body(other, "t")))
+    answers = [answer(it, approved=True) for it in opened.last["outcome"]["interrupts"]]
+    ended = AguiReader().take(await streamed(app, "pair", body(f"{other}-2", "t", resume=answers)))
+    assert ended.last["outcome"] == {"type": "success"}
+
+
 async def test_a_request_that_was_decided_elsewhere_gives_state_and_no_error(app: object) -> None:
     run = f"late-{uuid4().hex[:8]}"
     first = AguiReader().take(await streamed(app, "bill", body(run, "t", state={"bill": BILL})))

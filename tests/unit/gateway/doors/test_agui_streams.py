@@ -1,5 +1,6 @@
 """A stream of AG-UI says each event once, wherever its client was cut off."""
 
+from datetime import UTC, datetime
 from typing import Any, cast
 
 import pytest
@@ -10,14 +11,21 @@ from coterie.gateway.doors.agui.agui_events import sent_event
 from coterie.gateway.doors.agui.agui_inputs import AguiInput
 from coterie.gateway.doors.agui.agui_stream import AguiClient, AguiStream
 from coterie.gateway.doors.agui.agui_threads import ThreadRun
+from coterie.gateway.doors.agui.history_feed import PlacedEvent
 from coterie.gateway.doors.agui.live_pieces import live_events
 from coterie.gateway.doors.agui.open_work import OpenWork, UnfinishedCall
 from coterie.gateway.doors.agui.run_messages import RunMessages
+from coterie.gateway.doors.agui.run_translation import MessageAnswered, RunTranslation
 from coterie.gateway.doors.agui.stream_positions import Position
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.gateway.streams.cursors import Cursor
 from coterie.gateway.streams.stream_hub import StreamHub
+from coterie.runs.histories import recorded_events as recorded
+from coterie.runs.histories.recorded_values import RecordedFailure, RecordedValue
 from coterie.runs.live_texts import LiveAnswer
+from coterie.storage.wire import data_converter
+from coterie.workflows.core.messages import SEND_MESSAGE
+from coterie.workflows.core.requests import NOT_YET
 from tests.support.gateway import ALL
 from tests.support.recorded_pages import RecordedPages
 from tests.support.watching.agui_reading import AguiEvent, AguiReader, events_in, read_all
@@ -104,3 +112,31 @@ def test_the_text_of_a_lost_attempt_is_replaced_wherever_its_client_was_cut() ->
         again.take(rest)
         assert [it["content"] for it in again.messages] == ["Is 7 paid?", "It is paid."]
         assert again.open == reader.open == {("text", ids[-1])}
+
+
+def test_a_message_that_a_run_leaves_when_it_continues_as_new_is_answered_once_in_the_next() -> (
+    None
+):
+    messages = RunMessages(())
+    translation = RunTranslation(messages, "m1", is_session=True)
+    translation.is_read = True
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    reply = RecordedValue(tuple(data_converter.payload_converter.to_payloads(["Hello."])))
+    later = RUN_ID.replace("1", "2")
+    leaves = RecordedFailure(NOT_YET, "the run continues with a new history")
+    events = [
+        (RUN_ID, recorded.UpdateAccepted(5, at, SEND_MESSAGE, RecordedValue(), "m1", "s1")),
+        (RUN_ID, recorded.UpdateCompleted(8, at, 5, "m1", None, leaves)),
+        (RUN_ID, recorded.ContinuedAsNew(9, at, RecordedValue(), later)),
+        (later, recorded.UpdateAccepted(4, at, SEND_MESSAGE, RecordedValue(), "m1", "s2")),
+        (later, recorded.UpdateCompleted(7, at, 4, "m1", reply, None)),
+    ]
+    told: list[str] = []
+    for run, event in events:
+        assert translation.ending is None
+        cursor = Cursor(RUN_ID, run, event.id)
+        found = translation.events(PlacedEvent(cursor, event), Position(cursor))
+        told += [one.type.value for one in found]
+    assert translation.ending == MessageAnswered("Hello.")
+    assert told == ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]
+    assert messages.last_text == "Hello."

@@ -1,6 +1,7 @@
 """`coterie memory`: runs remember in PostgreSQL, each user apart; people list and forget."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,11 +36,12 @@ STARTER = TEAM.replace('"{{ context.customer }}"', "starter").replace(
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path) -> Iterator[Project]:
     made = Project(tmp_path / "project")
     (made.folder / "notes.yml").write_text(TEAM)
     (made.folder / "mine.yml").write_text(STARTER)
-    return made
+    yield made
+    made.close()
 
 
 def remembered(project: Project, *choice: str) -> list[dict[str, object]]:

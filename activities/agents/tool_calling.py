@@ -46,6 +46,7 @@ from coterie.dsl.model_names import split_model
 from coterie.dsl.strict_json import read_json
 from coterie.dsl.templates.template_rules import BadTemplate
 from coterie.dsl.tool_loop.exchange import ToolCallRequest, ToolTurn
+from coterie.dsl.tool_loop.tool_search import found_call
 from coterie.dsl.values import Json
 
 _MAX_NAME_LENGTH = 100
@@ -213,7 +214,7 @@ class GenericToolCallingAgent(GenericSingleShotAgent):
             data={"text": completion.text} if completion.text else None,
             usage=completion.usage,
             model=None if completion.model == persona.model else completion.model,
-            tool_calls=tuple(map(_requested_call, calls)),
+            tool_calls=tuple(found_call(_requested_call(call)) for call in calls),
         )
 
 

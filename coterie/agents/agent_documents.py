@@ -27,6 +27,7 @@ from coterie.agents.tool_definitions import (
     schema_of,
 )
 from coterie.documents.catalog import Catalog
+from coterie.documents.model_windows import known_window
 from coterie.documents.price_lists import known_price
 from coterie.documents.product_capabilities import capabilities, finds_sandbox
 from coterie.documents.skill_folders import with_skills
@@ -294,7 +295,7 @@ def compile_agent(
     )
     try:
         compiled = compile_sources(
-            sources, project_capabilities, name=agent.id, pricing=known_price
+            sources, project_capabilities, name=agent.id, pricing=known_price, windows=known_window
         )
     except InvalidDocument as error:
         raise InvalidAgent(_problems(agent, error)) from None

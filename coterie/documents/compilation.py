@@ -6,6 +6,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from coterie.documents.catalog import Catalog, Located
+from coterie.documents.model_windows import known_window
 from coterie.documents.price_lists import known_price
 from coterie.documents.product_capabilities import capabilities, finds_sandbox
 from coterie.documents.server_listings import compared_listings
@@ -77,6 +78,7 @@ def compile_located(
         name=located.name,
         model=model,
         pricing=known_price,
+        windows=known_window,
     )
 
 

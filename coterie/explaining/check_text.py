@@ -7,6 +7,7 @@ from coterie.documents.price_lists import Priced
 from coterie.dsl.analysis.dataflow import Input
 from coterie.dsl.analysis.worst_case import Figures, WorstCase, bounded
 from coterie.dsl.analysis.worst_case_of_steps import LEGACY, Unbounded
+from coterie.dsl.checks.tools.tool_deferral import ToolSearch
 from coterie.dsl.model.agent_skills import MAIN_FILE
 from coterie.dsl.model.budgets import Budget
 from coterie.dsl.model.plan import Limits, Persona, Plan
@@ -114,9 +115,14 @@ def _tokens(*texts: str) -> str:
 _CHARACTERS_OF_A_TOKEN = 4
 
 
-def basis_text(worst: WorstCase, priced: Priced, budgets: Sequence[Budget] = ()) -> str:
+def basis_text(
+    worst: WorstCase,
+    priced: Priced,
+    budgets: Sequence[Budget] = (),
+    searches: Sequence[ToolSearch] = (),
+) -> str:
     """List the assumptions of the figures, and what they leave out."""
-    lines = [*_basis(worst, priced)]
+    lines = [*_basis(worst, priced), *map(_search, searches)]
     if budgets:
         amounts = "; ".join(
             f"{budget.description}, {budget.amount(budget.limit)}" for budget in budgets
@@ -151,6 +157,14 @@ def _basis(worst: WorstCase, priced: Priced) -> Iterator[str]:
             f"unbounded: the loop {loop.step!r} iterates over {loop.length_of}, whose length no "
             f"document limits ({loop.mark.file}:{loop.mark.line}); set `max_iterations`"
         )
+
+
+def _search(search: ToolSearch) -> str:
+    return (
+        f"tool search: {search.persona} sees {search.sent:,} of {search.tools:,} tools and finds "
+        f"the others, so each request has about {search.room.sent:,} tokens of tools instead of "
+        f"{search.room.whole:,}; a search is part of a turn, and no function call"
+    )
 
 
 def exceeded(worst: WorstCase, max_cost: float | None, max_model_calls: int | None) -> list[str]:

@@ -34,7 +34,10 @@ from coterie.explaining.origins import BUILT_IN, CALL, DEFAULT, Effective, Origi
 
 _PERSONAS: NodePath = ("llm_config", "personas")
 _MEANS_NOTHING: tuple[JsonValue, ...] = (None, {}, [])
-_OF_TOOLS = ("max_turns", "tool_choice", "tool_calls", "parallel_tool_calls", "code_mode")
+_OF_TOOLS = (
+    *("max_turns", "tool_choice", "tool_calls", "tool_search", "parallel_tool_calls"),
+    "code_mode",
+)
 """Fields whose defaults count only for an agent that is offered a tool or a handoff."""
 
 
@@ -67,7 +70,7 @@ class AgentSources:
         """
         unused_keys = () if persona.tools or persona.handoffs else _OF_TOOLS
         merged_node = self.merged
-        left_out = {"execution_plan", "skill_list"}
+        left_out = {"execution_plan", "skill_list", "deferred_tools"}
         values = persona.model_dump(mode="json", by_alias=True, exclude=left_out)
         for key, value in values.items():
             if key in ("provider", "model") and not value:  # whatever is written has no effect

@@ -18,6 +18,7 @@ from coterie.runs.ends.end_words import visit_end_line
 from coterie.runs.histories.recorded_calls import RecordedCall
 from coterie.text.lines import text_of
 from coterie.text.moments import clock
+from coterie.workflows.core.causes.agent_causes import ToolsSearched
 from coterie.workflows.core.state_keys import StepKey
 from coterie.workflows.core.views import TrailEntry
 
@@ -77,7 +78,8 @@ def run_text(trace: Trace, source: str) -> str:
 
 def _decides(entry: TrailEntry) -> bool:
     if entry.kind == "step":
-        return entry.status in _SHOWN_STATUSES or entry.when is not None
+        is_search = isinstance(entry.cause, ToolsSearched)
+        return entry.status in _SHOWN_STATUSES or entry.when is not None or is_search
     return entry.kind != "team"
 
 

@@ -152,6 +152,10 @@ PriceLookup = Callable[[Mapping[str, ProviderSection], str, str], Price | None]
 """Returns the price of a model, given the document's providers, a provider and a model."""
 
 
+WindowLookup = Callable[[Mapping[str, ProviderSection], str, str], int | None]
+"""Returns the context window of a model in tokens, given the same."""
+
+
 class SourceText(NamedTuple):
     """One file of a document."""
 
@@ -205,6 +209,7 @@ def compile_sources(
     name: str,
     model: str | None = None,
     pricing: PriceLookup | None = None,
+    windows: WindowLookup | None = None,
 ) -> Compiled:
     """Compile the sources into one plan; later sources override earlier ones.
 
@@ -214,6 +219,7 @@ def compile_sources(
         name: the plan's name, if the document gives none.
         model: `provider/model` for every persona instead of its own.
         pricing: called only if the document has a budget of money.
+        windows: called only if a persona has tools of more than a few hundred tokens.
 
     Raises:
         InvalidDocument: with every problem of every source.
@@ -241,7 +247,8 @@ def compile_sources(
     )
     check_triggers(document, compiler.context, tree, problems, capabilities)
     price_of = None if pricing is None else partial(pricing, document.llm_config.providers)
-    plan = compiler.plan(name, price_of)
+    window_of = None if windows is None else partial(windows, document.llm_config.providers)
+    plan = compiler.plan(name, price_of, window_of)
     if plan is not None and any(persona.stream for persona in plan.personas.values()):
         check_streamed_replies(plan, tree, problems)
     if plan is None or problems.errors:

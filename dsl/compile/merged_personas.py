@@ -223,6 +223,9 @@ def with_offered_tools(merged: Json, groups: Mapping[str, Sequence[str]]) -> Jso
     if isinstance(code, list):
         by_code: list[JsonValue] = [*_names(code, groups)]
         merged = {**merged, "code_mode": by_code}
+    if "always_sent" in merged:
+        sent: list[JsonValue] = [*dict.fromkeys(_names(merged["always_sent"], groups))]
+        merged = {**merged, "always_sent": sent}
     if not any(key in merged for key in _OFFERING):
         return merged
     tools, subagents, excluded = (_names(merged.get(key), groups) for key in _LISTS)

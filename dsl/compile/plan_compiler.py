@@ -12,6 +12,7 @@ from coterie.dsl.checks.contracts.outputs import DeclaredOutputs
 from coterie.dsl.checks.format_checks import check_answer_schema
 from coterie.dsl.checks.questions_of_document import names_channel
 from coterie.dsl.checks.tools.agent_cycles import check_cycles
+from coterie.dsl.checks.tools.tool_deferral import WindowOf, with_deferred_tools
 from coterie.dsl.checks.tools.vendor_tool_checks import check_offered_schemas, within_vendor_limits
 from coterie.dsl.compile.agent_resolver import AgentResolver
 from coterie.dsl.compile.merged_personas import PERSONAS, PersonaMerger
@@ -98,7 +99,9 @@ class PlanCompiler:
         )
         self.budgets = BudgetCompiler(document, orchestration, tree, problems)
 
-    def plan(self, name: str, price_of: PriceOf | None) -> Plan | None:
+    def plan(
+        self, name: str, price_of: PriceOf | None, window_of: WindowOf | None = None
+    ) -> Plan | None:
         """Compile the plan; None if a problem makes that impossible."""
         orchestration, agents = self.orchestration, self.agents
         tools = self.tools.tools() if self.document.tools else {}
@@ -116,7 +119,8 @@ class PlanCompiler:
         if self.problems.errors:
             return None
         sections = self.document.llm_config.providers
-        personas = within_vendor_limits(agents.personas, tools, sections, self.tree, self.problems)
+        personas = with_deferred_tools(agents.personas, tools, sections, window_of)
+        personas = within_vendor_limits(personas, tools, sections, self.tree, self.problems)
         check_offered_schemas(tools, personas, sections, self.tools.paths, self.tree, self.problems)
         offered = {name for persona in personas.values() for name in persona.tools}
         paid = PaidPersonas(agents.personas, tools, teams)

@@ -31,6 +31,7 @@ from coterie.dsl.model.tools.tool_use import (
     ToolCalls,
     ToolChoice,
     ToolPolicy,
+    ToolSearch,
 )
 from coterie.dsl.values import Frozen, Json, Timeout
 
@@ -100,6 +101,12 @@ class Persona(Frozen):
     """Whether a turn may have several calls, which then run concurrently."""
     code_mode: CodeModeTools = False
     """The tools that the code of its tool made of `Python.run` calls; `True`: all others."""
+    tool_search: ToolSearch = "auto"
+    """When the model finds its tools by search."""
+    always_sent: tuple[str, ...] = ()
+    """The tools that every request has, whatever `tool_search` says."""
+    deferred_tools: tuple[str, ...] = ()
+    """Those of `tools` that the model finds by search, as the compiler has decided."""
     handoffs: tuple[str, ...] = ()
     """The teams to which the model may hand the work over."""
     hooks: tuple[Hook, ...] = ()

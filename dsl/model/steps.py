@@ -48,7 +48,13 @@ from coterie.dsl.model.step_kinds.wait_step import (
     TimeWait,
 )
 from coterie.dsl.model.template_bound import MAX_TURNS
-from coterie.dsl.model.tools.tool_use import CodeModeTools, ToolCalls, ToolChoice, ToolPolicy
+from coterie.dsl.model.tools.tool_use import (
+    CodeModeTools,
+    ToolCalls,
+    ToolChoice,
+    ToolPolicy,
+    ToolSearch,
+)
 from coterie.dsl.values import Frozen, Json, Timeout
 
 StepKind = Literal[
@@ -194,6 +200,11 @@ class PersonaDocument(Frozen):
     data, and nothing is executed."""
     tool_policy: tuple[ToolPolicy, ...] | None = None
     """What the run demands of the calls of single tools."""
+    tool_search: ToolSearch | None = None
+    """When the model finds its tools by search. `auto`: if they take more than a tenth of its
+    context window."""
+    always_sent: tuple[str, ...] | None = None
+    """Tools that the model sees from the start, whatever `tool_search` says."""
     parallel_tool_calls: bool | None = None
     """Whether a turn may have several calls; they then run concurrently."""
     code_mode: CodeModeTools | None = None

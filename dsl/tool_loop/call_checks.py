@@ -12,6 +12,7 @@ from coterie.dsl.json_schema.schema_checker import UnusableSchema, mismatches
 from coterie.dsl.json_values import describe_kind
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.tools.tool_contract import Tool
+from coterie.dsl.model.tools.tool_use import CALL_FOUND, TOOL_SEARCH
 from coterie.dsl.tool_loop.call_refusals import (
     ArgumentsUnusable,
     CallRefusal,
@@ -31,9 +32,11 @@ from coterie.dsl.tool_loop.tool_loop_progress import (
 from coterie.dsl.tool_loop.tool_loop_terms import (
     MAX_CALLS_OF_CODE,
     MAX_CALLS_OF_TURN,
+    MAX_SEARCHES_OF_TURN,
     REFUSED_AT,
     LoopTerms,
 )
+from coterie.dsl.tool_loop.tool_search import SCHEMAS, known_names
 from coterie.dsl.values import Json
 
 _MAX_REMEMBERED = 200
@@ -135,7 +138,7 @@ def checked_code_calls(
         asked: what the code asks for.
         beside: other calls of the turn, which may be in progress.
     """
-    own = replace(terms, tools=terms.by_code, handoffs={})
+    own = replace(terms, tools=terms.by_code, deferred=(), handoffs={})
     running = Counter(call.tool for call in beside if call.refusal is None and call.result is None)
     calls: list[OpenCall] = []
     equal: Counter[str] = Counter()
@@ -166,11 +169,15 @@ def _invalid(
             return HandoffTooEarly("handoff_too_early", name, missing)
         return None
     schema = terms.tools.get(name)
+    if schema is None and terms.deferred:
+        schema = SCHEMAS.get(name)
     if schema is None:
-        offered = (*terms.tools, *terms.handoffs)
+        offered = (*known_names(name, terms.sent, terms.deferred), *terms.handoffs)
         return UnknownToolCalled("unknown_tool", name[:MAX_NAME_LENGTH], offered)
     if request.problem is not None:
         return ArgumentsUnusable("invalid_arguments", name, (request.problem,))
+    if name == CALL_FOUND:
+        return ArgumentsUnusable("invalid_arguments", name, ("it carries the call of a tool",))
     problems = argument_problems(request.arguments, schema)
     return ArgumentsUnusable("invalid_arguments", name, problems) if problems else None
 
@@ -188,6 +195,8 @@ def _beyond(
     call_count = progress.counts.get(tool, CallCount()).calls + running[tool]
     if allowed is not None and call_count >= allowed:
         return CallsUsedUp("calls_used_up", tool, allowed)
+    if tool == TOOL_SEARCH and terms.deferred and running[tool] >= MAX_SEARCHES_OF_TURN:
+        return TooManyOfTurn("too_many_of_turn", tool, MAX_SEARCHES_OF_TURN)
     if running.total() >= MAX_CALLS_OF_TURN:
         return TooManyOfTurn("too_many_of_turn", tool, MAX_CALLS_OF_TURN)
     earlier_calls = progress.equal_calls.get(digest)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from coterie.dsl.errors import listed, nearest
+from coterie.dsl.model.tools.tool_use import TOOL_SEARCH
 from coterie.dsl.tool_loop.call_refusals import (
     ArgumentsUnusable,
     CallRefusal,
@@ -90,6 +91,8 @@ def refusal_text(refusal: CallRefusal) -> str:
             return f"the arguments of {tool!r} are invalid: {'; '.join(problems)}"
         case CallsUsedUp(tool=tool, allowed=allowed):
             return f"{tool!r} may be called {_times(allowed)}, and that is used up"
+        case TooManyOfTurn(tool=tool, allowed=allowed) if tool == TOOL_SEARCH:
+            return f"one turn may search {allowed} times; search again in the next turn"
         case TooManyOfTurn(allowed=allowed):
             return f"one turn may call {allowed} tools; call this one again in the next turn"
         case RepeatedTooOften(tool=tool, times=times):

@@ -5,9 +5,10 @@ turn has exactly one result before the next turn begins, and no loop takes more 
 turns with calls, one last turn without, and `max_reasks` repeated answers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from coterie.dsl.model.tools.tool_use import TOOL_SEARCH
 from coterie.dsl.tool_loop.call_checks import (
     MAX_NAME_LENGTH,
     call_digest,
@@ -170,10 +171,37 @@ def count_result(
     count.calls += 1
     count.successes += not result.failed
     count.failed_last = result.failed
+    return _times_in_a_row(progress, call, digest)
+
+
+def _times_in_a_row(progress: ToolLoopProgress, call: OpenCall, digest: str) -> int:
     equal = equal_calls_of(progress, call)
     equal.times = equal.times + 1 if equal.result == digest else 1
     equal.result = digest
     return equal.times
+
+
+def open_searches(terms: LoopTerms, progress: ToolLoopProgress) -> Iterator[tuple[int, str]]:
+    """Yield the index and the query of each search of the latest turn that waits for its result."""
+    if not terms.deferred:
+        return
+    for index, call in enumerate(progress.calls):
+        if call.tool == TOOL_SEARCH and call.result is None:
+            yield index, str(call.arguments["query"])
+
+
+def take_search(progress: ToolLoopProgress, index: int, result: ToolResult, digest: str) -> None:
+    """Note what a search found. Neither policies nor `tool_choice: required` count it.
+
+    Args:
+        progress: of the loop.
+        index: of the search in its turn.
+        result: for the model.
+        digest: of what was found.
+    """
+    call = progress.calls[index]
+    call.result = result
+    _times_in_a_row(progress, call, digest)
 
 
 def unmet_policies(terms: LoopTerms, progress: ToolLoopProgress) -> tuple[UnmetPolicy, ...]:

@@ -14,6 +14,9 @@ MAX_CALLS_OF_TURN = 100
 MAX_CALLS_OF_CODE = 100
 """Calls that the code of one turn may make; further ones fail in the code."""
 
+MAX_SEARCHES_OF_TURN = 10
+"""Searches for tools of one turn, whose results stand in the next request."""
+
 REMINDED_AT = 3
 """Equal calls with equal results after which the model is reminded."""
 
@@ -31,6 +34,8 @@ class LoopTerms:
     """Which tools the code of the model calls; None if it calls none."""
     by_code: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """`{tool that this code calls: the schema of its arguments}`."""
+    deferred: tuple[str, ...] = ()
+    """Those of `tools` that the model finds by search; it may call each of them nevertheless."""
     handoffs: Mapping[str, str] = field(default_factory=dict[str, str])
     """`{name that the model calls: team}`."""
     max_turns: int = 10
@@ -41,6 +46,12 @@ class LoopTerms:
     """Whether the calls are the step's data, and not executed."""
     policies: tuple[ToolPolicy, ...] = ()
     max_reasks: int = 0
+
+    @property
+    def sent(self) -> tuple[str, ...]:
+        """Those of `tools` whose schemas every request has."""
+        deferred = frozenset(self.deferred)
+        return tuple(name for name in self.tools if name not in deferred)
 
     def policy(self, tool: str) -> ToolPolicy:
         """Return the policy of a tool, which demands nothing where none is written."""

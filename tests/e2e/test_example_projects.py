@@ -62,6 +62,33 @@ def test_the_bookshop_is_called_by_its_document_and_by_a_declared_call(tmp_path:
             server.wait()
 
 
+def test_the_grand_hotel_is_served_by_operations_that_a_search_finds(tmp_path: Path) -> None:
+    port = free_port()
+    with project(tmp_path / "hotel", sample=ROOT / "examples" / "grand_hotel") as hotel:
+        settings = hotel.folder / "coterie.yml"
+        settings.write_text(settings.read_text().replace("8767", str(port)))
+        listed = hotel.coterie("tools", "refresh")
+        assert listed.stdout.splitlines() == ["hotel: 300 operations, unchanged"]
+        server = subprocess.Popen(
+            [sys.executable, str(hotel.folder / "hotel_server.py"), str(port)],
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            until(lambda: _answers(port), "the server of the hotel")
+            wish = "wish=Room 204 stays until the 14th, and needs a taxi at six"
+            ran = hotel.coterie("run", "reception.yml", "--id", "one", "--set", wish)
+            assert ran.returncode == 0, ran.stderr
+            assert "A taxi waits at six." in ran.stdout
+        finally:
+            server.kill()
+            server.wait()
+        why = hotel.coterie("why", "one").stdout
+        assert "searched for 'order a taxi' and found hotel_callTaxi" in why
+        calls = hotel.coterie("show", "one", "reception/serve").stdout
+        assert "tools      hotel_listReservations, tool_search, call_found" in calls
+        assert 'calls      hotel_callTaxi {"body"' in calls
+
+
 def test_the_review_desk_reviews_what_a_forge_delivers_and_posts_back(tmp_path: Path) -> None:
     forge, gateway = free_port(), free_port()
     secrets = {"FORGE_TOKEN": "a-token-of-the-forge", "FORGE_WEBHOOK_SECRET": "a-secret-of-both"}

@@ -17,6 +17,7 @@ from coterie.dsl.analysis.dataflow import Input
 from coterie.dsl.analysis.findings import Analysis, analysed, warnings
 from coterie.dsl.analysis.worst_case import Figures, WorstCase, bounded, worst_case
 from coterie.dsl.analysis.worst_case_of_models import Terms
+from coterie.dsl.checks.tools.tool_deferral import tool_searches
 from coterie.dsl.compile.compiler import Compiled
 from coterie.dsl.errors import Problem
 from coterie.dsl.model.price import Price
@@ -82,6 +83,15 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     over_limit = exceeded(worst, args.max_cost, args.max_model_calls)
     if args.json:
         report = _report(problems, analysis.inputs, analysis.needs, worst, over_limit)
+        report["tool_search"] = {
+            search.persona: {
+                "tools": search.tools,
+                "sent": search.sent,
+                "tokens": search.room.sent,
+                "tokens_of_all": search.room.whole,
+            }
+            for search in tool_searches(compiled.plan)
+        }
         report["ignored_variables"] = [*ignored_variables(compiled, settings)]
         say(json.dumps(report, indent=2, ensure_ascii=False))
     else:
@@ -113,7 +123,7 @@ def _text(compiled: Compiled, analysis: Analysis, worst: WorstCase, priced: Pric
     parts = [
         inputs_text(analysis.inputs, analysis.needs),
         worst_text(worst, compiled.plan.limits),
-        basis_text(worst, priced, compiled.plan.budgets),
+        basis_text(worst, priced, compiled.plan.budgets, tool_searches(compiled.plan)),
         skills_text(compiled.plan),
     ]
     return "\n\n".join(part for part in parts if part)

@@ -9,6 +9,7 @@ from coterie.dsl.model.document import SystemDocument
 from coterie.dsl.model.steps import PersonaDocument, PersonaStep, ToolStep
 from coterie.dsl.model.tools.tool_groups import tool_groups
 from coterie.dsl.model.tools.tool_section import AgentToolSection
+from coterie.dsl.model.tools.tool_use import CONSTANT_TOOLS
 from coterie.dsl.problem_details import ProblemText, rule
 from coterie.dsl.source.collected_problems import Problems
 from coterie.dsl.source.nodes import Node
@@ -80,6 +81,7 @@ def check_tool_names(document: SystemDocument, tree: Node, problems: Problems) -
         if not isinstance(persona.code_mode, bool):
             by_code = (*checker.tools, *checker.personas)
             checker.check(persona.code_mode, (*path, "code_mode"), "tool", by_code)
+        checker.check(persona.always_sent, (*path, "always_sent"), "tool", names)
         checker.check(persona.handoffs, (*path, "handoffs"), "team", checker.teams)
         for index, policy in enumerate(persona.tool_policy or ()):
             key_path = (*path, "tool_policy", index, "tool")
@@ -106,8 +108,17 @@ def tool_name_refused(name: str) -> ProblemText:
     )
 
 
+@rule("E105")
+def tool_name_reserved(name: str) -> ProblemText:
+    return ProblemText(
+        f"{name!r} is the name of a tool by which models find others", fix="rename the tool"
+    )
+
+
 def _check_offered(name: str, path: NodePath, tree: Node, problems: Problems) -> None:
-    if name != UNREADABLE and not NAME_OF_A_TOOL.fullmatch(name):
+    if name in CONSTANT_TOOLS:
+        problems.report(tool_name_reserved(name), tree.key_at(path))
+    elif name != UNREADABLE and not NAME_OF_A_TOOL.fullmatch(name):
         problems.report(tool_name_refused(name), tree.key_at(path))
 
 

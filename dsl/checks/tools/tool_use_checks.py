@@ -17,7 +17,7 @@ from coterie.dsl.values import NodePath
 
 TOOL_KEYS = (
     *("max_turns", "tool_choice", "tool_calls", "tool_policy", "parallel_tool_calls"),
-    "code_mode",
+    *("tool_search", "always_sent", "code_mode"),
 )
 """Keys of a persona that only say how its tools are used."""
 
@@ -60,6 +60,7 @@ def check_tool_use(
     checks.choice()
     checks.policies()
     checks.returned()
+    checks.search()
 
 
 @rule("E503")
@@ -101,6 +102,22 @@ def plan_and_tools(persona: str) -> ProblemText:
         f"the persona {persona!r} has an execution_plan, and a generic_tool_calling agent never "
         "follows one",
         fix="use `agent_type: generic_orchestrating`",
+    )
+
+
+@rule("E107")
+def search_without_effect(why: str) -> ProblemText:
+    return ProblemText(
+        f"`tool_search: always` has no effect: with `{why}` no call is executed",
+        fix="remove one of the two",
+    )
+
+
+@rule("E107")
+def sent_anyway() -> ProblemText:
+    return ProblemText(
+        "`always_sent` has no effect: `tool_search: never` sends all tools",
+        fix="remove one of the two",
     )
 
 
@@ -252,6 +269,21 @@ class _ToolUse:
         if one_by_one and policy.min_calls > turns:
             details = policy_beyond_turns(policy.tool, policy.min_calls, turns)
             self._note((*path, "min_calls"), details)
+
+    def search(self) -> None:
+        """Note what `tool_search` and `always_sent` cannot mean."""
+        persona, path = self._persona, self._written_at("tool_search")
+        if persona.tool_search == "always" and persona.tool_calls == "return":
+            self._note(path, search_without_effect("tool_calls: return"))
+        elif persona.tool_search == "always" and persona.tool_choice == "none":
+            self._note(path, search_without_effect("tool_choice: none"))
+        where = self._written_at("always_sent")
+        if persona.always_sent and persona.tool_search == "never":
+            self._note(where, sent_anyway())
+        for name in persona.always_sent:
+            if name not in persona.tools and not any(self._problems.below(where)):
+                tools = persona.tools
+                unknown(self._problems, self._tree.value_at(where), "offered tool", name, tools)
 
     def returned(self) -> None:
         """Note what has no effect when calls are returned and not executed."""

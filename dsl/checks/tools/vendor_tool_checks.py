@@ -10,7 +10,7 @@ from coterie.dsl.model.agent_skills import USE_SKILL
 from coterie.dsl.model.plan import Persona
 from coterie.dsl.model.sections.provider_document import ProviderSection
 from coterie.dsl.model.tools.tool_contract import Tool
-from coterie.dsl.model.tools.tool_use import NamedTool
+from coterie.dsl.model.tools.tool_use import CONSTANT_TOOLS, NamedTool
 from coterie.dsl.model.traversal.code_mode import code_runners, direct_tools
 from coterie.dsl.model.vendors.vendor_rules import TOOL_SCHEMA_RULES, ToolSchemaRule
 from coterie.dsl.model.vendors.vendors import APIS, VendorApi, refusing_apis, vendor_names
@@ -57,7 +57,7 @@ def check_offered_schemas(
     refusals: dict[NodePath, dict[str, _Refused]] = {}
     for persona in personas.values():
         own = frozenset(_apis_of(persona, sections))
-        for name in direct_tools(persona, tools):
+        for name in sent_tools(persona, tools):
             refused = _find_refusal(tools.get(name), own)
             if refused.rules:
                 group = _written_as(name, paths, tree)
@@ -116,6 +116,20 @@ def tools_left_out(persona: str, vendor: str, most: int, left_out: Sequence[str]
     )
 
 
+class ToolLimit(NamedTuple):
+    """The most tools that a request of an agent may have."""
+
+    most: int
+    vendor: str
+
+
+def tool_limit(persona: Persona, sections: Sections) -> ToolLimit | None:
+    """Return the strictest limit of the vendors of a persona; None if none has one."""
+    apis = (APIS[name] for name in _apis_of(persona, sections))
+    limits = [ToolLimit(api.max_tools, api.vendor) for api in apis if api.max_tools is not None]
+    return min(limits, key=itemgetter(0), default=None)
+
+
 def _within_limit(
     key: str,
     persona: Persona,
@@ -124,13 +138,12 @@ def _within_limit(
     tree: Node,
     problems: Problems,
 ) -> Persona:
-    apis = (APIS[name] for name in _apis_of(persona, sections))
-    limits = [(api.max_tools, api.vendor) for api in apis if api.max_tools is not None]
-    if not limits:
+    limit = tool_limit(persona, sections)
+    if limit is None:
         return persona
-    limit, vendor = min(limits, key=itemgetter(0))
-    offered = direct_tools(persona, tools)
-    over = len(offered) - (limit - len(persona.handoffs))
+    sent = sent_tools(persona, tools)
+    others = len(persona.handoffs) + (len(CONSTANT_TOOLS) if persona.deferred_tools else 0)
+    over = len(sent) - (limit.most - others)
     if over <= 0:
         return persona
     needed = {policy.tool for policy in persona.tool_policy}
@@ -139,12 +152,21 @@ def _within_limit(
         needed.add(USE_SKILL)
     if isinstance(persona.tool_choice, NamedTool):
         needed.add(persona.tool_choice.tool)
-    left_out = [name for name in reversed(offered) if name not in needed][:over][::-1]
+    left_out = [name for name in reversed(sent) if name not in needed][:over][::-1]
     path: NodePath = ("llm_config", "personas", key.partition("/")[0], "tools")
     path = path if tree.has(path) else ("llm_config", "personas")
-    problems.report(tools_left_out(key, vendor, limit, left_out), tree.key_at(path))
+    problems.report(tools_left_out(key, limit.vendor, limit.most, left_out), tree.key_at(path))
     names = tuple(name for name in persona.tools if name not in left_out)
     return persona.model_copy(update={"tools": names})
+
+
+def sent_tools(persona: Persona, tools: Mapping[str, Tool]) -> tuple[str, ...]:
+    """Return the tools of a persona whose schemas every request has.
+
+    Neither those that its code calls, nor those that it finds by search.
+    """
+    deferred = frozenset(persona.deferred_tools)
+    return tuple(name for name in direct_tools(persona, tools) if name not in deferred)
 
 
 def _find_refusal(tool: Tool | None, apis: frozenset[VendorApi]) -> _Refused:

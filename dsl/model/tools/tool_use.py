@@ -43,6 +43,16 @@ CodeModeTools = Annotated[
 ]
 """Which tools code calls: all, none, or those that are named."""
 
+ToolSearch = Literal["auto", "always", "never"]
+"""When a model finds its tools by search: if they take more than a tenth of its context window,
+always, or never."""
+
+TOOL_SEARCH = "tool_search"
+"""The constant tool by which a model finds its other tools."""
+CALL_FOUND = "call_found"
+"""The constant tool by which it calls one of these."""
+CONSTANT_TOOLS = (TOOL_SEARCH, CALL_FOUND)
+
 
 class ToolPolicy(Frozen):
     """What the run demands of the calls of one tool, whatever the model decides."""

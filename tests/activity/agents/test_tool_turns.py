@@ -16,8 +16,11 @@ from coterie.activities.providers.message_model import (
 from coterie.activities.storage.blobs import MemoryBlobs
 from coterie.activities.tool_functions.function_activity import MAX_INLINE, FunctionActivities
 from coterie.activities.workspace.function_base import Workspace
+from coterie.dsl.model.tools.tool_contract import FunctionTool
+from coterie.dsl.model.tools.tool_use import CALL_FOUND, TOOL_SEARCH
 from coterie.dsl.tool_loop.exchange import OfferedTool, ToolCallRequest, ToolResult, ToolTurn
 from coterie.dsl.tool_loop.result_texts import LOST
+from coterie.dsl.tool_loop.tool_search import constant_tools
 from tests.support.simulation.stored_turns import ACTOR, SEARCH, Agents, Model, says, texts, wants
 
 
@@ -39,6 +42,32 @@ async def test_the_prefix_of_every_request_is_the_whole_request_before() -> None
     assert second.messages[2].content == (ToolResultPart("c0", "1"), TextPart("[Note: hurry.]"))
     assert third.messages[4].content == (ToolResultPart("c0", "2"), ToolResultPart("c1", "3"))
     assert [one.turn for one in agents.model.asked] == [1, 2, 3]
+
+
+async def test_what_a_search_finds_changes_no_prefix_and_its_call_names_the_real_tool() -> None:
+    carried = '{"name": "book", "arguments": {"day": "Monday"}}'
+    model = Model(
+        (ToolCallPart("c0", TOOL_SEARCH, '{"query": "book a day"}'),),
+        (ToolCallPart("c1", CALL_FOUND, carried), ToolCallPart("c2", CALL_FOUND, "[]")),
+        says("Booked."),
+    )
+    agents = Agents(model)
+    book = FunctionTool.model_validate(
+        {"skill": "Diary.book", "terms": {"effect": "once", "timeout": 1, "retries": 0}}
+    )
+    offered = (SEARCH, *constant_tools(("book",), {"book": book}))
+    await agents.first(offered=offered)
+    response = await agents.later('{"name": "book", "input_schema": {}}')
+    call, unusable = response.tool_calls
+    assert call == ToolCallRequest(tool="book", arguments={"day": "Monday"})
+    assert (unusable.tool, unusable.problem) == (CALL_FOUND, "they are not an object")
+    await agents.later("Monday it is", "no")
+    first, second, third = model.asked
+    assert first.tools == second.tools == third.tools == offered
+    assert second.messages[:1] == first.messages
+    assert third.messages[:3] == second.messages
+    assert third.messages[3].content[0] == ToolCallPart("c1", CALL_FOUND, carried)
+    assert third.messages[4].content[0] == ToolResultPart("c1", "Monday it is")
 
 
 async def test_a_turn_returns_its_calls_and_the_name_of_what_is_stored() -> None:

@@ -15,9 +15,14 @@ from coterie.dsl.tool_loop.exchange import OfferedTool, ToolCallRequest
 from coterie.dsl.tool_loop.skill_texts import narrowed
 from coterie.dsl.tool_loop.tool_loop_progress import OpenCall
 from coterie.dsl.tool_loop.tool_loop_terms import LoopTerms
+from coterie.dsl.tool_loop.tool_search import (
+    ANY_OBJECT,
+    constant_tools,
+    found_call,
+    offered_tool,
+)
 from coterie.dsl.values import Json
 
-_ANY_OBJECT: Json = {"type": "object"}
 _HANDOFF: Json = {
     "type": "object",
     "properties": {"reason": {"type": "string", "description": "Why, in one sentence."}},
@@ -42,6 +47,7 @@ def loop_terms(plan: Plan, persona: Persona, max_turns: int, *, may_hand_over: b
         tools=_schemas(plan, persona, direct_tools(persona, plan.tools)),
         code=code,
         by_code=_schemas(plan, persona, by_code),
+        deferred=persona.deferred_tools,
         handoffs=_handoffs(persona) if may_hand_over else {},
         max_turns=max_turns,
         choice="auto" if isinstance(choice, NamedTool) else choice,
@@ -54,28 +60,28 @@ def loop_terms(plan: Plan, persona: Persona, max_turns: int, *, may_hand_over: b
 
 def _arguments(tool: Tool, persona: Persona) -> Json:
     """Return the schema of a tool's arguments; a persona reads its own agent skills only."""
-    schema = tool.input_schema or _ANY_OBJECT
+    schema = tool.input_schema or ANY_OBJECT
     return narrowed(schema, persona.agent_skills) if tool.made_of == SKILL_FUNCTION else schema
 
 
 def offered_tools(plan: Plan, terms: LoopTerms) -> tuple[OfferedTool, ...]:
-    """Return the tools as the model sees them: its own, then the teams that it may hand over to."""
+    """Return the tools as the model sees them, then the teams that it may hand over to.
+
+    Its own tools come first, then those by which it finds and calls others.
+    """
     code = terms.code
-    own = [
-        OfferedTool(
-            name=name,
-            description=plan.tools[name].description
-            if code is None or name != code.tool
-            else code_description(code, plan.tools),
-            input_schema=plan.tools[name].offered_schema or schema,
-        )
-        for name, schema in terms.tools.items()
-    ]
+    own = [offered_tool(name, plan.tools[name], terms.tools[name]) for name in terms.sent]
+    if code is not None:
+        described = {"description": code_description(code, plan.tools)}
+        own = [
+            tool.model_copy(update=described) if tool.name == code.tool else tool for tool in own
+        ]
+    constant = constant_tools(terms.deferred, plan.tools)
     teams = [
         OfferedTool(name=name, description=_handoff_text(plan, team), input_schema=_HANDOFF)
         for name, team in terms.handoffs.items()
     ]
-    return (*own, *teams)
+    return (*own, *constant, *teams)
 
 
 def _schemas(plan: Plan, persona: Persona, names: Iterable[str]) -> dict[str, Json]:
@@ -95,10 +101,9 @@ def skills_read(plan: Plan, calls: Sequence[OpenCall]) -> tuple[str, ...]:
 
 
 def with_own_arguments(response: AgentResponse, plan: Plan) -> AgentResponse:
-    """Return a response whose calls have the arguments that their tools know."""
-    calls = tuple(
-        _own_call(tool_call, plan.tools.get(tool_call.tool)) for tool_call in response.tool_calls
-    )
+    """Return a response whose calls name real tools, with the arguments that these know."""
+    real_calls = map(found_call, response.tool_calls)
+    calls = tuple(_own_call(call, plan.tools.get(call.tool)) for call in real_calls)
     if calls == response.tool_calls:
         return response
     return response.model_copy(update={"tool_calls": calls})

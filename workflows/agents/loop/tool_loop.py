@@ -21,6 +21,9 @@ from coterie.dsl.model.causes import HandedOff
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.steps import PersonaStep
 from coterie.dsl.model.template_bound import number_of
+from coterie.dsl.model.tools.tool_use import TOOL_SEARCH
+from coterie.dsl.tool_loop.call_checks import fingerprint
+from coterie.dsl.tool_loop.call_names import call_name
 from coterie.dsl.tool_loop.exchange import ToolResult
 from coterie.dsl.tool_loop.result_texts import LOST, reminder_text, unmet_text
 from coterie.dsl.tool_loop.tool_loop_decision import (
@@ -29,6 +32,8 @@ from coterie.dsl.tool_loop.tool_loop_decision import (
     RunCalls,
     TurnTaken,
     next_action,
+    open_searches,
+    take_search,
     take_turn,
 )
 from coterie.dsl.tool_loop.tool_loop_progress import (
@@ -42,6 +47,7 @@ from coterie.dsl.tool_loop.tool_loop_progress import (
     PolicyUnmet,
     StoppedByHook,
 )
+from coterie.dsl.tool_loop.tool_search import ToolCatalog
 from coterie.workflows.agents.agent_turns import (
     AgentModels,
     AgentTurns,
@@ -64,7 +70,12 @@ from coterie.workflows.agents.model_turns import (
     turn_outcome,
 )
 from coterie.workflows.agents.shared_work import shared_work
-from coterie.workflows.core.causes.agent_causes import CallRefused, LoopExited, ModelTurned
+from coterie.workflows.core.causes.agent_causes import (
+    CallRefused,
+    LoopExited,
+    ModelTurned,
+    ToolsSearched,
+)
 from coterie.workflows.core.location import Interpreter, Location
 from coterie.workflows.core.progress.agent_progress import AgentLoopProgress
 from coterie.workflows.core.scope import CallFailed, Scope, on_abort
@@ -115,6 +126,7 @@ class _Loop:
         nested = location.step.model_calls_around > 0
         turns = self._persona.max_turns if step.max_turns is None else number_of(step.max_turns)
         self._terms = loop_terms(scope.plan, self._persona, turns, may_hand_over=not nested)
+        self._catalog = ToolCatalog(self._terms.deferred, scope.plan.tools)
         self._requests = TurnRequests(
             step, self._persona, self._terms, location, scope, given, conversation
         )
@@ -303,7 +315,18 @@ class _Loop:
         if verdict.stop is not None:
             progress.loop.end = stopped_by(verdict.stop)
         self._note(next_turn, turn)
+        self._search_tools()
         return response
+
+    def _search_tools(self) -> None:
+        """Answer the searches of the turn at once: they only read the plan."""
+        scope, loop = self._scope, self._progress.loop
+        for index, query in open_searches(self._terms, loop):
+            answer = self._catalog.search(query)
+            take_search(loop, index, ToolResult(text=answer.text), fingerprint([*answer.found]))
+            name = call_name(TOOL_SEARCH, loop.turns + loop.reasks, index + 1)
+            cause = ToolsSearched("tools_searched", answer.query, answer.found)
+            note_step(scope, self._location.at(name), "success", cause, 0.0, event="tool_end")
 
     async def _begin_turn(self, next_turn: AskModel, turns: AgentTurns) -> AgentRequest | None:
         """Return the request of a turn that may begin; None if a hook stops it."""

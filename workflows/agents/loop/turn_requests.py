@@ -82,11 +82,22 @@ def _result(call: OpenCall) -> ToolResult:
     return call.result
 
 
+_OF_TOOLS = (
+    "tools",
+    "max_turns",
+    "tool_choice",
+    "tool_calls",
+    "tool_policy",
+    "code_mode",
+    "agent_skills",
+    "tool_search",
+    "always_sent",
+    "deferred_tools",
+    "handoffs",
+)
+
+
 def _without_tools(persona: Persona) -> Persona:
     """Return the persona as its worker needs it: the request carries the tools themselves."""
     fields = Persona.model_fields
-    settings = (
-        *("tools", "max_turns", "tool_choice", "tool_calls", "tool_policy", "handoffs"),
-        *("code_mode", "agent_skills"),
-    )
-    return persona.model_copy(update={name: fields[name].default for name in settings})
+    return persona.model_copy(update={name: fields[name].default for name in _OF_TOOLS})

@@ -104,6 +104,16 @@ class CallRepeated:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolsSearched:
+    """A model searched among its tools."""
+
+    code: Literal["tools_searched"]
+    query: str
+    found: tuple[str, ...] = ()
+    """The tools that it may call now, best first."""
+
+
+@dataclass(frozen=True, slots=True)
 class ModelTurned:
     """An agent that uses tools has had a turn."""
 
@@ -188,6 +198,7 @@ AgentCause = (
     PersonaChosen
     | CallRepeated
     | ToolCalled
+    | ToolsSearched
     | ModelTurned
     | ModelReplaced
     | BatchSubmitted

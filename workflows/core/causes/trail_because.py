@@ -23,6 +23,7 @@ from coterie.workflows.core.causes.agent_causes import (
     ModelTurned,
     PersonaChosen,
     ToolCalled,
+    ToolsSearched,
 )
 from coterie.workflows.core.causes.message_causes import (
     Forked,
@@ -82,6 +83,8 @@ def agent_because(cause: AgentCause) -> str:  # noqa: C901  # one case a cause
             )
         case ToolCalled(tool=tool):
             return f"calls the tool {tool}"
+        case ToolsSearched(query=query, found=found):
+            return f"searched for {query!r} and found {', '.join(found) or 'no tool'}"
         case ModelTurned(code=code, number=number, calls=calls, last=last):
             which = f"turn {number}{', the last,' if last else ''}"
             read = f" of the skills {', '.join(cause.skills)}" if cause.skills else ""

@@ -261,6 +261,8 @@ UNREAD = {
     "tool_choice": ("none", "E503"),
     "tool_calls": ("return", "E503"),
     "tool_policy": ("[{tool: find, max_calls: 1}]", "E503"),
+    "tool_search": ("always", "E503"),
+    "always_sent": ("[find]", "E503"),
     "parallel_tool_calls": ("false", "E503"),
     "code_mode": ("true", "E503"),
     "agent_skills": ("skills", "E503"),

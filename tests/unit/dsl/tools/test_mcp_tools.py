@@ -347,7 +347,7 @@ def test_a_rewritten_schema_is_in_the_plan_beside_the_tools_own() -> None:
 
 @pytest.mark.parametrize(("provider", "offered"), [("openai", 128), ("anthropic", 144)])
 def test_tools_beyond_what_a_vendor_takes_are_left_out_by_name(provider: str, offered: int) -> None:
-    keys = "tools: [hub], tool_policy: [{ tool: hub_number139, min_calls: 1 }]"
+    keys = "tools: [hub], tool_policy: [{ tool: hub_number139, min_calls: 1 }], tool_search: never"
     persona = f"provider: {provider}, model: m, {keys}"
     tools = compiled("hub: { mcp: long }", persona).plan.personas["actor"].tools
     assert len(tools) == offered

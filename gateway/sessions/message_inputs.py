@@ -71,7 +71,7 @@ def text_input(plan: Plan, team: str, given: Json) -> str:
 
 
 def message_schemas(plan: Plan) -> tuple[Json, ...]:
-    """Return the schemas of the messages that a run waits for; none: it is no session."""
+    """Return the schemas of the messages that a run waits for; `None`: it is not a session."""
     return tuple(wait.schema_ or {} for wait in message_waits(plan))
 
 

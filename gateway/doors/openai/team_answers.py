@@ -173,7 +173,7 @@ async def asked_team(
     """
 
     async def question(place: RunPlace, text: str) -> AskedTeam:
-        value: JsonValue = ""  # the start of a run that is no session has it
+        value: JsonValue = ""  # a run that is not a session takes the text at its start
         if team.is_session:
             value = await value_to(runs, place.run if place.exists else None, text)
         if not place.exists:

@@ -68,7 +68,7 @@ def test_a_field_is_described_by_the_text_under_it() -> None:
 
 def test_nothing_of_the_programs_own_is_in_it() -> None:
     text = json.dumps([schema_of(of) for of in get_args(DocumentKind)])
-    for word in ("x-form", '"kind": {"const"', '"terms"', '"title": ""', "while_", "finally_"):
+    for word in ("x-form", '"kind": {"const"', '"terms"', '"title": ""', '"while_"', '"finally_"'):
         assert word not in text
 
 

@@ -95,7 +95,7 @@ def skills_text(plan: Plan) -> str:
             key,
             counted(len(persona.agent_skills), "skill"),
             f"about {_tokens(persona.skill_list)} tokens in each request",
-            f"at most {_tokens(*_bodies(plan, persona))} in one that has read them all",
+            f"at most {_tokens(*_bodies(plan, persona))} more in one that has read them all",
         )
         for key, persona in plan.personas.items()
         if persona.agent_skills

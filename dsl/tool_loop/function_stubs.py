@@ -3,6 +3,7 @@
 import json
 import keyword
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from coterie.dsl.values import Json, JsonValue
@@ -23,6 +24,17 @@ _MAX_RESULT = 600
 """Characters of the type of a result."""
 _MAX_TEXT = 400
 """Characters of a description of a parameter or a function."""
+_MAX_PARAMETER = 4_000
+"""Characters of the type of a parameter."""
+_MAX_PARTS = 2_000
+"""Parts of types that one function has: definitions that name each other have no end."""
+
+
+@dataclass(slots=True)
+class _Room:
+    """How many parts of types may still be written; the others are `Any`."""
+
+    left: int = _MAX_PARTS
 
 
 def parameter_names(schema: Json) -> tuple[str, ...]:
@@ -32,20 +44,27 @@ def parameter_names(schema: Json) -> tuple[str, ...]:
 
 def result_type(schema: Json) -> str:
     """Return the type of a result as Python writes it; empty if nothing is known."""
-    written = python_type(schema, schema)
-    written = written if len(written) <= _MAX_RESULT else python_type(schema, schema, 2)
+    written = _short_type(schema, _Room(), _MAX_RESULT)
     return "" if written == "Any" else written
+
+
+def _short_type(schema: Json, room: _Room, most: int) -> str:
+    """Return a type, with fewer levels if it is long, and without any if it is still long."""
+    written = _type(schema, schema, room)
+    if len(written) > most:
+        written = _type(schema, schema, _Room(), 2)
+    return written if len(written) <= most else "Any"
 
 
 def function_stub(name: str, description: str, schema: Json, returns: str = "") -> str:
     """Return a tool as the head of a Python function with its description."""
-    parameters = _parameters(schema)
+    parameters, room = _parameters(schema), _Room()
     written = [part for part in parameters if _is_name(part[0])]
     others = [part for part in parameters if not _is_name(part[0])]
-    heads = [_parameter(*part) for part in written]
+    heads = [_parameter(*part, room) for part in written]
     if others or _takes_more(schema):
         heads.append("**more")
-    doc = list(_documentation(description, written, others))
+    doc = list(_documentation(description, written, others, room))
     body = "\n".join(f"    {line}".rstrip() for line in ('"""' + doc[0], *doc[1:]))
     end = '"""' if len(doc) == 1 else '\n    """'
     result = f" -> {returns}" if returns else ""
@@ -79,15 +98,18 @@ def _is_name(name: str) -> bool:
     return name.isidentifier() and name.isascii() and not keyword.iskeyword(name)
 
 
-def _parameter(name: str, schema: Json, required: bool) -> str:
-    head = f"{name}: {python_type(schema, schema)}"
+def _parameter(name: str, schema: Json, required: bool, room: _Room) -> str:
+    head = f"{name}: {_short_type(schema, room, _MAX_PARAMETER)}"
     if required:
         return head
     return f"{head} = {_literal(schema['default'])}" if "default" in schema else f"{head} = ..."
 
 
 def _documentation(
-    description: str, written: list[tuple[str, Json, bool]], others: list[tuple[str, Json, bool]]
+    description: str,
+    written: list[tuple[str, Json, bool]],
+    others: list[tuple[str, Json, bool]],
+    room: _Room,
 ) -> Iterator[str]:
     yield _text(description) or "No description."
     for name, schema, _ in written:
@@ -98,7 +120,8 @@ def _documentation(
         about = _text(schema.get("description"))
         need = "required" if required else "optional"
         key = json.dumps(name)
-        yield f"**{{{key}: ...}}: {python_type(schema, schema)}, {need}. {about}".rstrip()
+        kind = _short_type(schema, room, _MAX_PARAMETER)
+        yield f"**{{{key}: ...}}: {kind}, {need}. {about}".rstrip()
 
 
 def _text(value: JsonValue) -> str:
@@ -110,10 +133,11 @@ def _text(value: JsonValue) -> str:
     return f"{line} " if line.endswith('"') else line
 
 
-def python_type(schema: JsonValue, whole: Json, depth: int = 0) -> str:
+def _type(schema: JsonValue, whole: Json, room: _Room, depth: int = 0) -> str:
     """Return a type as Python writes it, for a part of a JSON Schema; `Any` where it says more."""
-    if not isinstance(schema, dict) or depth > _MAX_DEPTH:
+    if not isinstance(schema, dict) or depth > _MAX_DEPTH or room.left <= 0:
         return "Any"
+    room.left -= 1
     schema = _resolve(schema, whole)
     if "const" in schema:
         return f"Literal[{_literal(schema['const'])}]"
@@ -124,28 +148,28 @@ def python_type(schema: JsonValue, whole: Json, depth: int = 0) -> str:
     for key in ("anyOf", "oneOf"):
         options = schema.get(key)
         if isinstance(options, list) and options:
-            return _union(options, whole, depth)
+            return _union(options, whole, room, depth)
     kind = schema.get("type")
     if isinstance(kind, list):
-        return _union([{**schema, "type": one} for one in kind], whole, depth)
+        return _union([{**schema, "type": one} for one in kind], whole, room, depth)
     name = _TYPES.get(kind) if isinstance(kind, str) else None
     if name == "list" and "items" in schema:
-        return f"list[{python_type(schema['items'], whole, depth + 1)}]"
+        return f"list[{_type(schema['items'], whole, room, depth + 1)}]"
     if name == "dict":
-        return _mapping(schema, whole, depth)
+        return _mapping(schema, whole, room, depth)
     return name or "Any"
 
 
-def _union(options: Sequence[JsonValue], whole: Json, depth: int) -> str:
-    return " | ".join(dict.fromkeys(python_type(part, whole, depth + 1) for part in options))
+def _union(options: Sequence[JsonValue], whole: Json, room: _Room, depth: int) -> str:
+    return " | ".join(dict.fromkeys(_type(part, whole, room, depth + 1) for part in options))
 
 
-def _mapping(schema: Json, whole: Json, depth: int) -> str:
+def _mapping(schema: Json, whole: Json, room: _Room, depth: int) -> str:
     properties = schema.get("properties")
     if not isinstance(properties, dict) or not properties or depth > _MAX_NESTED:
         return "dict"
     fields = ", ".join(
-        f"{json.dumps(name, ensure_ascii=False)}: {python_type(part, whole, depth + 1)}"
+        f"{json.dumps(name, ensure_ascii=False)}: {_type(part, whole, room, depth + 1)}"
         for name, part in properties.items()
     )
     return f"{{{fields}}}"

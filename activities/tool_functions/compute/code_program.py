@@ -6,7 +6,7 @@ begun: so `asyncio.gather` makes several at once.
 
 import base64
 import random
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from time import monotonic
@@ -47,6 +47,7 @@ from coterie.activities.tool_functions.compute.python_code import (
     as_plain_json,
     binding,
 )
+from coterie.dsl.errors import listed
 from coterie.dsl.sizes import json_size
 from coterie.dsl.values import Frozen, Json
 
@@ -124,6 +125,8 @@ def _run_part(part: ProgramPart, begun: float) -> PartEnd:
         snapshot = calls.collect(snapshot)
         seconds = round(header.seconds + monotonic() - begun, 3)
         if isinstance(snapshot, MontyComplete):
+            if calls.begun:
+                take("stdout", _never_made(calls.begun))
             value = _value(session, snapshot, header, take)
             result = PythonResult(
                 value=value, printed=printed.text(), cut=printed.cut, seconds=seconds
@@ -275,6 +278,12 @@ class _Calls:
         call = CodeCall(id=snapshot.call_id, function=name, arguments=cast("Json", arguments))
         self.begun.append(call)
         return call
+
+
+def _never_made(begun: Sequence[CodeCall]) -> str:
+    """Say which calls the program began and left open as it ended."""
+    names = listed([f"{name}()" for name in dict.fromkeys(call.function for call in begun)])
+    return f"[{len(begun)} calls were not made, because the code ended without `await`: {names}]\n"
 
 
 def _value(

@@ -202,4 +202,4 @@ def test_check_says_what_skills_cost(
     assert main(["check", "team.yml"]) == 0
     shown = capsys.readouterr().out
     assert "  clerk  1 skill  about 44 tokens in each request" in shown
-    assert "at most 1,000 in one that has read them all" in shown
+    assert "at most 1,000 more in one that has read them all" in shown

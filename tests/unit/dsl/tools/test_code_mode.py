@@ -6,8 +6,8 @@ from coterie.dsl.analysis.findings import analysed
 from coterie.dsl.analysis.worst_case import worst_case
 from coterie.dsl.analysis.worst_case_of_models import Terms
 from coterie.dsl.model.traversal.code_mode import code_mode_of, direct_tools, name_in_code
-from coterie.dsl.tool_loop.function_stubs import function_stub
-from coterie.dsl.values import Json
+from coterie.dsl.tool_loop.function_stubs import function_stub, result_type
+from coterie.dsl.values import Json, JsonValue
 from tests.support.compiling import compiled, plan_of, problems_of
 from tests.unit.dsl.tools.documents import document
 
@@ -149,3 +149,14 @@ def test_the_worst_case_counts_the_calls_of_code_and_the_parts_of_programs() -> 
     assert total("code_mode: true\nparallel_tool_calls: false") == 2 + 200 + 200
     bound = "tool_policy: [{ tool: list, max_calls: 3 }]"
     assert total(f"code_mode: true\nparallel_tool_calls: false\n{bound}") == 2 + 3 + 3
+
+
+@pytest.mark.parametrize("form", ["anyOf", "properties"])
+def test_a_type_of_definitions_that_name_each_other_is_bounded(form: str) -> None:
+    parts: list[JsonValue] = [{"$ref": "#/$defs/A", "title": str(n)} for n in range(60)]
+    below: JsonValue = parts if form == "anyOf" else {f"part_{n}": parts[n] for n in range(60)}
+    schema: Json = {"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {form: below}}}
+    if form == "properties":
+        schema["$defs"] = {"A": {"type": "object", form: below}}
+    assert len(function_stub("f", "F.", schema)) < 5_000
+    assert len(result_type(schema)) <= 600

@@ -206,6 +206,17 @@ async def test_a_turn_has_a_bound_of_calls_by_code() -> None:
     assert f"{MAX_CALLS_OF_CODE}" in why
 
 
+async def test_code_that_ends_without_await_says_which_calls_were_not_made() -> None:
+    _, world, _ = await ran("search(query='a')\nsearch(query='b')\n1")
+    printed = json.loads(result_of(world))["printed"]
+    assert printed.startswith("[2 calls were not made, because the code ended without `await`")
+    assert "search()" in printed
+    assert world.made == []
+    _, world, _ = await ran("search(query='a')\nawait pay_back(order=1)\n1")
+    assert json.loads(result_of(world))["printed"] == ""
+    assert len(world.made) == 2
+
+
 async def test_a_policy_bounds_and_counts_calls_by_code() -> None:
     policy: Json = {"tool": "search", "max_calls": 2, "min_calls": 2}
     of = plan(tool_policy=[policy])

@@ -5,7 +5,7 @@ words for the same thing, with less weight.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -20,6 +20,8 @@ _RELATED = 0.5
 _MAX_QUERY_WORDS = 40
 _MAX_DESCRIPTION = 2_000
 """Characters of a description that count."""
+_MAX_TEXT = 1_000_000
+"""Characters of all tools that count, in equal parts: a workflow has little time for them."""
 _MAX_PARAMETERS = 100
 _MAX_DEPTH = 4
 
@@ -40,8 +42,9 @@ class ToolIndex:
         self._lengths: list[float] = []
         self._postings: dict[str, dict[int, float]] = {}
         """`{stem: {tool by index: weighted count}}`."""
+        room = _MAX_TEXT // max(1, len(tools))
         for index, tool in enumerate(tools):
-            counts = _counts(tool)
+            counts = _Words(tool, room).counts
             self._lengths.append(sum(counts.values()))
             for word, count in counts.items():
                 self._postings.setdefault(word, {})[index] = count
@@ -76,32 +79,36 @@ class ToolIndex:
         return count * (_SATURATION + 1) / (count + _SATURATION * length)
 
 
-def _counts(tool: SearchedTool) -> dict[str, float]:
-    counts: dict[str, float] = {}
-    _add(counts, stems(tool.name), _NAME)
-    _add(counts, stems(tool.description[:_MAX_DESCRIPTION]), _DESCRIPTION)
-    _add_parameters(counts, tool.input_schema, 0)
-    return counts
+class _Words:
+    """The weighted words of one tool, from so many characters at most."""
 
+    def __init__(self, tool: SearchedTool, room: int) -> None:
+        self.counts: dict[str, float] = {}
+        self._room = room
+        self._add(tool.name, _NAME)
+        self._add(tool.description[:_MAX_DESCRIPTION], _DESCRIPTION)
+        self._add_parameters(tool.input_schema, 0)
 
-def _add_parameters(counts: dict[str, float], schema: Json, depth: int) -> None:
-    properties = schema.get("properties")
-    if not isinstance(properties, Mapping) or depth > _MAX_DEPTH:
-        return
-    for name, part in list(properties.items())[:_MAX_PARAMETERS]:
-        _add(counts, stems(name), _PARAMETER)
-        if isinstance(part, dict):
-            _add(counts, stems(_text(part.get("description"))), _DETAIL)
-            choices = part.get("enum")
-            for choice in choices[:_MAX_PARAMETERS] if isinstance(choices, list) else ():
-                _add(counts, stems(_text(choice)), _DETAIL)
-            _add_parameters(counts, part, depth + 1)
+    def _add_parameters(self, schema: Json, depth: int) -> None:
+        properties = schema.get("properties")
+        if not isinstance(properties, Mapping) or depth > _MAX_DEPTH:
+            return
+        for name, part in list(properties.items())[:_MAX_PARAMETERS]:
+            self._add(name, _PARAMETER)
+            if isinstance(part, dict) and self._room > 0:
+                self._add(_text(part.get("description")), _DETAIL)
+                choices = part.get("enum")
+                for choice in choices[:_MAX_PARAMETERS] if isinstance(choices, list) else ():
+                    self._add(_text(choice), _DETAIL)
+                self._add_parameters(part, depth + 1)
+
+    def _add(self, text: str, weight: float) -> None:
+        if self._room <= 0:
+            return
+        for word in stems(text[: self._room]):
+            self.counts[word] = self.counts.get(word, 0.0) + weight
+        self._room -= len(text)
 
 
 def _text(value: JsonValue) -> str:
     return value[:_MAX_DESCRIPTION] if isinstance(value, str) else ""
-
-
-def _add(counts: dict[str, float], words: Iterable[str], weight: float) -> None:
-    for word in words:
-        counts[word] = counts.get(word, 0.0) + weight

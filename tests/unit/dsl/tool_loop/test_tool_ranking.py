@@ -8,6 +8,7 @@ from coterie.dsl.apis.openapi_operations import operations_of
 from coterie.dsl.apis.openapi_reading import read_api_document
 from coterie.dsl.tool_loop.tool_ranking import SearchedTool, ToolIndex
 from coterie.dsl.tool_loop.tool_words import stem, stems
+from coterie.dsl.values import Json
 from tests.support.places import ROOT
 
 MOST = 5
@@ -209,3 +210,14 @@ def test_equal_tools_keep_their_order_and_long_texts_are_bounded() -> None:
     tools = [SearchedTool(f"same_{n}", "word " * 100_000, {}) for n in range(8)]
     index = ToolIndex(tools)
     assert index.ranked("word " * 100_000, 3) == ("same_0", "same_1", "same_2")
+
+
+def test_the_words_of_all_tools_are_bounded_and_each_tool_has_its_part() -> None:
+    words = " ".join(f"word{n}" for n in range(200))
+    schema: Json = {"properties": {"a": {"description": f"{words} zebra"}}}
+    few = [SearchedTool(f"find_{n}", words, schema) for n in range(20)]
+    assert ToolIndex(few).ranked("zebra", 5)
+    many = [SearchedTool(f"order_{n}", words, schema) for n in range(999)]
+    index = ToolIndex([*many, SearchedTool("paint_house", "Paints a house.", {})])
+    assert index.ranked("zebra", 5) == ()
+    assert index.ranked("house", 5) == ("paint_house",)

@@ -154,6 +154,8 @@ def checked_code_calls(
             running[call.tool] += 1
             equal[digest] += 1
             progress.code_calls += 1
+        else:
+            progress.code_refusals += 1
         call.refusal = refusal
         calls.append(call)
     return calls

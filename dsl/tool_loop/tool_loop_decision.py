@@ -120,7 +120,7 @@ def take_turn(
     else:
         progress.turns += 1
     progress.calls, progress.unusable, progress.unmet = [], False, False
-    progress.code_calls = 0
+    progress.code_calls = progress.code_refusals = 0
     if turn.failed:
         progress.end = AnswerFailed("answer_failed")
     elif turn.calls and not asked.is_last and turn.sent_back:

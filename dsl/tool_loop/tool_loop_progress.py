@@ -144,6 +144,8 @@ class ToolLoopProgress:
     """`{digest of tool and arguments: the calls}`."""
     code_calls: int = 0
     """Calls that the code of the latest turn has begun."""
+    code_refusals: int = 0
+    """Calls by this code that were refused."""
     unusable: bool = False
     """The latest answer must be given again."""
     unmet: bool = False

@@ -17,6 +17,9 @@ MAX_CALLS_OF_CODE = 100
 MAX_SEARCHES_OF_TURN = 10
 """Searches for tools of one turn, whose results stand in the next request."""
 
+MAX_REFUSED_OF_CODE = 100
+"""Calls by the code of one turn that may be refused; with one more, the code ends."""
+
 REMINDED_AT = 3
 """Equal calls with equal results after which the model is reminded."""
 

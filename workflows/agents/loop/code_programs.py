@@ -7,7 +7,13 @@ nothing waits but the run, and a run that comes back repeats no call.
 
 from collections.abc import Sequence
 
-from coterie.activities.contracts import CodeAnswer, CodeTurn, FunctionRequest, SuspendedCode
+from coterie.activities.contracts import (
+    CodeAnswer,
+    CodeTurn,
+    FailureType,
+    FunctionRequest,
+    SuspendedCode,
+)
 from coterie.dsl.model.outcomes import Outcome
 from coterie.dsl.model.traversal.code_mode import CodeMode
 from coterie.dsl.tool_loop.call_checks import checked_code_calls
@@ -16,6 +22,7 @@ from coterie.dsl.tool_loop.exchange import ToolCallRequest, ToolResult
 from coterie.dsl.tool_loop.result_texts import refused_result
 from coterie.dsl.tool_loop.tool_loop_decision import count_result
 from coterie.dsl.tool_loop.tool_loop_progress import OpenCall, StoppedByHook
+from coterie.dsl.tool_loop.tool_loop_terms import MAX_REFUSED_OF_CODE
 from coterie.workflows.agents.function_calls import (
     UNKNOWN_TERMS,
     CalledFunction,
@@ -35,6 +42,11 @@ from coterie.workflows.core.progress.agent_progress import (
 from coterie.workflows.core.scope import Scope
 from coterie.workflows.core.state_keys import FunctionCallKey
 from coterie.workflows.core.trail import note_step
+
+_TOO_MANY_REFUSED = (
+    f"the code was ended: more than {MAX_REFUSED_OF_CODE} calls by the code of this turn were "
+    "refused; the calls before that have been made"
+)
 
 
 class CodeProgram(CallMaker):
@@ -70,6 +82,10 @@ class CodeProgram(CallMaker):
             end = self._progress.loop.end
             if isinstance(end, StoppedByHook):
                 return CalledFunction(Outcome.failed(end.type, end.message))
+            if self._progress.loop.code_refusals > MAX_REFUSED_OF_CODE:
+                return CalledFunction(
+                    Outcome.failed(FailureType.FUNCTION_FAILED, _TOO_MANY_REFUSED)
+                )
             if program.state is not None:
                 await self._scope.checkpoint()
             self._raise_if_skipped(self._location)

@@ -17,7 +17,7 @@ from coterie.activities.storage.blobs import MemoryBlobs
 from coterie.activities.tool_functions.function_activity import FunctionActivities
 from coterie.activities.workspace.function_base import Workspace
 from coterie.dsl.model.plan import Plan
-from coterie.dsl.tool_loop.tool_loop_terms import MAX_CALLS_OF_CODE
+from coterie.dsl.tool_loop.tool_loop_terms import MAX_CALLS_OF_CODE, MAX_REFUSED_OF_CODE
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.core.scope import Call, CallFailed, Interrupted
 from coterie.workflows.core.state import RunState
@@ -215,6 +215,19 @@ async def test_code_that_ends_without_await_says_which_calls_were_not_made() -> 
     _, world, _ = await ran("search(query='a')\nawait pay_back(order=1)\n1")
     assert json.loads(result_of(world))["printed"] == ""
     assert len(world.made) == 2
+
+
+@pytest.mark.parametrize(("query", "made"), [("3", 0), ("str(n)", MAX_CALLS_OF_CODE)])
+async def test_code_that_goes_on_after_refusals_is_ended(query: str, made: int) -> None:
+    code = (
+        "n = 0\nwhile n < 400:\n    n += 1\n    try:\n"
+        f"        await search(query={query})\n    except Exception:\n        pass\nn"
+    )
+    _, world, _ = await ran(code)
+    assert f"more than {MAX_REFUSED_OF_CODE} calls by the code of this turn" in result_of(world)
+    assert len(world.made) == made
+    parts = [call for call in world.calls if "code" in call]
+    assert len(parts) == made + MAX_REFUSED_OF_CODE + 1
 
 
 async def test_a_policy_bounds_and_counts_calls_by_code() -> None:

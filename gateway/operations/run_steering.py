@@ -26,8 +26,9 @@ from coterie.gateway.operations.operation import (
     RunAsked,
     SteeringAsked,
 )
+from coterie.gateway.operations.permissions import may
 from coterie.gateway.operations.run_access import FoundRun, RunAccess
-from coterie.gateway.operations.run_permissions import trail_name, update_id
+from coterie.gateway.operations.run_permissions import require, trail_name, update_id
 from coterie.runs.call_errors import has_ended
 from coterie.runs.run_client import Run
 from coterie.runs.sessions import reply_within
@@ -101,7 +102,8 @@ class MessageAsked(RunAsked):
     """The next message of the session."""
     while_busy: WhileBusy | None = None
     """If the session works on another message: whether this one waits (`queue`), or the agent at
-    work reads it at its next turn (`steer`). Default: as the team says."""
+    work reads it at its next turn (`steer`, which needs the role `operator`). Default: as the
+    team says."""
     message_id: MessageId | None = None
     """Of a message that was sent before: the run works on it once, and answers again."""
     after: MessageId | None = None
@@ -192,6 +194,8 @@ async def _skip(access: RunAccess, asked: TaskSkipAsked, identity: Identity) -> 
 
 async def _message(access: RunAccess, asked: MessageAsked, identity: Identity) -> MessageOutcome:
     found = await _open_run(access, asked)
+    if asked.while_busy == "steer":  # which does what `say` does
+        require(may(identity, (Role.OPERATOR,), found.team))
     message_id = asked.message_id or uuid4().hex
     by = trail_name(identity, found.team)
     session_input = SessionInput(

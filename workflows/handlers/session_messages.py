@@ -110,7 +110,8 @@ class SessionMessages(MessageJudge):
             if self._starts_with_message:
                 self.state.session.refused = error.message
             raise
-        agent = joined_agent(self.state, session_input)
+        plan = self.plan
+        agent = None if plan is None else joined_agent(self.state, session_input, plan)
         if agent is None:
             receive(self.state.session, id, session_input)
         else:

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from coterie.dsl.errors import closest
+from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.traversal.step_walk import message_waits
 from coterie.dsl.sizes import MAX_SAID_LENGTH, json_size
 from coterie.dsl.tool_loop.tool_loop_progress import ModelAnswered
 from coterie.dsl.visible import shortened_text
@@ -28,6 +30,7 @@ from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_keys import StateKey
 from coterie.workflows.core.state_parts import SessionMessage
 from coterie.workflows.core.trail import note_control
+from coterie.workflows.sessions.message_queue import unfit_message
 
 MAX_UNREAD = 20
 """Messages that wait for the next turn of one agent."""
@@ -83,15 +86,19 @@ def room_refusal(state: RunState, agent: StateKey, text: str) -> TooMuchSaid | N
     return None
 
 
-def joined_agent(state: RunState, asked: SessionInput) -> StateKey | None:
+def joined_agent(state: RunState, asked: SessionInput, plan: Plan) -> StateKey | None:
     """Return the agent that reads a message to a session at its next turn; None: it waits.
 
-    It never overtakes a message that waits.
+    It never overtakes a message that waits. No step takes it, so it fits all that wait for
+    messages. A run that takes only signed steering lets its own steps say that messages steer.
     """
     session = state.session
     if session.open is None or session.queue:
         return None
-    if (asked.while_busy or ("steer" if session.steers else "queue")) == "queue":
+    may_steer = session.steers or (asked.while_busy == "steer" and state.authority is None)
+    if asked.while_busy == "queue" or not may_steer:
+        return None
+    if any(unfit_message(asked.message, wait.schema_) for wait in message_waits(plan)):
         return None
     agent, text = main_agent(state), _session_text(asked)
     if agent is None or not text.strip() or len(text) > MAX_SAID_LENGTH:

@@ -1,12 +1,20 @@
 """Who may do what is decided by grants alone, and nothing is granted by another role."""
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
+from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionStatus
 
 from coterie.gateway.identity.identity import Grant, Identity, Role
-from coterie.gateway.operations.operations_table import OPERATIONS
+from coterie.gateway.operations.error_reports import Rejection
+from coterie.gateway.operations.operations_table import OPERATIONS, operation_named
 from coterie.gateway.operations.permissions import Allowed, Denied, may
 from coterie.gateway.operations.request_decisions import may_decide
+from coterie.gateway.operations.run_access import FoundRun, RunAccess
 from coterie.gateway.operations.run_permissions import trail_name
+from coterie.gateway.operations.run_steering import MessageAsked
+from coterie.runs.run_client import Run
 from coterie.workflows.core.requests import Pending
 from tests.support.gateway import person
 
@@ -74,3 +82,24 @@ def test_a_request_is_yours_if_your_verified_name_may_decide_it(
         id="pay/sign#1", prompt="Pay?", since="", approvers=approvers, approved_by=approved_by
     )
     assert may_decide(person(name, Role.APPROVER), request) is expected
+
+
+class OpenSession(RunAccess):
+    """Finds one open run of the team `talk`, and nothing else."""
+
+    def __init__(self) -> None:
+        """Need no project."""
+
+    async def existing(self, id: str) -> FoundRun:
+        """Return the run."""
+        open_run = SimpleNamespace(status=WorkflowExecutionStatus.RUNNING)
+        nothing = SimpleNamespace()
+        return FoundRun(
+            cast("Run", nothing), "talk", cast("WorkflowExecutionDescription", open_run)
+        )
+
+
+async def test_a_message_that_steers_needs_the_role_of_who_steers() -> None:
+    asked = MessageAsked(run="r", message="In red.", while_busy="steer")
+    with pytest.raises(Rejection, match="this needs the role operator for the team 'talk'"):
+        await operation_named("message").handler(OpenSession(), asked, person("ann", Role.STARTER))

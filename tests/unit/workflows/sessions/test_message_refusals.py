@@ -4,6 +4,7 @@ import pytest
 
 from coterie.dsl.model.outcomes import Failure
 from coterie.dsl.model.plan import Plan
+from coterie.dsl.model.step_kinds.wait_step import WhileBusy
 from coterie.dsl.values import Json, JsonValue
 from coterie.workflows.control.steering_refusals import (
     MessageRefusal,
@@ -13,6 +14,7 @@ from coterie.workflows.control.steering_refusals import (
     TooManyMessages,
 )
 from coterie.workflows.core.messages import SessionInput
+from coterie.workflows.core.progress.agent_progress import AgentLoopProgress
 from coterie.workflows.core.state import RunState
 from coterie.workflows.core.state_parts import Routed, Session, SessionMessage, SessionReply
 from coterie.workflows.sessions.message_queue import (
@@ -26,6 +28,8 @@ from coterie.workflows.sessions.message_queue import (
     stage_of,
     unfit_message,
 )
+from coterie.workflows.sessions.said_messages import joined_agent
+from coterie.workflows.signatures.statements import Authority
 from tests.support.compiling import plan_of
 
 TEXT: Json = {"type": "string"}
@@ -51,6 +55,14 @@ def refusal(
     message: JsonValue, state: RunState | None = None, of: Plan = SESSION
 ) -> MessageRefusal | None:
     return message_refusal(of, state or RunState(), SessionInput(message=message), done=False)
+
+
+def at_work(*, steers: bool) -> RunState:
+    """A run whose agent works on a message."""
+    state = holding(0, working=True)
+    state.session.steers = steers
+    state.progress.tool_loops["1/talk#1/answer"] = AgentLoopProgress(1)
+    return state
 
 
 def holding(waiting: int, *, working: bool = False) -> RunState:
@@ -224,3 +236,31 @@ def test_a_message_that_does_not_follow_the_newest_one_is_refused() -> None:
         assert newest_id(state.session) == "m1"
         answer(state.session, id, SessionReply("Hi"))
     assert newest_id(state.session) == "m1"
+
+
+@pytest.mark.parametrize(
+    ("steers", "asked", "signed", "joins"),
+    [
+        (True, None, False, True),
+        (True, None, True, True),
+        (True, "queue", False, False),
+        (False, None, False, False),
+        (False, "steer", False, True),
+        (False, "steer", True, False),
+    ],
+)
+def test_a_message_steers_where_its_session_lets_it(
+    steers: bool, asked: WhileBusy | None, signed: bool, joins: bool
+) -> None:
+    state = at_work(steers=steers)
+    state.authority = Authority(root="", run="", execution="") if signed else None
+    found = joined_agent(state, SessionInput(message="In red.", while_busy=asked), SESSION)
+    assert (found is not None) == joins
+
+
+def test_a_message_that_does_not_fit_each_step_that_waits_joins_none() -> None:
+    other = "{name: again, type: wait, message: true, schema: {maxLength: 5}}"
+    state, of = at_work(steers=True), plan(LISTENS, other, SPEAKS)
+    assert joined_agent(state, SessionInput(message="Red."), of) is not None
+    assert joined_agent(state, SessionInput(message="In blue."), of) is None
+    assert joined_agent(state, SessionInput(message=3), of) is None

@@ -145,7 +145,7 @@ async def test_a_message_that_comes_again_starts_nothing_and_decides_nothing(
         current = answers[-1][-1].task
         heard = await events(client, sent("reject\nnot now", seen=current, id="no-2"))
         assert heard[-1].task.status.state == TaskState.TASK_STATE_FAILED
-    other = token(served, "other")
+    other = token(served, "a2a-other")
     async with a2a_client(address(served), "twice", other, streams=False) as client:
         heard = await events(client, sent({"order": 7}, id="order-7"))
         assert heard[-1].task.id != id, "ids of messages are those of one client"

@@ -185,7 +185,7 @@ async def test_a_named_session_and_a_response_belong_to_one_client_and_one_of_it
     assert ann != ben
     assert await told(client, ann, "me again", user="ann") == ann, "by the id that the door gave"
     assert await told(client, ann, "not me", user="ben") not in (ann, ben)
-    key = token(served, "other", "starter", "viewer")
+    key = token(served, "openai-other", "starter", "viewer")
     async with AsyncOpenAI(base_url=f"{origin(served)}/v1", api_key=key, timeout=60) as other:
         name = f"support-{uuid4().hex[:8]}"
         await starts(other, name)

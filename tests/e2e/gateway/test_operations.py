@@ -136,7 +136,9 @@ async def test_mcp_clients_use_the_same_port_with_the_roles_of_their_token(
         untested = await client.call_tool("test", {"text": "a", "tests": "b"})
         assert "needs the role starter" in said_by(untested)
 
-    async with mcp_client(served, "other", "viewer", "starter", teams="another") as client:
+    async with mcp_client(
+        served, "operations-other", "viewer", "starter", teams="another"
+    ) as client:
         for tool in ("result", "why", "cost"):
             hidden = await client.call_tool(tool, {"run": report["run"]})
             assert hidden.is_error

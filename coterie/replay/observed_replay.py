@@ -7,7 +7,7 @@ state.
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from pydantic import JsonValue
@@ -53,6 +53,10 @@ class ReceivedMessage:
     """When the run accepted it, by its own clock."""
     changed: tuple[Pending, ...]
     """The requests, in their previous state, that it decided, counted for or edited."""
+    answer: str = ""
+    """What an update returned, if it is a text."""
+    since: datetime | None = None
+    """When the step that `answer` names began, if it is in progress."""
 
 
 class ReplayObserver(Interceptor):
@@ -96,7 +100,7 @@ class ReplayObserver(Interceptor):
             async def handle_update_handler(self, input: HandleUpdateInput) -> object:
                 before = await _waiting()
                 answer: object = await super().handle_update_handler(input)
-                observer.received(_received_message(input.update, input.args, before))
+                observer.received(_received_message(input.update, input.args, before, answer))
                 return answer
 
         return Inbound
@@ -110,11 +114,14 @@ async def _waiting() -> Mapping[str, Pending]:
 
 
 def _received_message(
-    name: str, args: Sequence[Any], before: Mapping[str, Pending]
+    name: str, args: Sequence[Any], before: Mapping[str, Pending], answer: object = None
 ) -> ReceivedMessage:
-    now = cast("TeamWorkflow", workflow.instance()).state.pending
-    changes = tuple(was for id, was in before.items() if now.get(id) is not was)
-    return ReceivedMessage(name, _message_content(args), workflow.now(), changes)
+    state = cast("TeamWorkflow", workflow.instance()).state
+    changes = tuple(was for id, was in before.items() if state.pending.get(id) is not was)
+    text = answer if isinstance(answer, str) else ""
+    began = state.doing.get(text)
+    since = None if began is None else datetime.fromtimestamp(began, UTC)
+    return ReceivedMessage(name, _message_content(args), workflow.now(), changes, text, since)
 
 
 def _message_content(args: Sequence[RawValue]) -> JsonValue:

@@ -228,6 +228,10 @@ SYNONYMS_AT: dict[str, dict[str, tuple[str, ...]]] = {
         ("context", "set", "values", "context_updates"), ("updates",)
     ),
     "RedirectDocument": dict.fromkeys(("next_team", "to", "target"), ("team",)),
+    "SayDocument": {
+        **dict.fromkeys(("message", "says", "say"), ("text",)),
+        **dict.fromkeys(("task", "agent", "to", "name"), ("step",)),
+    },
     "SkipDocument": {
         **dict.fromkeys(("step", "name"), ("task",)),
         **dict.fromkeys(("data", "result", "output"), ("value",)),

@@ -10,6 +10,7 @@ from pydantic import Discriminator, Field, JsonValue, Tag, model_validator
 
 from coterie.activities.providers.scripts.script import ScriptedAnswer
 from coterie.dsl.model.outcomes import End
+from coterie.dsl.sizes import MAX_SAID_LENGTH
 from coterie.dsl.values import Frozen, Json, Seconds, form_mismatch
 from coterie.testing.files.stand_ins import StandInDocument
 from coterie.workflows.core.views import TrailKind
@@ -177,6 +178,20 @@ class SkipDocument(Frozen):
     """The run must refuse it."""
 
 
+class SayDocument(Frozen):
+    """A text that a person says to an agent at work, at a given time."""
+
+    text: str = Field(min_length=1, max_length=MAX_SAID_LENGTH)
+    """Read by the next turn of the agent."""
+    step: str | None = Field(default=None, min_length=1)
+    """`team/path` of the agent. Default: the one at work that no other agent has called."""
+    by: str = Field(default="tester", min_length=1)
+    during: str | None = None
+    after: Seconds = 0.0
+    refused: bool = False
+    """The run must refuse it."""
+
+
 class TrailCheck(Frozen):
     """A trail entry; omitted fields match anything."""
 
@@ -258,6 +273,7 @@ class CaseDocument(Frozen):
     amendments: tuple[AmendmentDocument, ...] = ()
     redirects: tuple[RedirectDocument, ...] = ()
     skips: tuple[SkipDocument, ...] = ()
+    says: tuple[SayDocument, ...] = ()
     cancel: CancelDocument | None = None
     crash_after: Several[str] = ()
     """Steps as `team/path`, or `team/path#2` for the second execution: the worker is killed when

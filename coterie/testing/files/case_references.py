@@ -139,18 +139,23 @@ class _Known:
             self._key(entry, "signal", inner_path, "signal", self.signals)
         for entry, inner_path in _items(case, "redirects", path):
             self._key(entry, "team", inner_path, "team", self.teams)
-        for entry, inner_path in _items(case, "skips", path):
-            self._step(entry, "task", inner_path)
-        for key in ("signals", "messages", "pauses", "amendments", "redirects", "skips"):
+        for key, named in (("skips", "task"), ("says", "step")):
+            for entry, inner_path in _items(case, key, path):
+                self._step(entry, named, inner_path)
+        self._moments(case, path)
+        for key in ("crash_after", "crash_during"):
+            self._step(case, key, path)
+            for node, inner_path in _items(case, key, path):
+                self._is_step(node, inner_path, self.steps)
+
+    def _moments(self, case: Node, path: NodePath) -> None:
+        """Check the steps during which events happen."""
+        for key in ("signals", "messages", "pauses", "amendments", "redirects", "skips", "says"):
             for entry, inner_path in _items(case, key, path):
                 self._moment(entry, inner_path)
         cancel = case.child("cancel")
         if cancel is not None:
             self._moment(cancel, (*path, "cancel"))
-        for key in ("crash_after", "crash_during"):
-            self._step(case, key, path)
-            for node, inner_path in _items(case, key, path):
-                self._is_step(node, inner_path, self.steps)
 
     def expected(self, expect: Node, path: NodePath) -> None:
         """Check the names of expectations."""

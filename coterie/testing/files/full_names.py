@@ -14,6 +14,7 @@ from coterie.testing.files.case_document import (
     MessageDocument,
     PauseDocument,
     RedirectDocument,
+    SayDocument,
     SignalDocument,
     SkipDocument,
     TestDocument,
@@ -29,6 +30,7 @@ TimedT = TypeVar(
     MessageDocument,
     PauseDocument,
     RedirectDocument,
+    SayDocument,
     SignalDocument,
     SkipDocument,
 )
@@ -104,6 +106,7 @@ class _FullNames:
                 "amendments": tuple(self._with_full_time(entry) for entry in case.amendments),
                 "redirects": tuple(self._with_full_time(entry) for entry in case.redirects),
                 "skips": tuple(self._skip(self._with_full_time(entry)) for entry in case.skips),
+                "says": tuple(self._say(self._with_full_time(entry)) for entry in case.says),
                 "cancel": None if case.cancel is None else self._with_full_time(case.cancel),
                 "crash_after": self._several(case.crash_after),
                 "crash_during": self._several(case.crash_during),
@@ -118,6 +121,11 @@ class _FullNames:
 
     def _skip(self, entry: SkipDocument) -> SkipDocument:
         return entry.model_copy(update={"task": self._steps.full(entry.task)})
+
+    def _say(self, entry: SayDocument) -> SayDocument:
+        if entry.step is None:
+            return entry
+        return entry.model_copy(update={"step": self._steps.full(entry.step)})
 
     def _several(self, names: tuple[str, ...] | str) -> tuple[str, ...] | str:
         if isinstance(names, str):

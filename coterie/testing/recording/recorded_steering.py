@@ -16,12 +16,16 @@ from coterie.testing.files.case_document import (
     MessageDocument,
     PauseDocument,
     RedirectDocument,
+    SayDocument,
     SignalDocument,
     SkipDocument,
 )
 
 _MAX_REPLY_LENGTH = 300
 """Characters of JSON; of a longer reply a test only expects that it exists."""
+
+_SHORT = 0.1
+"""Seconds that are not worth recording."""
 
 _DECISIONS = ("decide", "approve", "reject", "retry", "skip")
 _PAUSES = ("pause", "resume")
@@ -110,6 +114,24 @@ def recorded_skips(received: Sequence[ReceivedMessage], start: datetime) -> Iter
             yield SkipDocument.model_validate(
                 {**content, "after": whole_seconds(message.at, start)}
             )
+
+
+def recorded_says(received: Sequence[ReceivedMessage], start: datetime) -> Iterator[SayDocument]:
+    """Yield what people said to agents at work, each while its agent is at work again."""
+    for message in received:
+        if message.name != "say" or not isinstance(message.said, dict):
+            continue
+        fields: dict[str, JsonValue] = {
+            "text": message.said.get("text"),
+            "step": message.answer,
+            "by": message.said.get("by") or "unknown",
+        }
+        if message.since is not None:
+            fields["during"] = message.answer
+        seconds = (message.at - (message.since or start)).total_seconds()
+        if seconds >= _SHORT:
+            fields["after"] = round(seconds, 1)
+        yield SayDocument.model_validate(fields)
 
 
 def whole_seconds(moment: datetime, since: datetime) -> float:

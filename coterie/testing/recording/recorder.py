@@ -52,6 +52,7 @@ from coterie.testing.recording.recorded_steering import (
     recorded_decisions,
     recorded_pauses,
     recorded_redirects,
+    recorded_says,
     recorded_signals,
     recorded_skips,
     whole_seconds,
@@ -385,6 +386,7 @@ def _messages_from_outside(run: RecordedRun) -> dict[str, object]:
         "amendments": [*recorded_amendments(came, start)],
         "redirects": [*recorded_redirects(came, start)],
         "skips": [*recorded_skips(run.received, start)],
+        "says": [*recorded_says(run.received, start)],
     }
     happened: dict[str, object] = {
         key: tuple(documents) for key, documents in messages.items() if documents

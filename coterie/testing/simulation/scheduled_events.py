@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 
 from pydantic import JsonValue
 
+from coterie.dsl.visible import shortened_text
 from coterie.failures import CommandError
 from coterie.runs.call_errors import Unanswered
 from coterie.runs.run_client import Run
@@ -21,6 +22,7 @@ from coterie.workflows.core.messages import (
     DecideInput,
     RedirectInput,
     RetryInput,
+    SayInput,
     SkipInput,
 )
 from coterie.workflows.core.requests import Pending
@@ -29,6 +31,9 @@ from coterie.workflows.core.state_keys import StepKey
 ROUNDED = timedelta(milliseconds=1)
 """Precision of the moments that a run reports; they may be too early by this much."""
 
+
+_SHOWN = 60
+"""Characters of what people say, in a report."""
 
 Watched = Literal["requests", "steps"]
 """What the moment of an event depends on."""
@@ -253,6 +258,15 @@ def _events_of_case(case: CaseDocument) -> Iterator[Timed]:
             skip.after,
             quiet=True,
         )
+    for say in case.says:
+        said = SayInput(text=say.text, step=say.step, by=say.by)
+        yield Timed(
+            f"{shortened_text(say.text, _SHOWN)!r} was never said",
+            partial(_say, said, say.refused),
+            say.during,
+            say.after,
+            quiet=True,
+        )
     if case.cancel is not None:
         cancel = case.cancel
         yield Timed("the run was never cancelled", _cancel, cancel.during, cancel.after)
@@ -274,6 +288,10 @@ async def _redirect(redirect: RedirectInput, refused: bool, run: Run) -> None:
 
 async def _skip(skip_input: SkipInput, refused: bool, run: Run) -> None:
     await _as_expected(run.skip(skip_input), refused, f"the skip of {skip_input.task}")
+
+
+async def _say(said: SayInput, refused: bool, run: Run) -> None:
+    await _as_expected(run.say(said), refused, f"what {said.by} says")
 
 
 async def _as_expected(request: Awaitable[object], refused: bool, what: str) -> None:

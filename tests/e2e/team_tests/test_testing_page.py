@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 async def test_every_example_is_as_expected(skipping_client: Client, folder: Path) -> None:
     files = [read(folder / name) for name in FILES if ".test." in name]
-    assert len(files) == 3
+    assert len(files) == 4
     assert failures_text(await results(skipping_client, *files)) == ""
 
 

@@ -8,15 +8,22 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 
 from coterie.dsl.values import Json, JsonValue
+from coterie.replay.observed_replay import ReceivedMessage
 from coterie.runs.histories.exchanges import Exchange
 from coterie.runs.histories.history_events import read_event
 from coterie.runs.histories.recorded_events import CancelRequested, SignalReceived, UpdateAccepted
 from coterie.runs.histories.recorded_values import RecordedValue
 from coterie.storage.wire import data_converter
-from coterie.testing.files.case_document import MessageDocument, PauseDocument, SignalDocument
+from coterie.testing.files.case_document import (
+    MessageDocument,
+    PauseDocument,
+    SayDocument,
+    SignalDocument,
+)
 from coterie.testing.recording.recorded_steering import (
     message_document,
     recorded_pauses,
+    recorded_says,
     recorded_signals,
 )
 
@@ -64,6 +71,21 @@ def test_a_cancellation_is_a_message_from_outside() -> None:
     cancelled = HistoryEvent(event_type=EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED)
     cancelled.event_time.FromDatetime(START)
     assert read_event(cancelled) == CancelRequested(0, START)
+
+
+def test_what_a_person_says_is_recorded_from_the_beginning_of_its_step() -> None:
+    at, since = START + timedelta(seconds=5.26), START + timedelta(seconds=3)
+    content: Json = {"text": "Hurry.", "by": "ann"}
+    received = [
+        ReceivedMessage("say", content, at, (), "t/s", since),
+        ReceivedMessage("say", {"text": "Go."}, at, (), "t/s"),
+        ReceivedMessage("skip", {"task": "t/s"}, at, ()),
+        ReceivedMessage("say", None, at, ()),
+    ]
+    assert list(recorded_says(received, START)) == [
+        SayDocument(text="Hurry.", step="t/s", by="ann", during="t/s", after=2.3),
+        SayDocument(text="Go.", step="t/s", by="unknown", after=5.3),
+    ]
 
 
 LONG = "x" * 299

@@ -22,6 +22,7 @@ from coterie.workflows.core.messages import (
     DecideInput,
     RedirectInput,
     RetryInput,
+    SayInput,
     SkipInput,
 )
 from coterie.workflows.core.requests import Pending
@@ -186,6 +187,7 @@ async def test_an_event_is_due_once_some_time_after_the_start_of_its_step(
 AMEND = AmendInput(updates={"a": 1}, by="ann", why="w")
 REDIRECT = RedirectInput(team="u", by="ann", why="w")
 SKIP = SkipInput(task="t/s", value=2, by="ann", why="w")
+SAY = SayInput(text="Hurry.", step="t/s", by="ann")
 BY: Json = {"by": "ann", "why": "w"}
 PAUSES: Json = {"pauses": [{"lasts": 60, "after": 5, **BY}]}
 CONTROL = {"by": "ann", "why": "w"}
@@ -224,6 +226,12 @@ CONTROL = {"by": "ann", "why": "w"}
             [True],
             ["t/s was never skipped"],
         ),
+        (
+            {"says": [{"text": "Hurry.", "step": "t/s", "by": "ann"}]},
+            [("update", "say", SAY)],
+            [True],
+            ["'Hurry.' was never said"],
+        ),
         ({"cancel": {}}, [("cancel",)], [False], ["the run was never cancelled"]),
     ],
 )
@@ -258,6 +266,8 @@ def test_an_event_of_a_step_that_never_ran_says_so() -> None:
         ({"redirects": [{"team": "u", "refused": True}]}, "the redirect to u"),
         ({"skips": [{"task": "t/s", "refused": False}]}, "the skip of t/s"),
         ({"skips": [{"task": "t/s", "refused": True}]}, "the skip of t/s"),
+        ({"says": [{"text": "Go.", "refused": False}]}, "what tester says"),
+        ({"says": [{"text": "Go.", "refused": True}]}, "what tester says"),
     ],
 )
 async def test_a_redirect_or_a_skip_is_taken_or_refused_as_the_case_says(
@@ -282,6 +292,7 @@ EVERY_KIND = CaseDocument.model_validate(
         "amendments": [{"by": "ann", "updates": {"a": 1}, "during": "t/a"}],
         "redirects": [{"by": "ann", "team": "other", "during": "t/a"}],
         "skips": [{"by": "ann", "task": "t/a", "during": "t/a"}],
+        "says": [{"by": "ann", "text": "Hurry.", "during": "t/a"}],
         "messages": [{"message": "hello"}],
         "cancel": {"during": "t/a"},
     }
@@ -299,7 +310,7 @@ def test_an_event_that_watches_nothing_is_due_whatever_the_run_waits_for() -> No
         if isinstance(event, Timed):
             event.done = True
             assert (event.watches, event.due(full)) == (None, None)
-    assert found == {"requests": 1, "steps": 8, None: 3}
+    assert found == {"requests": 1, "steps": 9, None: 3}
 
 
 def test_a_case_without_events_watches_nothing() -> None:

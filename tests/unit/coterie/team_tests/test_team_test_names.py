@@ -83,6 +83,7 @@ EVERYWHERE = {
     "crash_after": "crash_after: STEP",
     "crash_during": "crash_during: [STEP]",
     "skips": "skips: [{ task: STEP, during: STEP }]",
+    "says": "says: [{ step: STEP, during: STEP, text: Hurry. }]",
     "cancel": "cancel: { during: STEP }",
     "pauses": "pauses: [{ during: STEP, lasts: 1h }]",
     "amendments": "amendments: [{ during: STEP, updates: { a: 1 } }]",

@@ -47,6 +47,7 @@ EVENTS = {
     "amendments": {"updates": {"a": 1}},
     "redirects": {"team": "t"},
     "skips": {"task": "t/s"},
+    "says": {"text": "Hurry."},
 }
 
 

@@ -76,7 +76,7 @@ class ServerSignIns:
     async def show(self, request: Request, identity: Identity) -> Response:
         """Show who wants the sign-in, and what it gives away."""
         server, run = _server(request), request.query_params.get("run", "")
-        await self._run(run, identity)
+        await self._check_wanted(await self._run(run, identity), server)
         page = self._page(await self._load_trusted(server), server, run)
         return self._answer(request, identity, page)
 
@@ -86,7 +86,7 @@ class ServerSignIns:
             raise Rejection(403, "not_allowed", "only a person in a browser signs in here")
         form = await sent_form(request)
         server, run = _server(request), text_of(form, "run")
-        await self._run(run, identity)
+        await self._check_wanted(await self._run(run, identity), server)
         trusted = await self._load_trusted(server)
         from coterie.worker.console_logins import begin_console_login
 
@@ -187,6 +187,23 @@ class ServerSignIns:
     async def _run(self, run: str, identity: Identity) -> FoundRun:
         return await permitted_run(
             self._access, run, (Role.OPERATOR,), identity, _OPERATION, changes=True
+        )
+
+    async def _check_wanted(self, found: FoundRun, server: str) -> None:
+        """Check that a run waits for the sign-in: all teams use it, so no other team replaces it.
+
+        Raises:
+            Rejection: No request of the run asks for it.
+            CommandError: No worker answers.
+        """
+        for one in await requests_in(self._access.settings, self._access.client, found.run):
+            if one.request.sign_in == server:
+                return
+        raise Rejection(
+            409,
+            "refused",
+            f"the run {found.run.id!r} does not wait for a sign-in at {server!r}",
+            "Open the run: what waits there has its own link.",
         )
 
     async def _load_trusted(self, server: str) -> TrustedConfig:

@@ -17,6 +17,7 @@ from temporalio.testing import WorkflowEnvironment
 from coterie.activities.mcp_client.server_pool import McpServers
 from coterie.activities.mcp_client.server_settings import McpServer
 from coterie.activities.mcp_client.sign_ins import StoredSignIn
+from coterie.dsl.compile.compiler import SourceText, compile_sources
 from coterie.dsl.model.plan import Plan
 from coterie.dsl.model.sections.mcp_document import McpServerSection
 from coterie.gateway.app import application
@@ -28,7 +29,7 @@ from coterie.gateway.sign_in import SignIn, sign_in_of
 from coterie.server.connection import Connection
 from coterie.settings import Settings, load
 from coterie.worker.sign_in_files import SignInFile
-from tests.support.engine import Engine, engine
+from tests.support.engine import CAPABILITIES, Engine, engine
 from tests.support.gateway import by_header, client_of, person
 from tests.support.runs import asked, decide, scheduled
 from tests.support.servers.mcp_oauth import OAuthServer, oauth_server
@@ -43,6 +44,13 @@ orchestration:
     work:
       tasks: [{ name: go, type: tool, tool: t, arguments: { a: 1 } }]
 tools: { t: { mcp: demo/add%s } }
+"""
+QUESTION = """
+orchestration:
+  entry_team: work
+  teams:
+    work:
+      tasks: [{ name: go, type: approval, prompt: "Go?" }]
 """
 
 
@@ -215,7 +223,7 @@ async def test_nobody_signs_in_for_another_person_another_server_or_without_the_
             begun = await http.post(path, data={"run": handle.id})
             assert (
                 await http.post("/mcp-sign-in/other", data={"run": handle.id})
-            ).status_code == 404
+            ).status_code == 409
             elsewhere = await http.post(path, data={"run": "another"})
             assert elsewhere.status_code == 404
         cookie = begun.headers["set-cookie"].partition(";")[0]
@@ -240,6 +248,25 @@ async def test_nobody_signs_in_for_another_person_another_server_or_without_the_
             assert (await http.get(target, headers=headers)).status_code == 303
         assert made.oauth.grants == ["authorization_code"]
         await handle.result()
+
+
+async def test_only_a_run_that_waits_for_the_sign_in_lets_its_operator_replace_it(
+    env: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    """All teams use the sign-in, and an operator of one team serves that team alone."""
+    async with desk(env, tmp_path) as made:
+        sources = [SourceText("team.yml", QUESTION)]
+        handle: Any = await made.running.start(
+            compile_sources(sources, CAPABILITIES, name="ask").plan
+        )
+        await asked(handle)
+        async with made.as_person(person("ann", Role.OPERATOR)) as http:
+            for refused in (
+                await http.get("/mcp-sign-in/demo", params={"run": handle.id}),
+                await http.post("/mcp-sign-in/demo", data={"run": handle.id}),
+            ):
+                assert refused.status_code == 409, refused.text
+        assert made.oauth.registered == []
 
 
 async def test_a_page_of_others_begins_no_sign_in(env: WorkflowEnvironment, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from coterie.gateway.operations.run_access import RunAccess
 from coterie.mcp_server.run_host import RunHost
 from coterie.mcp_server.tool_sets import ToolSet
 from coterie.settings import Settings
+from coterie.workflows.core.senders import LOCAL_USER
 
 
 def local_tools(settings: Settings, host: RunHost) -> Sequence[ToolSet]:
@@ -20,7 +21,7 @@ def local_tools(settings: Settings, host: RunHost) -> Sequence[ToolSet]:
         settings: The project.
         host: Has the connection to the server.
     """
-    user = Identity(subject=f"local user {login_name()}", method="local", grants=ALL_ROLES)
+    user = Identity(subject=f"{LOCAL_USER}{login_name()}", method="local", grants=ALL_ROLES)
     found: list[RunAccess] = []
 
     async def access() -> RunAccess:

@@ -8,6 +8,7 @@ from coterie.dsl.model.sections.access_document import AccessSection
 from coterie.dsl.values import Frozen
 from coterie.gateway.identity.access_rules import ALL_ROLES, grants_of
 from coterie.gateway.identity.identity import Identity
+from coterie.workflows.core.senders import LOCAL_USER
 
 SESSION_COOKIE: Final = "__Host-coterie"
 RENEWAL_COOKIE: Final = "__Host-coterie-renewal"
@@ -96,7 +97,7 @@ def identity_of_session(session: PersonSession, access: AccessSection) -> Identi
 
 def local_session(user: str, now: float) -> PersonSession:
     """Return the session of the local user."""
-    name = f"local user {user}"
+    name = f"{LOCAL_USER}{user}"
     return PersonSession(
         subject=name, method="local", name=name, approver=name, signed_in=now, issued=now
     )

@@ -1,4 +1,6 @@
-"""Senders: who sent a message to a run, how we know, and from where. Nothing decides on it.
+"""Senders: who sent a message to a run, how we know, and from where.
+
+Nobody's rights depend on it; a memory of the scope `user` does.
 
 It travels beside the message, in a header of the same event, so that no message needs a field for
 it. Anyone who may write to the server may claim any name: only a signed decision proves one.
@@ -28,6 +30,9 @@ SenderMethod = (
 which proves nothing; or by the signature of a webhook."""
 
 MAX_ADDRESS: Final = 100
+
+LOCAL_USER: Final = "local user "
+"""Before the login name, in the name of the person to whom a gateway on one machine belongs."""
 
 
 class Sender(Frozen):

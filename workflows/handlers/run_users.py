@@ -9,7 +9,7 @@ from coterie.dsl.model.memory_terms import MAX_USER_LENGTH, STARTER
 from coterie.dsl.paths import MISSING, Missing, get
 from coterie.dsl.templates.template import plain_path
 from coterie.dsl.values import Json
-from coterie.workflows.core.senders import Sender, SenderMethod
+from coterie.workflows.core.senders import LOCAL_USER, Sender, SenderMethod
 
 _PEOPLE: Final[tuple[SenderMethod, ...]] = ("oidc", "client", "token", "slack")
 """How the gateway verifies people and programs; webhooks and schedules start runs for nobody."""
@@ -29,6 +29,8 @@ def starter_of(header: bytes | None) -> str | None:
     name = sender.name or sender.subject
     if sender.method in _PEOPLE:
         return name
+    if sender.method == "local":  # the same person as by a command
+        return f"login:{name.removeprefix(LOCAL_USER)}"
     return f"login:{name}" if sender.method == "login" and sender.door != "schedule" else None
 
 

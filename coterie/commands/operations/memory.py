@@ -52,9 +52,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--limit",
         type=_limit,
-        default=_DEFAULT_LIMIT,
         metavar="N",
-        help=f"list at most N entries, the newest; default: {_DEFAULT_LIMIT}",
+        help=f"with list: at most N entries, the newest; default: {_DEFAULT_LIMIT}",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--workspace", metavar="DIR", help="the workspace of the memory")
@@ -80,6 +79,10 @@ def _filter(args: Namespace) -> MemoryFilter:
         scope, name = "user", args.user
     elif args.team is not None:
         scope, name = "team", args.team
+    if args.action == "forget" and args.limit is not None:
+        raise CommandError("`--limit` is for `list`: `forget` deletes all that the rest chooses")
+    if args.action == "list" and args.all:
+        raise CommandError("`--all` is for `forget`: `list` without a choice shows all memories")
     chosen = MemoryFilter(scope, name, args.topic, tuple(args.ids), args.expired)
     if args.action == "forget" and args.all != (chosen == MemoryFilter()):
         raise CommandError(
@@ -91,9 +94,10 @@ def _filter(args: Namespace) -> MemoryFilter:
 
 def _list(workspace: Workspace, chosen: MemoryFilter, args: Namespace) -> None:
     found: list[ListedMemory] = []
+    limit: int = args.limit or _DEFAULT_LIMIT
     if has_memories(workspace):
         with opened_memory(workspace, "coterie memory") as store:
-            found = store.entries(chosen, args.limit, time.time())
+            found = store.entries(chosen, limit, time.time())
     if args.json:
         say(json.dumps([_fields(entry) for entry in found], indent=2, ensure_ascii=False))
         return
@@ -103,8 +107,8 @@ def _list(workspace: Workspace, chosen: MemoryFilter, args: Namespace) -> None:
     head = ("MEMORY", "TOPIC", "ID", "STORED", "EXPIRES", "TEXT")
     for line in aligned([head, *map(_cells, found)]):
         say(line)
-    if len(found) == args.limit:
-        note(f"these are the newest {args.limit}; --limit shows more")
+    if len(found) == limit:
+        note(f"these are the newest {limit}; --limit shows more")
 
 
 def _forget(workspace: Workspace, chosen: MemoryFilter, args: Namespace) -> None:

@@ -87,6 +87,8 @@ def test_who_starts_a_run_by_a_command_has_a_memory_in_the_file(project: Project
         (("forget",), "say what to forget"),
         (("forget", "--all", "--user", "ann"), "say what to forget"),
         (("list", "--user", "ann", "--team", "x"), "not allowed with"),
+        (("list", "--all"), "`--all` is for `forget`"),
+        (("forget", "--user", "ann", "--limit", "1"), "`--limit` is for `list`"),
         (("list", "--limit", "0"), "a number from 1 to 10000"),
     ],
 )

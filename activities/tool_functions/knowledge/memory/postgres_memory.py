@@ -98,8 +98,10 @@ class PostgresMemory:
 
     @property
     def location(self) -> str:
-        """The URL without its password, and the project."""
-        url = self._engine.url.render_as_string(hide_password=True)
+        """The URL without its passwords, and the project."""
+        known = self._engine.url
+        secrets = [key for key in known.query if "password" in key]  # libpq takes them there too
+        url = known.difference_update_query(secrets).render_as_string(hide_password=True)
         return f"{url} (project {self._project})"
 
     def put(self, owner: Owner, entry: NewMemory) -> StoreReceipt:

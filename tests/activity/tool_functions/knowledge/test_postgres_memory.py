@@ -163,3 +163,9 @@ def test_the_address_of_the_database_shows_nowhere(database: str) -> None:
     with pytest.raises(FunctionFailure) as caught:
         opened("postgresql+nothing://ann:hunter2@host/shop")
     assert "hunter2" not in str(caught.value)
+
+
+def test_the_place_of_a_receipt_shows_no_password(database: str) -> None:
+    memory = opened(f"{database}&password=secret-word&sslpassword=secret-word")
+    assert "secret-word" not in memory.location
+    assert "project shop" in memory.location

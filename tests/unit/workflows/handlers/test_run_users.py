@@ -29,6 +29,7 @@ def header(**fields: JsonValue) -> bytes:
         (header(method="client"), "ann@example.com"),
         (header(method="slack", door="slack"), "ann@example.com"),
         (header(method="login", door="host"), "login:ann@example.com"),
+        (header(method="local", subject="local user ann", door="console"), "login:ann"),
         (header(method="login", door="schedule"), None),
         (header(method="github", door="webhook"), None),
         (header(method="hmac", door="webhook"), None),

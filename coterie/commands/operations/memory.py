@@ -6,6 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from datetime import UTC, datetime
 from typing import get_args
 
+from coterie.activities.os_errors import reason_of
 from coterie.activities.tool_functions.knowledge.memory.memory_store import (
     MAX_LISTED,
     ListedMemory,
@@ -70,6 +71,8 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
             _list(workspace, chosen, args)
     except FunctionFailure as failure:
         raise CommandError(str(failure)) from None
+    except OSError as error:
+        raise CommandError(f"the memories cannot be reached: {reason_of(error)}") from None
     return ExitCode.DONE
 
 

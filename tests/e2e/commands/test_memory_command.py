@@ -99,3 +99,12 @@ def test_a_choice_that_is_unclear_is_refused(
     assert done.returncode == 2
     assert expected in sentence(done)
     assert project.coterie("memory", "list").stderr == "nothing is remembered there\n"
+
+
+def test_a_database_that_is_away_is_no_bug(project: Project) -> None:
+    (project.folder / "coterie.yml").write_text("worker: { memory: { url_env: MEMORY_URL } }\n")
+    project.environment["MEMORY_URL"] = "postgresql://ann:secret-word@127.0.0.1:1/notes"
+    done = project.coterie("memory", "list")
+    assert done.returncode == 2
+    assert "the memories cannot be reached" in sentence(done)
+    assert "secret-word" not in done.stderr

@@ -115,7 +115,7 @@ class PostgresMemory:
             _sweep(connection, entry.stored)
             before = _digest(connection, named, lock=True)
             if before is None:
-                _check_topics(connection, named)
+                _check_topics(connection, named, entry.stored)
             id = _put_row(connection, named, entry)
             if before != (entry.digest, MODEL):
                 _put_chunks(connection, id, entry, vectors or self._vectors(entry))
@@ -245,12 +245,13 @@ def _digest(
     return None if row is None else (row[0], row[1])
 
 
-def _check_topics(connection: Connection, named: Mapping[str, Value]) -> None:
+def _check_topics(connection: Connection, named: Mapping[str, Value], now: float) -> None:
     others = connection.execute(
         text(
-            f"select count(distinct topic) from coterie_memories where {_OWNED} and topic <> :topic"
+            f"select count(distinct topic) from coterie_memories where {_OWNED} "
+            f"and topic <> :topic and not {_EXPIRED}"
         ),
-        named,
+        {**named, "now": _time(now)},
     ).scalar_one()
     if others >= MAX_TOPICS:
         raise TooManyTopics

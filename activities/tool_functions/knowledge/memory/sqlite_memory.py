@@ -91,7 +91,7 @@ class SqliteMemory:
             self._sweep(entry.stored)
             before = self._digest(owner, entry)
             if before is None:
-                self._check_topics(owner, entry.topic)
+                self._check_topics(owner, entry)
             if before != (entry.digest, MODEL):
                 self._write(owner, entry, vectors or self._vectors(entry))
             self._file.rows(
@@ -168,11 +168,11 @@ class SqliteMemory:
     def _vectors(self, entry: NewMemory) -> list[bytes]:
         return [self._embed(text_to_embed(chunk)) for chunk in entry.chunks]
 
-    def _check_topics(self, owner: Owner, topic: str) -> None:
+    def _check_topics(self, owner: Owner, entry: NewMemory) -> None:
         ((others,),) = self._file.rows(
             "select count(distinct topic) from entries where scope = ? and owner = ? "
-            "and topic <> ?",
-            *(*owner, topic),
+            "and topic <> ? and (expires is null or expires > ?)",
+            *(*owner, entry.topic, entry.stored),
         )
         if cast("int", others) >= MAX_TOPICS:
             raise TooManyTopics

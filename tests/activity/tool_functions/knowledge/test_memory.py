@@ -226,6 +226,20 @@ async def test_a_memory_has_a_limited_number_of_topics(
     await store(workspace, "x", BEN, topic="three")
 
 
+async def test_expired_entries_that_wait_to_be_deleted_keep_no_topic_out(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, clock: Callable[[float], None]
+) -> None:
+    limit(monkeypatch, "MAX_TOPICS", 2)
+    limit(monkeypatch, "MAX_SWEPT", 1)
+    brief = MemoryOwner(expires=60.0)
+    for name in ("first", "second"):
+        for topic in ("a", "b"):
+            await store(workspace, name, brief, topic=topic, name=name)
+    clock(61)
+    await store(workspace, "It rains.", topic="c")
+    assert await texts(workspace, "weather") == {"It rains."}
+
+
 async def test_workers_that_store_at_the_same_time_lose_nothing(workspace: Workspace) -> None:
     names = [f"entry {number % 5}" for number in range(20)]
     await asyncio.gather(*(store(workspace, f"about {name}", name=name) for name in names))

@@ -221,6 +221,7 @@ async def _answering(
     )
     server = HttpServer(config)
     serving = asyncio.create_task(server.serve(sockets=[at]))
+    slack_door.begin()
     try:
         yield
     finally:

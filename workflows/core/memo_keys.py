@@ -18,6 +18,9 @@ THREAD = "thread"
 OWNER = "owner"
 """Of a run that a door started for one person behind a client: the digest of both."""
 
+SLACK_THREAD = "slack_thread"
+"""Of a session in Slack: workspace, channel and thread, from which its id is made."""
+
 CALL = "coterie_call"
 """Of a workflow that a run starts as a call: the id of the call."""
 

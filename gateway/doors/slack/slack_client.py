@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from coterie.activities.proxies import DIRECT, trusted
 from coterie.dsl.model.sections.access_document import SlackSection
@@ -13,7 +13,10 @@ from coterie.dsl.strict_json import read_json
 from coterie.dsl.values import Json
 
 _TIMEOUT: Final = 10.0
-_MAX_ANSWER: Final = 256 * 1024
+_MAX_ANSWER: Final = 4 * 1024 * 1024
+"""Bytes; a page of a thread has long messages."""
+_JSON: Final = "application/json; charset=utf-8"
+_FORM: Final = "application/x-www-form-urlencoded"
 _HOSTS: Final = frozenset({"hooks.slack.com", "hooks.slack-gov.com"})
 """Where Slack takes changes of a message."""
 
@@ -51,34 +54,41 @@ class SlackClient:
         if not is_response_url(url, self._slack):
             _log.warning("an interaction of Slack names an address that is not Slack's")
             return False
-        return await self._post(url, message, {}) is not None
+        return await self._post(url, json.dumps(message).encode(), _JSON, {}) is not None
 
     async def call(self, method: str, message: Json) -> bool:
         """Call a method of the API; return whether Slack did it."""
-        if self._token is None:
-            return False
+        return await self._answer(method, json.dumps(message).encode(), _JSON) is not None
+
+    async def read(self, method: str, arguments: Mapping[str, str]) -> Json | None:
+        """Call a method that reads, which takes a form alone; None if Slack did not do it."""
+        return await self._answer(method, urlencode(arguments).encode(), _FORM)
+
+    async def _answer(self, method: str, content: bytes, kind: str) -> Json | None:
         headers = {"authorization": f"Bearer {self._token}"}
-        body = await self._post(f"{self._slack.api}/{method}", message, headers)
+        url = f"{self._slack.api}/{method}"
+        body = None if self._token is None else await self._post(url, content, kind, headers)
         try:
             answer = None if body is None else read_json(body)
         except ValueError:
             answer = None
-        is_done = isinstance(answer, dict) and answer.get("ok") is True
-        if not is_done:
-            _log.warning("Slack did not perform %s", method)
-        return is_done
+        if isinstance(answer, dict) and answer.get("ok") is True:
+            return answer
+        _log.warning("Slack did not perform %s", method)
+        return None
 
-    async def _post(self, url: str, message: Json, headers: Mapping[str, str]) -> bytes | None:
+    async def _post(
+        self, url: str, content: bytes, kind: str, headers: Mapping[str, str]
+    ) -> bytes | None:
         import httpx2  # late: only a gateway with Slack needs it
 
-        content = json.dumps(message).encode()
-        kind = {"content-type": "application/json; charset=utf-8"}
+        headers = {**headers, "content-type": kind}
         try:
             async with (
                 httpx2.AsyncClient(
                     verify=trusted(), timeout=_TIMEOUT, follow_redirects=False, mounts=DIRECT
                 ) as client,
-                client.stream("POST", url, content=content, headers={**headers, **kind}) as answer,
+                client.stream("POST", url, content=content, headers=headers) as answer,
             ):
                 body = bytearray()
                 async for chunk in answer.aiter_bytes():

@@ -3,6 +3,7 @@
 Nothing is read before the signature of the raw body is verified.
 """
 
+import asyncio
 import json
 import time
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from coterie.audit.audit_buffer import refusal
 from coterie.dsl.model.sections.access_document import AccessSection
 from coterie.dsl.values import Json
 from coterie.gateway.doors.slack.background_work import BackgroundWork
+from coterie.gateway.doors.slack.lost_replies import LostReplies
 from coterie.gateway.doors.slack.slack_client import SlackClient
 from coterie.gateway.doors.slack.slack_decisions import SlackDecisions
 from coterie.gateway.doors.slack.slack_payloads import (
@@ -29,6 +31,7 @@ from coterie.gateway.doors.slack.slack_payloads import (
 )
 from coterie.gateway.doors.slack.slack_signatures import is_from_slack
 from coterie.gateway.doors.slack.slack_threads import SlackThreads
+from coterie.gateway.doors.slack.thread_posts import ThreadPosts
 from coterie.gateway.endpoints import error_response
 from coterie.gateway.identity.access_settings import secret_of
 from coterie.gateway.operations.error_reports import (
@@ -67,6 +70,8 @@ class SlackDoor:
         self._access = access
         self._work = BackgroundWork()
         self._secret = ""
+        self._replies: LostReplies | None = None
+        self._watch: asyncio.Task[None] | None = None
         token: str | None = None
         slack = section.slack
         if slack is None:
@@ -77,8 +82,11 @@ class SlackDoor:
         if slack.bot_token_env is not None:
             token = secret_of(access.settings, slack.bot_token_env, "slack.bot_token_env")
         client = SlackClient(slack, token)
+        posts = ThreadPosts(client)
         self._decisions = SlackDecisions(access, section, client, self._work)
-        self._threads = SlackThreads(access, section, client, self._work)
+        self._threads = SlackThreads(access, section, posts, self._work)
+        if slack.team is not None and token is not None:
+            self._replies = LostReplies(access, section, slack.team, posts)
 
     def routes(self) -> Sequence[BaseRoute]:
         """Return its routes; none without settings."""
@@ -89,8 +97,16 @@ class SlackDoor:
             Route(f"{SLACK_PATH}/events", self._receive, methods=["POST"]),
         )
 
+    def begin(self) -> None:
+        """Begin to look for replies that an earlier gateway did not post."""
+        if self._replies is not None:
+            self._watch = asyncio.create_task(self._replies.watch())
+
     async def close(self) -> None:
         """End what is in progress."""
+        if self._watch is not None:
+            self._watch.cancel()
+            await asyncio.gather(self._watch, return_exceptions=True)
         await self._work.close()
 
     async def _interact(self, request: Request) -> Response:

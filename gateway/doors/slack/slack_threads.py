@@ -10,11 +10,10 @@ from starlette.requests import Request
 
 from coterie.dsl.model.sections.access_document import AccessSection
 from coterie.gateway.doors.slack.background_work import BackgroundWork
-from coterie.gateway.doors.slack.slack_blocks import escaped
-from coterie.gateway.doors.slack.slack_client import SlackClient
 from coterie.gateway.doors.slack.slack_decisions import unknown_person
 from coterie.gateway.doors.slack.slack_payloads import EventDelivery, SlackMessage, message_in
 from coterie.gateway.doors.slack.slack_people import slack_identity
+from coterie.gateway.doors.slack.thread_posts import ThreadPosts
 from coterie.gateway.identity.identity import Identity
 from coterie.gateway.operations.error_reports import Rejection
 from coterie.gateway.operations.expected_errors import EXPECTED_ERRORS, failed_work
@@ -25,11 +24,13 @@ from coterie.gateway.sessions.answer_text import text_of
 from coterie.gateway.sessions.message_inputs import message_schemas, session_message
 from coterie.gateway.sessions.session_runs import (
     MessageToSession,
+    ReplyOfSession,
     plan_for,
     run_of_team,
     start_once,
 )
 from coterie.server.message_senders import sent_by
+from coterie.workflows.core.memo_keys import SLACK_THREAD
 
 _TAKING_SECONDS: Final = 2.4
 """How long Slack waits, of its three seconds, until the session has the message. If it has not,
@@ -50,6 +51,10 @@ class ThreadMessage:
     text: str
     channel: str
     thread: str
+    key: str
+    """Of the thread."""
+    is_again: bool
+    """Whether Slack has sent it before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,7 @@ class SlackThreads:
 
     access: RunAccess
     section: AccessSection
-    client: SlackClient
+    posts: ThreadPosts
     work: BackgroundWork
     deliveries: "dict[str, asyncio.Future[bool]]" = field(
         default_factory=dict[str, "asyncio.Future[bool]"]
@@ -77,7 +82,7 @@ class SlackThreads:
             return True
         if identity is None:
             text = unknown_person(workspace, message.user or "")
-            self.work.start(self._say(message.channel, message.thread, text))
+            self.work.start(self.posts.say(message.channel, message.thread, text))
             return True
         sent = ThreadMessage(
             identity,
@@ -87,6 +92,8 @@ class SlackThreads:
             without_mention(message.text),
             message.channel,
             message.thread,
+            thread_key(delivery.team_id, message),
+            is_again="x-slack-retry-num" in request.headers,
         )
         taken = self.deliveries.get(sent.id)
         if taken is None:
@@ -132,31 +139,41 @@ class SlackThreads:
     async def _talk(self, sent: ThreadMessage, taken: "asyncio.Future[bool]") -> None:
         """Send a message, and post the reply into its thread, or why there is none."""
         try:
-            text = await self._reply(sent, taken)
+            reply = await self._reply(sent, taken)
         except EXPECTED_ERRORS as error:
             failed = failed_work(error)
             if failed.status >= 500 and not taken.done():
                 return  # Slack sends it again
             text = f"{failed.report.message}. {failed.report.fix}".strip()
             self._settle(sent, taken, is_taken=True)
+            await self.posts.say(sent.channel, sent.thread, text)
+            return
         finally:
             self._settle(sent, taken, is_taken=False)
-        await self._say(sent.channel, sent.thread, text)
+        if reply is None:
+            await self.posts.say(sent.channel, sent.thread, _STILL)
+        elif sent.is_again:
+            await self.posts.say_if_missing(
+                sent.channel, sent.thread, text_of(reply.value), sent.id
+            )
+        else:
+            await self.posts.say(sent.channel, sent.thread, text_of(reply.value), sent.id)
 
-    async def _reply(self, sent: ThreadMessage, taken: "asyncio.Future[bool]") -> str:
-        """Return the reply to a message, or that there is none yet."""
+    async def _reply(
+        self, sent: ThreadMessage, taken: "asyncio.Future[bool]"
+    ) -> ReplyOfSession | None:
+        """Return the reply to a message; None if there is none yet."""
         found = await run_of_team(self.access, sent.team, sent.run)
         plan = await plan_for(self.access, sent.team, sent.identity, found)
         value = session_message(message_schemas(plan), sent.text)
         if found is None:
             start = StartAsked(team=sent.team, id=sent.run)
             is_ours = partial(self._has_session, sent.run)
-            await start_once(self.access, sent.identity, start, is_ours)
+            await start_once(self.access, sent.identity, start, is_ours, {SLACK_THREAD: sent.key})
         message = MessageToSession(self.access, sent.identity, sent.run, sent.id, value)
         await message.take()
         self._settle(sent, taken, is_taken=True)
-        reply = await message.reply(_MAX_WAITS)
-        return _STILL if reply is None else text_of(reply.value)
+        return await message.reply(_MAX_WAITS)
 
     async def _has_session(self, run: str) -> bool:
         """Return whether the team has this run; a run of another team gets no text of a thread."""
@@ -165,28 +182,23 @@ class SlackThreads:
             return False
         return await run_of_team(self.access, slack.team, run) is not None
 
-    async def _say(self, channel: str, thread: str, text: str) -> None:
-        await self.client.call(
-            "chat.postMessage",
-            {
-                "channel": channel,
-                "thread_ts": thread,
-                "text": escaped(text),
-                "mrkdwn": False,
-                "parse": "none",
-                "unfurl_links": False,
-                "unfurl_media": False,
-            },
-        )
-
 
 _STILL = "The team still works on it. The console shows what it does."
 
 
 def run_of_thread(team: str, workspace: str, message: SlackMessage) -> str:
     """Return the id of the session of a thread."""
-    text = f"{workspace} {message.channel} {message.thread}"
-    return f"{team}-slack-{sha256(text.encode()).hexdigest()[:32]}"
+    return run_of_key(team, thread_key(workspace, message))
+
+
+def thread_key(workspace: str, message: SlackMessage) -> str:
+    """Return what names a thread: workspace, channel and thread."""
+    return f"{workspace} {message.channel} {message.thread}"
+
+
+def run_of_key(team: str, key: str) -> str:
+    """Return the id of the session of a thread, by what names it."""
+    return f"{team}-slack-{sha256(key.encode()).hexdigest()[:32]}"
 
 
 def without_mention(text: str) -> str:

@@ -43,6 +43,8 @@ from tests.support.programs.command_server import Running
 from tests.support.project import Project, project, until
 
 ANN = "U0001"
+AGAIN = {"x-slack-retry-num": "1"}
+"""With a message that Slack sends again."""
 
 
 @dataclass
@@ -71,16 +73,16 @@ class SlackDesk:
         self.gateway.kill()
         self.gateway.wait(30)
 
-    async def press(self, body: bytes, at: str = "interactions") -> int:
+    async def press(self, body: bytes, at: str = "interactions", **more: str) -> int:
         """Send a press as Slack does; return the status of the answer."""
         async with httpx2.AsyncClient(trust_env=False, timeout=60) as http:
-            url, headers = f"{self.url}/slack/{at}", signed_headers(body)
+            url, headers = f"{self.url}/slack/{at}", {**signed_headers(body), **more}
             return (await http.post(url, content=body, headers=headers)).status_code
 
-    async def message(self, body: bytes) -> None:
+    async def message(self, body: bytes, **more: str) -> None:
         """Send a message as Slack does, until a worker has taken it."""
-        while (status := await self.press(body, "events")) == 503:
-            pass
+        while (status := await self.press(body, "events", **more)) == 503:
+            more = AGAIN
         assert status == 200
 
     async def changed(self) -> dict[str, Any]:
@@ -225,7 +227,7 @@ async def test_a_message_delivered_again_after_a_killed_gateway_gets_one_reply(
     desk.kill()
     desk.platform.open.set()
     desk.serve()
-    await desk.message(body)
+    await desk.message(body, **AGAIN)
     (reply,) = await asyncio.to_thread(desk.platform.sent, "chat.postMessage")
     assert (reply["text"], reply["thread_ts"]) == ("heard where is it?", "1700000000.000100")
     await desk.message(body)
@@ -233,3 +235,24 @@ async def test_a_message_delivered_again_after_a_killed_gateway_gets_one_reply(
     (run,) = [it.id async for it in client.list_workflows("WorkflowId STARTS_WITH 'talk-slack-'")]
     assert len(await desk.updates(run)) == 1
     assert len(desk.platform.sent("chat.postMessage")) == 1
+
+
+async def test_the_next_gateway_posts_a_reply_of_which_slack_will_not_send_the_message_again(
+    desk: SlackDesk,
+) -> None:
+    body = event(ANN, "<@U000A> is it <late>?", "1700000001.000100")
+    desk.platform.unanswered.clear()
+    desk.platform.open.clear()
+    await desk.message(body)
+    assert await asyncio.to_thread(desk.platform.unanswered.wait, 30)
+    desk.kill()
+    desk.platform.open.set()
+    desk.serve()
+    (reply,) = await asyncio.to_thread(desk.platform.sent, "chat.postMessage", 1, 60)
+    assert reply["text"] == "heard is it &lt;late&gt;?"
+    assert (reply["channel"], reply["thread_ts"]) == ("C1", "1700000001.000100")
+    await desk.message(body, **AGAIN)
+    thread = {"thread_ts": "1700000001.000100"}
+    await desk.message(event(ANN, "<@U000A> and now?", "1700000002.000100", **thread))
+    replies = await asyncio.to_thread(desk.platform.sent, "chat.postMessage", 2)
+    assert [it["text"] for it in replies] == [reply["text"], "heard and now?"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
 TOKEN = "xoxb-stand-in"
@@ -32,6 +32,8 @@ class SlackPlatform:
     url: str = ""
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list[Any])
     """Methods of the API with their arguments, and `response` for changed messages."""
+    posts: list[dict[str, Any]] = field(default_factory=list[Any])
+    """What stands in its channels."""
     errors: list[str] = field(default_factory=list[str])
     """The errors of the next calls."""
     open: threading.Event = field(default_factory=threading.Event)
@@ -65,8 +67,23 @@ class SlackPlatform:
         with self.news:
             if not problem:
                 self.calls.append((method, arguments))
+                if method == "chat.postMessage":
+                    self.posts.append(arguments)
             self.news.notify_all()
+        if method == "conversations.replies" and not problem:
+            return {"ok": True, "messages": self.thread(arguments)}
         return {"ok": not problem, **({"error": problem} if problem else {})}
+
+    def thread(self, arguments: dict[str, Any]) -> list[dict[str, Any]]:
+        """The messages of a thread, with their metadata if they are asked for."""
+        place, shown = (arguments["channel"], arguments["ts"]), {"text", "thread_ts"}
+        if arguments.get("include_all_metadata") == "true":
+            shown |= {"metadata"}
+        return [{"type": "message", "user": "U0001", "text": "x", "ts": arguments["ts"]}] + [
+            {"type": "message", "bot_id": "B1", **{key: post[key] for key in shown & set(post)}}
+            for post in self.posts
+            if (post["channel"], post.get("thread_ts")) == place
+        ]
 
     def press(self, user: str, action: str, value: str, message: dict[str, Any]) -> bytes:
         """The body of a press of a button."""
@@ -124,6 +141,8 @@ def problem_of(method: str, arguments: dict[str, Any]) -> str:
             return "invalid_blocks"
     if method == "views.open" and len(arguments["view"]["private_metadata"]) > 3_000:
         return "invalid_arguments"
+    if method == "conversations.replies" and not {"channel", "ts"} <= set(arguments):
+        return "invalid_arguments"  # it takes no JSON
     if method == "chat.postMessage" and not arguments.get("channel"):
         return "channel_not_found"
     return ""
@@ -137,7 +156,9 @@ def slack_platform() -> Generator[SlackPlatform]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            arguments = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            sent = self.rfile.read(int(self.headers["content-length"]))
+            is_form = self.headers["content-type"] == "application/x-www-form-urlencoded"
+            arguments = dict(parse_qsl(sent.decode())) if is_form else json.loads(sent)
             token = self.headers.get("authorization", "")
             body = json.dumps(made.answer(self.path, token, arguments)).encode()
             self.send_response(200)

@@ -31,6 +31,7 @@ from coterie.gateway.doors.slack.slack_payloads import (
 from coterie.gateway.doors.slack.slack_people import slack_identity
 from coterie.gateway.doors.slack.slack_signatures import MAX_SKEW, is_from_slack, signature_of
 from coterie.gateway.doors.slack.slack_threads import SlackThreads, run_of_thread, without_mention
+from coterie.gateway.doors.slack.thread_posts import ThreadPosts
 from coterie.gateway.operations.error_reports import Rejection
 from coterie.gateway.operations.run_access import RunAccess
 from coterie.server.connection import Connection
@@ -242,7 +243,7 @@ def threads(folder: Path, work: BackgroundWork) -> SlackThreads:
     )
     assert section.slack is not None
     access = RunAccess(load({}, folder), Connection.__new__(Connection))
-    return SlackThreads(access, section, SlackClient(section.slack, "token"), work)
+    return SlackThreads(access, section, ThreadPosts(SlackClient(section.slack, "token")), work)
 
 
 MENTION = read_delivery(

@@ -39,6 +39,9 @@ _MAX_MESSAGES: Final = 5
 """Of one session."""
 _MAX_SEEN: Final = 5_000
 
+_PASSING: Final = (RPCError, CommandError, ValueError, RuntimeError, KeyError)
+"""A server that does not answer, and values that cannot be decoded; the next look tries again."""
+
 _log = logging.getLogger("coterie")
 
 
@@ -70,7 +73,7 @@ class LostReplies:
             await asyncio.sleep(wait + random.uniform(0, _MAX_FIRST))
             try:
                 wait = await self.post()
-            except (RPCError, CommandError, ValueError) as error:
+            except _PASSING as error:
                 _log.warning("could not look for replies to Slack (%s)", type(error).__name__)
                 wait = _EVERY
 
@@ -86,14 +89,23 @@ class LostReplies:
             thread = _thread_of(run, self.team)
             if thread is None:
                 continue
-            history = await read_session(self.access.pages, run.id, None, _MAX_MESSAGES)
-            for reply in replies_in(history):
-                age = now - reply.at
-                if age > _MAX_AGE or reply.message in self.seen or not self._may_see(reply):
-                    continue
-                if age < _GRACE:
-                    wait = min(wait, (_GRACE - age).total_seconds())
-                    continue
+            try:
+                wait = min(wait, await self._post_missing(run.id, thread, now))
+            except _PASSING as error:  # one session must not keep the others from their replies
+                _log.warning("could not read the replies of a session (%s)", type(error).__name__)
+        return wait
+
+    async def _post_missing(self, run: str, thread: tuple[str, str], now: datetime) -> float:
+        """Post what a session has replied; return the seconds until there may be more to do."""
+        wait = _EVERY
+        history = await read_session(self.access.pages, run, None, _MAX_MESSAGES)
+        for reply in replies_in(history):
+            age = now - reply.at
+            if age > _MAX_AGE or reply.message in self.seen or not self._may_see(reply):
+                continue
+            if age < _GRACE:
+                wait = min(wait, (_GRACE - age).total_seconds())
+            else:
                 await self._post(thread, reply)
         return wait
 

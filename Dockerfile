@@ -14,13 +14,16 @@ RUN uv sync --frozen --no-dev --extra s3 --no-editable
 
 FROM python:3.11-slim-bookworm
 # Teams change /workspace. /storage holds values that are too large for histories. The worker's home
-# holds its configuration.
+# holds its configuration, and in .coterie what it keeps on this host. Nothing else is written: run it
+# with a read-only root, and a tmpfs at /tmp.
 RUN useradd --create-home --uid 10001 coterie \
-    && install --directory --owner coterie /workspace /storage
+    && install --directory --owner coterie /workspace /storage /home/coterie/.coterie
 COPY --from=build /srv/coterie/.venv /srv/coterie/.venv
 COPY --from=build /srv/project /srv/project
-ENV PATH=/srv/coterie/.venv/bin:$PATH VIRTUAL_ENV=/srv/project PYTHONUNBUFFERED=1
-USER coterie
+ENV PATH=/srv/coterie/.venv/bin:$PATH VIRTUAL_ENV=/srv/project PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+VOLUME ["/workspace", "/storage", "/home/coterie/.coterie"]
+# By number: Kubernetes (`runAsNonRoot`) takes no name.
+USER 10001
 WORKDIR /home/coterie
 ENTRYPOINT ["coterie"]
 CMD ["worker"]

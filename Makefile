@@ -26,7 +26,7 @@ unexport VIRTUAL_ENV
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo console test test-doors check imports format lock bench chaos mutants schemas clean
+.PHONY: help setup demo console test test-doors check imports format lock release bench chaos mutants schemas clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,10 @@ imports: $(DEV_READY) ## the law of imports alone
 format: $(DEV_READY) ## format the code, fix what ruff can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+release: $(DEV_READY) ## build, check and install what would be published; uploads nothing
+	@$(UV) sync --quiet --frozen --compile-bytecode --inexact --group dev --group release
+	@$(BIN)/python -m tests.release $(UV)
 
 bench: $(DEV_READY) ## measure against a hand-written workflow, write bench/results.json
 	$(BIN)/python -m bench $(if $(N),--n $(N)) $(ARGS)

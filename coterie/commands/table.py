@@ -301,6 +301,11 @@ VERBS: Mapping[str, Verb] = {
         "show where large values are kept, and delete old ones",
         "coterie.commands.operations.storage",
     ),
+    "purge": Verb(
+        Group.SERVE,
+        "list everything that Coterie leaves in a project and on a server, or delete its folder",
+        "coterie.commands.operations.purge",
+    ),
     "completion": Verb(
         Group.SERVE,
         "print a completion script for bash, zsh or fish",

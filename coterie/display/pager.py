@@ -20,6 +20,24 @@ from coterie.terminal import note, say
 _PAGER = "less"
 _OPTIONS = {"LESS": "FX"}
 """Quit if the text fits, and leave it on the screen; without `R`, so that nothing is a control."""
+_KEPT = frozenset(
+    (
+        *(
+            "PATH",
+            "HOME",
+            "USER",
+            "LOGNAME",
+            "SHELL",
+            "LANG",
+            "TMPDIR",
+            "PAGER",
+            "EDITOR",
+            "VISUAL",
+        ),
+        *("TERM", "COLORTERM", "TERMINFO", "TERMINFO_DIRS", "NO_COLOR", "LINES", "COLUMNS"),
+    )
+)
+_KEPT_PREFIXES = ("LC_", "LESS", "XDG_", "BAT_", "MORE")
 
 
 def show_result(text: str, settings: Settings) -> None:
@@ -59,6 +77,15 @@ def fits(text: str, columns: int, rows: int) -> bool:
     return True
 
 
+def _without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what a pager needs: a shell within one (`!` of `less`) gets no key of a provider."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name in _KEPT or name.startswith(_KEPT_PREFIXES)
+    }
+
+
 def _show_in_pager(text: str, to: TextIO, settings: Settings) -> bool:
     """Show a text in the pager; return whether the person has seen it there.
 
@@ -80,7 +107,7 @@ def _show_in_pager(text: str, to: TextIO, settings: Settings) -> bool:
             command,
             input=f"{page}\n".encode(errors="replace"),
             stdout=to,
-            env={**_OPTIONS, **environment},
+            env={**_OPTIONS, **_without_secrets(environment)},
             check=False,
         )
     except OSError:

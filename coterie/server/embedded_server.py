@@ -26,16 +26,21 @@ from coterie.server.server_process import (
     last_words,
     port_is_free,
     send,
+    server_version,
     spawn,
 )
 from coterie.settings import Settings, state_folder
+from coterie.terminal import note
 
 _START_SECONDS = 60.0
 _STOP_SECONDS = 10.0
 _WATCH_SECONDS = 0.5
+_MAX_ASIDE = 100
 _STARTS = 3
 """Attempts, in case another program takes a port between our check and the server's start."""
 _TAKEN = "address already in use"
+ASIDE = "temporal-of-"
+"""Begins the names of folders with databases that were set aside."""
 
 
 class ServerMoved(CommandError):
@@ -168,13 +173,18 @@ class EmbeddedServer:
     def _start(self, folder: Path, record: ServerRecord | None) -> ServerRecord:
         """Start it on its ports, or on others if those are taken, even at the last moment."""
         binary = find_binary(self._settings)
+        version = server_version(binary, self._settings)
+        written_by = record.version if record is not None and self.has_data() else None
+        other = _other_version(written_by, version)
+        if other is not None:
+            note(f"coterie: {other}")
         if self._process is not None:
             self._process.wait()  # reap the dead process that we started
         for _ in range(_STARTS):
             if record is None or not _ports_are_free(record):
                 port, ui_port = free_ports(2)
-                record = ServerRecord(port=port, ui_port=ui_port)
-            process = self._spawn_server(folder, binary, record)
+                record = ServerRecord(port=port, ui_port=ui_port, version=written_by)
+            process = self._spawn_server(folder, binary, record, version)
             if process is not None:
                 return process
             if self._was_killed():
@@ -184,14 +194,16 @@ class EmbeddedServer:
             record = None
         raise CommandError(
             f"the embedded server exited at startup: {last_words(folder)} "
-            f"(see {folder / 'server.log'})"
+            f"(see {folder / 'server.log'})" + (f"; {other}" if other is not None else "")
         )
 
     def _was_killed(self) -> bool:
         """Return whether a signal ended the started process."""
         return self._process is not None and (self._process.returncode or 0) < 0
 
-    def _spawn_server(self, folder: Path, binary: str, record: ServerRecord) -> ServerRecord | None:
+    def _spawn_server(
+        self, folder: Path, binary: str, record: ServerRecord, version: str | None
+    ) -> ServerRecord | None:
         """Return the record once the server answers; None if it exited at startup."""
         self._write(record.model_copy(update={"pid": None, "stopped": False}))
         try:
@@ -206,12 +218,44 @@ class EmbeddedServer:
             if self._process.poll() is not None:
                 return None
             if answers(record, self._settings.namespace):
-                return record
+                return self._used_by(record, version)
             time.sleep(0.05)
         raise CommandError(
             f"the embedded server did not answer within {_START_SECONDS:g} seconds; "
             f"see {folder / 'server.log'}"
         )
+
+    def _used_by(self, record: ServerRecord, version: str | None) -> ServerRecord:
+        """Note which version uses the database from now on."""
+        if version is None or version == record.version:
+            return record
+        record = record.model_copy(update={"version": version})
+        self._write(record)
+        return record
+
+    def set_database_aside(self) -> Path | None:
+        """Stop the server, and move its database into a folder; None if there is none.
+
+        Raises:
+            CommandError: The server does not stop, or the files cannot be moved.
+        """
+        self.stop()
+        if not self.has_data():
+            return None
+        with self._starters_lock(self.folder):
+            if self.running():
+                raise CommandError("another command has started the embedded server again")
+            record = self.record()
+            version = record.version if record is not None and record.version else "unknown"
+            try:
+                aside = _free_folder(self.folder, f"{ASIDE}{version}")
+                for file in self.folder.glob("temporal.db*"):  # with its journal
+                    file.rename(aside / file.name)
+            except OSError as error:
+                raise CommandError(f"could not move the database: {error.strerror}") from None
+            if record is not None:
+                self._write(record.model_copy(update={"version": None}))
+            return aside
 
     def _gone_within(self, seconds: float) -> bool:
         until = time.monotonic() + seconds
@@ -226,6 +270,30 @@ class EmbeddedServer:
     def _write(self, record: ServerRecord) -> None:
         file = self.folder / "server.json"
         write_private(file, record.model_dump_json(indent=2) + "\n")
+
+
+def _other_version(written_by: str | None, version: str | None) -> str | None:
+    """Say that another version wrote the database; None if it did not, or nobody knows."""
+    if written_by is None or version is None or written_by == version:
+        return None
+    return (
+        f"Temporal {written_by} has written the runs of this project, and this is {version}; "
+        "Temporal upgrades from one minor version to the next, and never back. If runs do not go "
+        f"on, install {written_by} again, or start anew with `coterie server --set-aside`, which "
+        "keeps the old database in a folder"
+    )
+
+
+def _free_folder(home: Path, name: str) -> Path:
+    """Make a folder of this name, or of the first number after it that is free."""
+    for number in range(1, _MAX_ASIDE + 1):
+        folder = home / (name if number == 1 else f"{name}-{number}")
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        return folder
+    raise CommandError(f"{home} has {_MAX_ASIDE} databases of {name}; delete some of them")
 
 
 def _ports_are_free(record: ServerRecord) -> bool:

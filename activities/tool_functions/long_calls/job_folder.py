@@ -148,11 +148,17 @@ class JobFolder:
         return sorted(self._path.glob("before-*"), key=lambda file: (len(file.name), file.name))
 
     @staticmethod
+    def busy(state_dir: Path) -> list[str]:
+        """Return the calls below a worker's state whose processes are alive."""
+        folders = sorted((state_dir / "jobs").glob("*"))
+        return [folder.name for folder in folders if not JobFolder._is_free(folder)]
+
+    @staticmethod
     def _is_free(folder: Path) -> bool:
         """Return whether no process holds the lock of a call."""
         try:
             descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CLOEXEC)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return True
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # others may look, too

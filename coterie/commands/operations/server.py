@@ -19,6 +19,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--status", action="store_true", help="report whether it runs; exits with 1 if it does not"
     )
     what.add_argument(
+        "--set-aside",
+        action="store_true",
+        help="stop it, and move its database into a folder, so that the next start begins anew",
+    )
+    what.add_argument(
         "--foreground",
         action="store_true",
         help="run it in the foreground: restart it when it dies, stop it on Ctrl-C",
@@ -34,11 +39,22 @@ def run(args: Namespace, settings: Settings) -> ExitCode:
     if args.stop:
         note("the embedded server is stopped" if server.stop() else "no embedded server runs here")
         return ExitCode.DONE
+    if args.set_aside:
+        return _set_aside(server)
     if args.status:
         return _status(server, as_json=args.json)
     record = server.ensure()
     _show(record, running=True, as_json=args.json)
     return _stay(server, record) if args.foreground else ExitCode.DONE
+
+
+def _set_aside(server: EmbeddedServer) -> ExitCode:
+    folder = server.set_database_aside()
+    if folder is None:
+        note("no embedded server has run here")
+    else:
+        note(f"the database is in {folder}; to use it again, stop the server and move it back")
+    return ExitCode.DONE
 
 
 def _status(server: EmbeddedServer, *, as_json: bool) -> ExitCode:

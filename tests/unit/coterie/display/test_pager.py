@@ -1,6 +1,7 @@
 """A text that is longer than the terminal goes to the person's pager, whole and escaped."""
 
 import io
+import json
 import os
 import pty
 import sys
@@ -78,6 +79,29 @@ def _pager(folder: Path, code: int = 0) -> Settings:
     file = folder / "pager.py"
     file.write_text(program)
     return _with_pager(folder, f"{sys.executable} {file}", os.environ["PATH"])
+
+
+def test_a_pager_knows_the_terminal_and_no_secret(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "pager.py"
+    file.write_text(
+        "import json, os, sys; sys.stdin.read();"
+        f"open({str(tmp_path / 'seen')!r}, 'w').write(json.dumps(dict(os.environ)))"
+    )
+    given = {
+        "PAGER": f"{sys.executable} {file}",
+        "PATH": os.environ["PATH"],
+        "TERM": "xterm",
+        "LESSCHARSET": "utf-8",
+    }
+    secrets = {"OPENAI_API_KEY": "sk-1", "COTERIE_API_KEY": "sk-2", "PGPASSWORD": "p"}
+    settings = Settings(cwd=tmp_path, project=tmp_path, environment={**given, **secrets})
+    with terminal(monkeypatch, 24, output=True):
+        show_result(LONG, settings)
+    seen = json.loads((tmp_path / "seen").read_text())
+    assert seen.items() >= given.items()
+    assert not seen.keys() & secrets.keys()
 
 
 def _with_pager(folder: Path, pager: str, path: str = "") -> Settings:

@@ -95,7 +95,7 @@ async def test_a_defect_of_the_interpreter_ends_a_tests_run_with_its_message(
 ) -> None:
     """In production it is a workflow task that waits for a repaired worker."""
 
-    def defect(plan: object, state: object) -> None:
+    def defect(*begun: object) -> None:
         raise KeyError("no such track")
 
     monkeypatch.setattr(start_checks, "begin", defect)

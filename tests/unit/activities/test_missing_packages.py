@@ -34,7 +34,7 @@ def test_the_table_of_extras_has_each_function_that_needs_packages() -> None:
     for name, function in TOOL_FUNCTIONS.items():
         assert isinstance(function, ToolFunction)
         text = inspect.getsource(inspect.getmodule(function.run) or inspect)
-        if re.search(r"needing_packages\(|stores import", text):
+        if re.search(r"needing_packages\(|(stores|opened_memory) import", text):
             needs.add(name)
     assert needs == FUNCTION_EXTRAS.keys()
     assert set(FUNCTION_EXTRAS.values()) <= EXTRAS.keys()

@@ -72,7 +72,7 @@ Agents
   draft/plan               planner  by its plan
   draft/plan/rounds/write  writer   scripted/of-the-plan      config/personas/planner.yml:13 (the task's config)
 
-171 values in all; to see a part: coterie explain report teams.draft
+174 values in all; to see a part: coterie explain report teams.draft
 """)  # noqa: E501
 
 
@@ -99,6 +99,7 @@ orchestration.teams.draft.tasks.first
   agent.prompt_syntax    "template"                          default
   agent.output_schema    2 values                            config/personas/writer.yml:9 (persona writer)
   agent.max_reasks       2                                   default
+  agent.reasoning        "auto"                              default
   agent.prompt_cache     "auto"                              default
   agent.timeout          600                                 default
   agent.retries          9                                   coterie.yml:3 (persona writer)

@@ -68,6 +68,7 @@ def test_an_agents_fields_come_from_persona_override_task_and_defaults(ask: Ask)
         "output_schema.type": ("object", place(WRITER, "type: object")),
         "output_schema.properties.text.type": ("string", place(WRITER, "text:")),
         "max_reasks": (2, "default"),
+        "reasoning": ("auto", "default"),
         "prompt_cache": ("auto", "default"),
         "timeout": (600.0, "default"),
         "retries": (9, place("coterie.yml", "retries: 9")),

@@ -45,7 +45,7 @@ _PASSING: Final = (RPCError, CommandError, ValueError, RuntimeError, KeyError)
 _log = logging.getLogger("coterie")
 
 
-class SessionReply(NamedTuple):
+class RecordedReply(NamedTuple):
     """A reply of a session to a message from Slack."""
 
     message: str
@@ -109,21 +109,21 @@ class LostReplies:
                 await self._post(thread, reply)
         return wait
 
-    async def _post(self, thread: tuple[str, str], reply: SessionReply) -> None:
+    async def _post(self, thread: tuple[str, str], reply: RecordedReply) -> None:
         if not await self.posts.say_if_missing(*thread, text_of(reply.value), reply.message):
             return  # the next look tries again
         self.seen[reply.message] = None
         if len(self.seen) > _MAX_SEEN:
             del self.seen[next(iter(self.seen))]
 
-    def _may_see(self, reply: SessionReply) -> bool:
+    def _may_see(self, reply: RecordedReply) -> bool:
         """Return whether the person who wrote the message still may see the run."""
         workspace, _, user = reply.sender.partition("/")
         identity = slack_identity(self.section, workspace, user)
         return identity is not None and isinstance(may(identity, VIEWERS, self.team), Allowed)
 
 
-def replies_in(history: SessionHistory) -> Iterator[SessionReply]:
+def replies_in(history: SessionHistory) -> Iterator[RecordedReply]:
     """Yield the replies to messages from Slack, oldest first."""
     for part in history.parts:
         asked: dict[str, str] = {}
@@ -134,7 +134,7 @@ def replies_in(history: SessionHistory) -> Iterator[SessionReply]:
             elif isinstance(event, UpdateCompleted) and event.value is not None:
                 sender = asked.pop(event.update, None)
                 if sender is not None:
-                    yield SessionReply(event.update, sender, event.at, event.value.json)
+                    yield RecordedReply(event.update, sender, event.at, event.value.json)
 
 
 def _thread_of(run: WorkflowExecution, team: str) -> tuple[str, str] | None:

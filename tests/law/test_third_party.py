@@ -17,8 +17,9 @@ import pytest
 from tests.law.sources import ROOT
 
 LICENSE = "LICENSE"
-NAMES_OF_LICENCES = "tests/release/licences.toml"
 """The one text of others that a tracked file may be: the terms of this project."""
+NAMES_OF_LICENCES = "tests/release/licences.toml"
+"""It names the licences of packages, as their classifiers write them."""
 LOCKS = (
     *("uv.lock", "bench/openai_agents/uv.lock"),
     *("tests/doors/package-lock.json", "tests/stand_in/package-lock.json"),

@@ -20,7 +20,7 @@ from coterie.dsl.compile.document_expansion import (
 )
 from coterie.dsl.compile.plan_compiler import PlanCompiler
 from coterie.dsl.compile.shapes import parse_document
-from coterie.dsl.compile.skill_offers import skills_of, with_skill_tool
+from coterie.dsl.compile.skill_offers import Folders, skills_of, with_skill_tool
 from coterie.dsl.errors import InvalidDocument, Problem
 from coterie.dsl.model.agent_skills import SkillFolder
 from coterie.dsl.model.capabilities import Capabilities
@@ -235,10 +235,7 @@ def compile_sources(
         raise InvalidDocument(problems.errors)
     capabilities = with_declarations(capabilities, document)
     document, tree = with_server_tools(document, capabilities, tree, problems)
-    folders = {
-        (source.file, entry): one for source in sources for entry, one in source.skills.items()
-    }
-    skills = skills_of(document, folders, tree, problems)
+    skills = skills_of(document, _folders_of_skills(sources), tree, problems)
     document = with_skill_tool(document, skills)
     check_document(document, orchestration, tree, problems, capabilities)
     document, tool_paths = with_subagents(document, tree, problems)
@@ -269,6 +266,10 @@ def compile_sources(
 @rule("E004")
 def no_document() -> ProblemText:
     return ProblemText("there is no document", fix="name a file that has one")
+
+
+def _folders_of_skills(sources: Sequence[SourceText]) -> Folders:
+    return {(source.file, entry): one for source in sources for entry, one in source.skills.items()}
 
 
 def merged_sources(sources: Sequence[SourceText], problems: Problems) -> Node:

@@ -249,6 +249,13 @@ def _events_of_case(case: CaseDocument) -> Iterator[Timed]:
             redirect.after,
             quiet=True,
         )
+    yield from _events_at_steps(case)
+    if case.cancel is not None:
+        cancel = case.cancel
+        yield Timed("the run was never cancelled", _cancel, cancel.during, cancel.after)
+
+
+def _events_at_steps(case: CaseDocument) -> Iterator[Timed]:
     for skip in case.skips:
         skip_input = SkipInput(task=skip.task, value=skip.value, by=skip.by, why=skip.why)
         yield Timed(
@@ -267,9 +274,6 @@ def _events_of_case(case: CaseDocument) -> Iterator[Timed]:
             say.after,
             quiet=True,
         )
-    if case.cancel is not None:
-        cancel = case.cancel
-        yield Timed("the run was never cancelled", _cancel, cancel.during, cancel.after)
 
 
 async def _signal(name: str, payload: JsonValue, run: Run) -> None:
